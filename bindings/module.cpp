@@ -1,0 +1,20 @@
+#include "bridge.hpp"
+
+PYBIND11_MODULE(_meniscus, m) {
+  using namespace meniscus::bindings;
+  m.doc() = "The compiled core of meniscus. Import the package `meniscus` instead; its functions check and document what these expect.";
+  m.attr("__version__") = MENISCUS_VERSION;
+  py::register_exception<meniscus::WrongType>(m, "WrongType", PyExc_TypeError);
+
+  auto core = m.def_submodule("core", "Threads, vector width, memory.");
+  bind_core(core);
+  auto numerics = m.def_submodule("numerics", "Numerical building blocks.");
+  bind_numerics(numerics);
+  auto grid = m.def_submodule("grid", "Grids, fields, transport, particles.");
+  bind_grid(grid);
+  bind_fields(grid);
+  bind_transport(grid);
+  bind_particles(grid);
+  auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
+  bind_fluids(fluids);
+}

@@ -1,0 +1,89 @@
+#include "meniscus/core/parallel.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <memory>
+#include <mutex>
+
+#if defined(__SANITIZE_THREAD__)
+extern "C" void __tsan_acquire(void*);
+extern "C" void __tsan_release(void*);
+#define MENISCUS_TSAN_ACQUIRE(p) __tsan_acquire(p)
+#define MENISCUS_TSAN_RELEASE(p) __tsan_release(p)
+#else
+#define MENISCUS_TSAN_ACQUIRE(p) (void)(p)
+#define MENISCUS_TSAN_RELEASE(p) (void)(p)
+#endif
+
+namespace meniscus {
+namespace {
+
+/// The one piece of process-wide state: how many threads to use, and the arena that holds them.
+struct Pool {
+  int threads;
+  tbb::global_control limit;
+  tbb::task_arena arena;
+  explicit Pool(int n)
+      : threads(n), limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n)), arena(n) {}
+};
+
+std::mutex pool_mutex;
+std::shared_ptr<Pool> the_pool;
+
+std::shared_ptr<Pool> pool() {
+  const std::lock_guard lock(pool_mutex);
+  if (!the_pool) the_pool = std::make_shared<Pool>(tbb::info::default_concurrency());
+  return the_pool;
+}
+
+}  // namespace
+
+void set_num_threads(int n) {
+  require(n >= 1, "the number of threads must be at least 1, got ", n);
+  const std::lock_guard lock(pool_mutex);
+  if (the_pool && the_pool->threads == n) return;
+  the_pool.reset();  // limits of several live pools would be combined to the smallest
+  the_pool = std::make_shared<Pool>(n);
+}
+
+int num_threads() { return pool()->threads; }
+
+namespace detail {
+
+void run_chunks(Index chunks, ChunkBody body, void* context) {
+  InterruptScope* scope = InterruptScope::current();
+  const auto run = [&](Index c) {
+    if (scope && scope->stopped()) return;
+    body(context, c);
+    if (scope) scope->poll();
+  };
+  const auto p = pool();
+  if (chunks == 1 || p->threads == 1) {
+    for (Index c = 0; c < chunks; ++c) run(c);
+  } else {
+    [[maybe_unused]] char fork = 0;
+    [[maybe_unused]] char join = 0;
+    MENISCUS_TSAN_RELEASE(&fork);
+    p->arena.execute([&] {
+      tbb::parallel_for(
+          tbb::blocked_range<Index>(0, chunks, 1),
+          [&](const tbb::blocked_range<Index>& r) {
+            MENISCUS_TSAN_ACQUIRE(&fork);
+            for (Index c = r.begin(); c != r.end(); ++c) run(c);
+            MENISCUS_TSAN_RELEASE(&join);
+          },
+          tbb::auto_partitioner());
+    });
+    MENISCUS_TSAN_ACQUIRE(&join);
+  }
+  if (scope && scope->stopped()) throw Interrupted();
+}
+
+}  // namespace detail
+}  // namespace meniscus

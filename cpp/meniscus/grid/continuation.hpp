@@ -1,0 +1,38 @@
+/// The value of a field at any index, however far outside: the one definition that ghost layers store and long traces ask for.
+///
+/// Axes are resolved from the last to the first, which is what filling the ghosts axis by axis from the first to the last amounts to.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+
+namespace meniscus {
+
+/// An owned sample and an affine map: value = scale * sample + offset.
+struct AxisImage {
+  Index index = 0;
+  double scale = 1.0;
+  double offset = 0.0;
+};
+
+/// Where sample `index` of an unshared axis comes from, when neither side of the axis asks a function. A constant given value is
+/// {any index, 0, value}.
+template <int D>
+AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index);
+
+/// The continued value at `index`, from owned samples only. Boundary functions are asked for one position at a time.
+template <class T, int D>
+T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time);
+
+/// `x` moved onto the side.
+template <int D>
+Vec<double, D> project_to_side(const Grid<D>& grid, Vec<double, D> x, int axis, int upper) {
+  x[axis] = grid.origin()[axis] + (upper ? grid.spacing() * static_cast<double>(grid.shape()[axis]) : 0.0);
+  return x;
+}
+
+/// The mirror image of sample `index` in a side, for `n` samples on the axis.
+constexpr Index mirrored(Index index, Index n, int on_side, int upper) {
+  return upper ? 2 * n - 1 - on_side - index : on_side - 1 - index;
+}
+
+}  // namespace meniscus

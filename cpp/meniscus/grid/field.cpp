@@ -1,0 +1,99 @@
+#include "meniscus/grid/field.hpp"
+
+#include "meniscus/grid/ghost_fill.hpp"
+
+#include <algorithm>
+
+namespace meniscus {
+namespace {
+
+template <int D>
+HaloLayout<D> halo_layout(const Grid<D>& grid, const Stagger<D>& stagger) {
+  HaloLayout<D> h;
+  h.owned = stagger.extents(grid.local_shape());
+  h.ghost = ghost_width;
+  for (std::size_t d = 0; d < D; ++d) h.period[d] = grid.periodic()[d] ? grid.shape()[d] : 0;
+  return h;
+}
+
+template <int D>
+std::array<GhostRule, 2 * D> scalar_rules(const Boundary<D>& boundary) {
+  std::array<GhostRule, 2 * D> rules;
+  std::transform(boundary.begin(), boundary.end(), rules.begin(), scalar_rule);
+  return rules;
+}
+
+}  // namespace
+
+template <int D>
+FieldLayout<D>::FieldLayout(const Grid<D>& g, const Stagger<D>& s, std::array<GhostRule, 2 * D> r)
+    : grid(g), stagger(s), rules(std::move(r)), halo(halo_layout(g, s)) {}
+
+template <int D>
+Coord<D> FieldLayout<D>::padded() const {
+  Coord<D> n = extents();
+  for (Index& v : n) v += 2 * ghost_width;
+  return n;
+}
+
+template <class T, int D>
+Field<T, D>::Field(const Grid<D>& grid, const Stagger<D>& stagger, const std::array<GhostRule, 2 * D>& rules)
+    : layout_(grid, stagger, rules), storage_(layout_.storage_size()) {
+  std::fill(storage_.begin(), storage_.end(), T{});
+}
+
+template <class T, int D>
+Field<T, D>::Field(const Grid<D>& grid, const Stagger<D>& stagger, const Boundary<D>& boundary)
+    : Field(grid, stagger, scalar_rules<D>(boundary)) {}
+
+template <class T, int D>
+void Field<T, D>::fill_ghosts(double time) {
+  meniscus::fill_ghosts(layout_, storage_.data(), time);
+}
+
+template <class T, int D>
+MacField<T, D>::MacField(const Grid<D>& grid, const Boundary<D>& boundary) : boundary_(boundary) {
+  components_.reserve(D);
+  for (int component = 0; component < D; ++component) {
+    std::array<GhostRule, 2 * D> rules;
+    for (int axis = 0; axis < D; ++axis)
+      for (int upper : {0, 1}) {
+        const auto s = static_cast<std::size_t>(side_index(axis, upper));
+        rules[s] = velocity_rule(boundary[s], component, axis, D);
+      }
+    components_.emplace_back(grid, Stagger<D>::face(component), rules);
+  }
+}
+
+template <class T, int D>
+void MacField<T, D>::fill_ghosts(double time) {
+  for (Field<T, D>& c : components_) c.fill_ghosts(time);
+}
+
+template <class T, int D>
+void MacField<T, D>::enforce_boundary(double time) {
+  for (int axis = 0; axis < D; ++axis) set_given_faces(axis, component(axis).storage().data(), time);
+}
+
+template <class T, int D>
+void MacField<T, D>::set_given_faces(int axis, T* first, double time) const {
+  if (grid().periodic()[static_cast<std::size_t>(axis)]) return;
+  for (int upper : {0, 1})
+    if (fixes_normal_velocity(boundary_[static_cast<std::size_t>(side_index(axis, upper))]))
+      set_side_values(component(axis).layout(), first, axis, upper, time);
+}
+
+template class Field<float, 2>;
+template class Field<float, 3>;
+template class Field<double, 2>;
+template class Field<double, 3>;
+template class Field<std::uint8_t, 2>;
+template class Field<std::uint8_t, 3>;
+template class MacField<float, 2>;
+template class MacField<float, 3>;
+template class MacField<double, 2>;
+template class MacField<double, 3>;
+template struct FieldLayout<2>;
+template struct FieldLayout<3>;
+
+}  // namespace meniscus

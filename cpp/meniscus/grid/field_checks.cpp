@@ -1,0 +1,131 @@
+#include "meniscus/grid/field_checks.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/velocity_lanes.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace meniscus {
+namespace {
+
+/// A maximum over lanes; comparisons with NaN are false, so it skips them.
+template <class T>
+struct LaneMaximum {
+  Lanes<T> best{};
+  MENISCUS_INLINE void take(const T* v, int n) {
+    for (int l = 0; l < n; ++l) {
+      const T a = std::abs(v[l]);
+      best[l] = a > best[l] ? a : best[l];
+    }
+  }
+  double result() const { return static_cast<double>(*std::max_element(best.begin(), best.end())); }
+};
+
+template <class T>
+MENISCUS_INLINE bool any_not_finite(const T* v, int n) {
+  int bad = 0;
+  for (int l = 0; l < n; ++l) bad |= (v[l] - v[l] == T(0)) ? 0 : 1;
+  return bad != 0;
+}
+
+/// Largest |v| of a view; infinite if any sample is not finite.
+template <class T, int D>
+double largest_magnitude(const FieldView<const T, D>& view) {
+  const Index length = view.extents[D - 1];
+  return parallel_reduce(
+      0, product<D>(view.extents) / length, std::max<Index>(1, 16384 / length), 0.0,
+      [&](Index begin, Index end) {
+        LaneMaximum<T> largest;
+        bool bad = false;
+        simd_dispatch([&] {
+          for (Index r = begin; r < end; ++r) {
+            const T* p = view.at(row_start<D>(view.extents, r));
+            for (Index k = 0; k < length; k += row_block) {
+              const int n = static_cast<int>(std::min<Index>(row_block, length - k));
+              largest.take(p + k, n);
+              bad |= any_not_finite(p + k, n);
+            }
+          }
+        });
+        return bad ? std::numeric_limits<double>::infinity() : largest.result();
+      },
+      [](double a, double b) { return std::max(a, b); });
+}
+
+}  // namespace
+
+template <class T, int D>
+void require_finite(const Field<T, D>& field, const char* name) {
+  const FieldView<const T, D> view = field.view();
+  if (std::isfinite(largest_magnitude(view))) return;
+  const Index length = view.extents[D - 1];
+  for (Index r = 0; r < product<D>(view.extents) / length; ++r) {
+    Coord<D> c = row_start<D>(view.extents, r);
+    const T* p = view.at(c);
+    for (Index k = 0; k < length; ++k) {
+      if (std::isfinite(p[k])) continue;
+      c[D - 1] = k;
+      std::ostringstream at;
+      for (int d = 0; d < D; ++d) at << (d ? ", " : "") << c[d];
+      throw InvalidArgument(std::string(name) + " must be finite, but sample [" + at.str() + "] is " +
+                            (std::isnan(p[k]) ? "nan" : "infinite"));
+    }
+  }
+}
+
+template <class T, int D>
+void require_finite(const MacField<T, D>& velocity) {
+  for (int d = 0; d < D; ++d) require_finite(velocity.component(d), std::array{"velocity u", "velocity v", "velocity w"}[static_cast<std::size_t>(d)]);
+}
+
+template <class T, int D>
+double max_component_speed(const MacField<T, D>& velocity) {
+  double speed = 0.0;
+  for (int d = 0; d < D; ++d) speed = std::max(speed, largest_magnitude(velocity.component(d).view()));
+  return speed;
+}
+
+template <class T, int D>
+double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) {
+  const VelocitySource<T, D> source(velocity, 0.0);
+  const Coord<D> extents = stagger.extents(velocity.grid().local_shape());
+  const Index length = extents[D - 1];
+  return parallel_reduce(
+      0, product<D>(extents) / length, std::max<Index>(1, 16384 / length), 0.0,
+      [&](Index begin, Index end) {
+        LaneMaximum<T> largest;
+        simd_dispatch([&] {
+          for (Index r = begin; r < end; ++r) {
+            RowRun<D> run{row_start<D>(extents, r), 0};
+            for (Index k = 0; k < length; k += row_block) {
+              run.base[D - 1] = k;
+              run.count = static_cast<int>(std::min<Index>(row_block, length - k));
+              LaneVectors<T, D> v;
+              velocity_at_samples(source, stagger, run, v);
+              Lanes<T> sum;
+              for (int l = 0; l < run.count; ++l) sum[l] = std::abs(v[0][l]);
+              for (int d = 1; d < D; ++d)
+                for (int l = 0; l < run.count; ++l) sum[l] += std::abs(v[d][l]);
+              largest.take(sum.data(), run.count);
+            }
+          }
+        });
+        return largest.result();
+      },
+      [](double a, double b) { return std::max(a, b); });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                          \
+  template void require_finite<T, D>(const Field<T, D>&, const char*);     \
+  template void require_finite<T, D>(const MacField<T, D>&);               \
+  template double max_component_speed<T, D>(const MacField<T, D>&);        \
+  template double max_speed_sum<T, D>(const MacField<T, D>&, const Stagger<D>&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus

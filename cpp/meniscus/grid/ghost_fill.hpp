@@ -1,0 +1,17 @@
+/// Fills the ghost layers of a padded block.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+
+namespace meniscus {
+
+/// Axis by axis, so that edges and corners come out right: shared sides through the halo plan, sides of the domain by their rule.
+/// `first` points at the start of a padded block with the given layout. `time` is handed to boundary functions.
+template <class T, int D>
+void fill_ghosts(const FieldLayout<D>& layout, T* first, double time);
+
+/// Sets the samples that lie on a side of the domain to the value that the rule of that side gives.
+template <class T, int D>
+void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper, double time);
+
+}  // namespace meniscus

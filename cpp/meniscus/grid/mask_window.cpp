@@ -1,0 +1,66 @@
+#include "meniscus/grid/mask_window.hpp"
+
+#include "meniscus/core/parallel.hpp"
+
+#include <limits>
+
+namespace meniscus {
+namespace {
+
+constexpr Index lanes = 64;
+constexpr std::int32_t far = std::numeric_limits<std::int32_t>::max() / 2;
+
+/// One axis. Lines are independent; `width` neighbouring ones (contiguous in memory) are swept together.
+void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index stride, Index width, Index low, Index high) {
+  std::array<std::int32_t, lanes> since;
+  const auto below = static_cast<std::int32_t>(std::min<Index>(-low, far - 1));
+  const auto above = static_cast<std::int32_t>(std::min<Index>(high, far - 1));
+  since.fill(far);
+  for (Index i = 0; i < n; ++i)
+    for (Index l = 0; l < width; ++l) {
+      const Index q = i * stride + l;
+      auto& s = since[static_cast<std::size_t>(l)];
+      s = in[q] ? (s < far ? s + 1 : far) : 0;
+      out[q] = s > below;
+    }
+  since.fill(far);
+  for (Index i = n - 1; i >= 0; --i)
+    for (Index l = 0; l < width; ++l) {
+      const Index q = i * stride + l;
+      auto& s = since[static_cast<std::size_t>(l)];
+      s = in[q] ? (s < far ? s + 1 : far) : 0;
+      out[q] = static_cast<std::uint8_t>(out[q] & (s > above));
+    }
+}
+
+}  // namespace
+
+template <int D>
+void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, Index high, std::uint8_t* out,
+                  std::uint8_t* scratch) {
+  const Coord<D> strides = c_strides<D>(extents);
+  const std::uint8_t* in = mask;
+  // The last of the D sweeps has to end in `out`.
+  std::uint8_t* to = D % 2 ? out : scratch;
+  std::uint8_t* other = D % 2 ? scratch : out;
+  for (int d = 0; d < D; ++d) {
+    const Index stride = strides[d];
+    const Index n = extents[d];
+    const Index blocks = (stride + lanes - 1) / lanes;
+    const Index outer = product<D>(extents) / (n * stride);
+    parallel_for(0, outer * blocks, std::max<Index>(1, 16384 / (n * std::min(stride, lanes))), [&](Index b, Index e) {
+      for (Index q = b; q < e; ++q) {
+        const Index first = (q % blocks) * lanes;
+        const Index start = (q / blocks) * n * stride + first;
+        window_axis(in + start, to + start, n, stride, std::min(lanes, stride - first), low, high);
+      }
+    });
+    in = to;
+    std::swap(to, other);
+  }
+}
+
+template void windowed_and<2>(const Coord<2>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*);
+template void windowed_and<3>(const Coord<3>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*);
+
+}  // namespace meniscus

@@ -1,0 +1,36 @@
+/// Where characteristics come from: displacements, in cells, of sample points carried by a staggered velocity for a time dt.
+#pragma once
+
+#include "meniscus/grid/lanes.hpp"
+#include "meniscus/grid/point_sampler.hpp"
+
+namespace meniscus {
+
+/// How a characteristic is integrated.
+enum class Trace {
+  euler,     ///< straight line with the velocity at the sample (Selle 2008, section 2.3)
+  midpoint,  ///< second-order Runge-Kutta
+  rk3,       ///< third-order Runge-Kutta of least error (Ralston 1962)
+};
+
+/// The components of a staggered velocity, with ghosts filled.
+template <class T, int D>
+struct VelocitySource {
+  std::array<SampleSource<T, D>, D> component;
+
+  VelocitySource(const MacField<T, D>& velocity, double time)
+      : VelocitySource(velocity, time, std::make_index_sequence<static_cast<std::size_t>(D)>()) {}
+
+ private:
+  template <std::size_t... C>
+  VelocitySource(const MacField<T, D>& v, double time, std::index_sequence<C...>)
+      : component{SampleSource<T, D>{&v.component(C).layout(), v.component(C).view(), time}...} {}
+};
+
+/// Displacements, in cells, to where the samples of the run were `dt` ago; `dt_over_h` = dt / spacing. A negative one goes forward.
+/// `stagger`: where in the cells the samples sit.
+template <class T, int D>
+void trace_back(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run, T dt_over_h, Trace trace,
+                LaneVectors<T, D>& displacement);
+
+}  // namespace meniscus

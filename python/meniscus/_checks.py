@@ -1,0 +1,127 @@
+"""Checks of what users hand in. Each failure is one sentence: what was wrong, and what would be right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.floating[Any]]
+Bools = npt.NDArray[np.bool_]
+
+_C = TypeVar("_C")
+
+
+def choice(name: str, value: object, literal: Any) -> str:
+    """Return `value` if it is one of the strings of a `Literal` type; raise ValueError with the choices otherwise."""
+    choices = get_args(literal)
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+    return str(value)
+
+
+def number(name: str, value: object) -> float:
+    """Return a finite float; raise TypeError for what is no number and ValueError for NaN and infinity."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"{name} must be a number, not {value!r}")
+    result = float(value)
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite, not {result}")
+    return result
+
+
+def positive(name: str, value: object) -> float:
+    """Return a finite float above zero."""
+    result = number(name, value)
+    if result <= 0:
+        raise ValueError(f"{name} must be positive, not {result:g}")
+    return result
+
+
+def integer(name: str, value: object, at_least: int | None = None) -> int:
+    """Return an int, at least as large as asked for."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if at_least is not None and value < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, not {value}")
+    return int(value)
+
+
+def vector(name: str, value: object, dimension: int) -> tuple[float, ...]:
+    """Return `dimension` finite floats."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
+        raise TypeError(f"{name} must hold {dimension} numbers, not {value!r}")
+    if len(value) != dimension:
+        raise ValueError(f"{name} must hold {dimension} numbers, not {len(value)}")
+    return tuple(number(f"{name}[{i}]", v) for i, v in enumerate(value))
+
+
+def scalar_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """Return float32 or float64; raise TypeError for anything else."""
+    result = np.dtype(dtype)
+    if result not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise TypeError(f"dtype must be float32 or float64, not {result}")
+    return result
+
+
+def require_finite(name: str, array: Floats) -> None:
+    """Raise ValueError with the index of the first value that is NaN or infinite."""
+    finite = np.isfinite(array)
+    if not finite.all():
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(f"{name} must be finite, but [{', '.join(map(str, index))}] is {array[index]}")
+
+
+def incoming(name: str, value: npt.ArrayLike, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """Check values that are about to be copied into a field: an array of the field's dtype and shape, or a number; all finite."""
+    if isinstance(value, (bool, int, float, np.integer, np.floating)):
+        return number(name, value)
+    array = np.asarray(value)
+    if array.dtype != dtype:
+        raise TypeError(f"{name} must be of dtype {dtype}, not {array.dtype}; convert it with .astype({dtype.name!r})")
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    require_finite(name, array)
+    return array
+
+
+def points(name: str, value: npt.ArrayLike, dtype: np.dtype[Any], dimension: int, *, writable: bool = False) -> Floats:
+    """Check an (n, dimension) C-contiguous array that is used in place."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
+    if value.dtype != dtype:
+        raise TypeError(f"{name} must be of dtype {dtype}, not {value.dtype}")
+    if value.ndim != 2 or value.shape[1] != dimension:
+        raise ValueError(f"{name} must have shape (n, {dimension}), not {value.shape}")
+    if not value.flags.c_contiguous:
+        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
+    if writable and not value.flags.writeable:
+        raise ValueError(f"{name} must be writable")
+    return value
+
+
+def mask(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Bools:
+    """Check a boolean array; return it C-contiguous (masks are inputs: a copy is made where it is not)."""
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise TypeError(f"{name} must be of dtype bool, not {array.dtype}")
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def one_of_type(name: str, value: object, types: type[_C] | tuple[type[_C], ...]) -> _C:
+    """Return `value` if it is an instance of the given types; raise TypeError otherwise."""
+    if not isinstance(value, types):
+        expected = types if isinstance(types, tuple) else (types,)
+        raise TypeError(f"{name} must be a {join(t.__name__ for t in expected)}, not {type(value).__name__}")
+    return value
+
+
+def join(words: Iterable[str]) -> str:
+    """Join words as in 'a, b or c'."""
+    items = list(words)
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " or " + items[-1]

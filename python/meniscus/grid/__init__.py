@@ -1,0 +1,31 @@
+"""Uniform grids, fields with ghost layers, boundary conditions, transport, extrapolation and particles."""
+
+from meniscus.grid.boundary import Open, Prescribed, Wall, ZeroGradient
+from meniscus.grid.extrapolation import extrapolate
+from meniscus.grid.fields import GHOST_WIDTH, CellField, MacField, NodeField, ScalarField
+from meniscus.grid.particles import Particles
+from meniscus.grid.points import sample, trace
+from meniscus.grid.transport import AdvectInfo, advect, max_speed, semi_lagrangian, upwind
+from meniscus.grid.uniform import Grid
+
+__all__ = [
+    "GHOST_WIDTH",
+    "AdvectInfo",
+    "CellField",
+    "Grid",
+    "MacField",
+    "NodeField",
+    "Open",
+    "Particles",
+    "Prescribed",
+    "ScalarField",
+    "Wall",
+    "ZeroGradient",
+    "advect",
+    "extrapolate",
+    "max_speed",
+    "sample",
+    "semi_lagrangian",
+    "trace",
+    "upwind",
+]

@@ -1,0 +1,117 @@
+"""Conditions at the sides of the domain. Periodicity belongs to the grid; everything else is said here, per side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus.grid.uniform import AXES, Grid
+
+BoundaryFunction = Callable[[npt.NDArray[np.float64], float], npt.ArrayLike]
+"""f(positions (n, dim) in metres, time in seconds) -> values (n,) or, for velocities, (n, dim)."""
+
+Slip = Literal["free", "no-slip"]
+
+
+@dataclass(frozen=True)
+class Wall:
+    """An impermeable wall: the default on every side.
+
+    Velocities take the wall's normal velocity; along it they slip freely, or stick with slip='no-slip'. Scalars have no gradient across.
+
+    Args:
+        velocity: of the wall, m/s: `dim` numbers, or f(positions, time) -> (n, dim); default at rest.
+        slip: 'free' or 'no-slip'.
+    """
+
+    velocity: Sequence[float] | BoundaryFunction | None = None
+    slip: Slip = "free"
+
+    def __post_init__(self) -> None:
+        """Check the option."""
+        _checks.choice("slip", self.slip, Slip)
+
+    def _core(self, dimension: int, components: int) -> Any:
+        velocity = (0.0,) * dimension if self.velocity is None else self.velocity
+        if not callable(velocity):
+            velocity = _checks.vector("velocity of a Wall", velocity, dimension)
+        return _grid.wall(velocity, self.slip == "no-slip", dimension)
+
+
+@dataclass(frozen=True)
+class Open:
+    """A side through which the medium passes freely, at a given pressure (Pa). Fields have no gradient across it."""
+
+    pressure: float = 0.0
+
+    def _core(self, dimension: int, components: int) -> Any:
+        return _grid.open(_checks.number("pressure of an Open side", self.pressure))
+
+
+@dataclass(frozen=True)
+class ZeroGradient:
+    """No gradient across the side: samples beyond it repeat the nearest one inside."""
+
+    def _core(self, dimension: int, components: int) -> Any:
+        return _grid.zero_gradient()
+
+
+@dataclass(frozen=True)
+class Prescribed:
+    """Given values beyond the side, and for normal velocities on it.
+
+    Args:
+        value: a number (scalar fields), `dim` numbers (velocities), or f(positions (n, dim), time) -> (n,) or (n, dim). The function is
+            called with all ghost positions of a side at once; samples farther out are asked for one at a time.
+    """
+
+    value: float | Sequence[float] | BoundaryFunction
+
+    def _core(self, dimension: int, components: int) -> Any:
+        value = self.value
+        if not callable(value):
+            if components == 1:
+                value = (_checks.number("value of a Prescribed side", value),)
+            else:
+                value = _checks.vector("value of a Prescribed side", value, components)
+        return _grid.prescribed(value, dimension)
+
+
+SideCondition = Union[Wall, Open, ZeroGradient, Prescribed]
+BoundarySpec = Union[SideCondition, Mapping[str, SideCondition], None]
+
+
+def side_names(dimension: int) -> list[str]:
+    """Return 'x-', 'x+', 'y-', ... in storage order."""
+    return [f"{AXES[d]}{s}" for d in range(dimension) for s in "-+"]
+
+
+def resolve(grid: Grid, boundary: BoundarySpec) -> dict[str, SideCondition]:
+    """Return the condition of every side; sides that are not named are walls at rest. Raises TypeError or ValueError."""
+    names = side_names(grid.dimension)
+    types = (Wall, Open, ZeroGradient, Prescribed)
+    if boundary is None:
+        boundary = {}
+    elif isinstance(boundary, types):
+        boundary = dict.fromkeys(names, boundary)
+    elif not isinstance(boundary, Mapping):
+        raise TypeError(
+            "boundary must be a Wall, Open, ZeroGradient or Prescribed, or a dict of them by side "
+            f"({', '.join(names)}), not {boundary!r}"
+        )
+    for name, condition in boundary.items():
+        if name not in names:
+            raise ValueError(f"boundary has no side {name!r}; a {grid.dimension}-D grid has {', '.join(names)}")
+        _checks.one_of_type(f"boundary[{name!r}]", condition, types)
+    return {name: boundary.get(name, Wall()) for name in names}
+
+
+def to_core(grid: Grid, boundary: Mapping[str, SideCondition], components: int) -> list[Any]:
+    """Return the conditions as the core wants them."""
+    return [boundary[name]._core(grid.dimension, components) for name in side_names(grid.dimension)]

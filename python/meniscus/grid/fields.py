@@ -1,0 +1,264 @@
+"""Fields: samples on a grid with ghost layers, exposed as NumPy views."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus.grid.boundary import BoundarySpec, SideCondition, resolve, to_core
+from meniscus.grid.uniform import AXES, Grid
+
+GHOST_WIDTH: int = _grid.GHOST_WIDTH
+
+_Self = TypeVar("_Self", bound="_Field")
+
+
+def _suffix(grid: Grid, dtype: np.dtype[Any]) -> str:
+    return f"{grid.dimension}{'f' if dtype == np.float32 else 'd'}"
+
+
+class _Field:
+    """What scalar and vector fields share."""
+
+    _core: Any
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
+        self._grid = _checks.one_of_type("grid", grid, Grid)
+        self._dtype = _checks.scalar_type(dtype)
+        self._boundary = resolve(grid, boundary)
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self._grid
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return self._dtype
+
+    @property
+    def boundary(self) -> dict[str, SideCondition]:
+        """The condition of every side, by name ('x-', 'x+', ...)."""
+        return dict(self._boundary)
+
+    def fill_ghosts(self, time: float = 0.0) -> None:
+        """Bring the ghost layers up to date with the samples, as of `time` (s). Operators do this themselves."""
+        self._core.fill_ghosts(_checks.number("time", time))
+
+    def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return copies of all samples, for `restore`."""
+        return tuple(a.copy() for a in self._arrays())
+
+    def restore(self, snapshot: tuple[npt.NDArray[Any], ...]) -> None:
+        """Set all samples from a snapshot of a field of the same kind. Raises ValueError or TypeError; then nothing is changed."""
+        arrays = self._arrays()
+        if not isinstance(snapshot, tuple) or len(snapshot) != len(arrays):
+            raise ValueError(f"snapshot must be a tuple of {len(arrays)} arrays as returned by snapshot()")
+        checked = [
+            _checks.incoming(f"snapshot[{i}]", s, self._dtype, a.shape)
+            for i, (s, a) in enumerate(zip(snapshot, arrays, strict=True))
+        ]
+        for a, s in zip(arrays, checked, strict=True):
+            a[...] = s
+
+    def copy(self: _Self) -> _Self:
+        """Return an independent field with the same samples."""
+        other = self._empty()
+        for mine, its in zip(self._arrays(), other._arrays(), strict=True):
+            its[...] = mine
+        return other
+
+    def __copy__(self: _Self) -> _Self:
+        """Same as `copy`: a field owns its samples."""
+        return self.copy()
+
+    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the constructor arguments and the samples; boundary functions must be picklable (not lambdas)."""
+        return _rebuild, (type(self), self._arguments(), self.snapshot())
+
+    def __repr__(self) -> str:
+        """One line: kind, shape, dtype, range."""
+        parts = ", ".join(f"{n} in [{a.min():.4g}, {a.max():.4g}]" for n, a in zip(self._names(), self._arrays(), strict=True))
+        return f"<{type(self).__name__} {'x'.join(map(str, self._grid.shape))} cells, {self._dtype.name}, {parts}>"
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        raise TypeError("not a concrete field")
+
+    def _names(self) -> list[str]:
+        raise TypeError("not a concrete field")
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"grid": self._grid, "dtype": self._dtype.name, "boundary": self._boundary}
+
+    def _empty(self: _Self) -> _Self:
+        return type(self)(**self._arguments())
+
+
+class ScalarField(_Field):
+    """One number per sample. `array` is the interior; the memory never moves, so views always show the current values."""
+
+    def __init__(self, grid: Grid, on_side: tuple[int, ...], dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
+        super().__init__(grid, dtype, boundary)
+        self._on_side = on_side
+        core = getattr(_grid, f"Field{_suffix(grid, self._dtype)}")
+        self._core = core(grid._core, on_side, to_core(grid, self._boundary, 1))
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """Writable view of the samples, indexed [i, j(, k)]. Assigning copies into it and refuses NaN and infinity."""
+        return self._core.array()
+
+    @array.setter
+    def array(self, value: npt.ArrayLike) -> None:
+        target = self.array
+        target[...] = _checks.incoming("array", value, self._dtype, target.shape)
+
+    @property
+    def with_ghosts(self) -> npt.NDArray[Any]:
+        """Writable view of the whole contiguous block: 3 ghost layers on every side around `array`."""
+        return self._core.with_ghosts()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of `array`."""
+        return tuple(n + s for n, s in zip(self._grid.local_shape, self._on_side, strict=True))
+
+    @property
+    def on_side(self) -> tuple[int, ...]:
+        """Where samples sit, per axis: 0 at the centre of a cell, 1 on its sides."""
+        return self._on_side
+
+    def coordinates(self) -> tuple[npt.NDArray[np.float64], ...]:
+        """Return x, y[, z] of the samples, m, shaped to broadcast with `array`."""
+        return self._grid.coordinates(self._on_side)
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        return [self.array]
+
+    def _names(self) -> list[str]:
+        return ["values"]
+
+
+class CellField(ScalarField):
+    """A scalar at the cell centres.
+
+    Args:
+        grid: the grid.
+        dtype: float64 (default) or float32.
+        boundary: one condition for all sides, or a dict by side name ('x-', 'x+', ...); default `Wall()`, across which a scalar has no
+            gradient. Ignored on periodic axes.
+    """
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None) -> None:
+        _checks.one_of_type("grid", grid, Grid)
+        super().__init__(grid, (0,) * grid.dimension, dtype, boundary)
+
+
+class NodeField(ScalarField):
+    """A scalar at the nodes (corners of cells): shape + 1 samples per axis. Arguments as for `CellField`.
+
+    On a periodic axis the first and the last node are the same unknown; the last one is its owner.
+    """
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None) -> None:
+        _checks.one_of_type("grid", grid, Grid)
+        super().__init__(grid, (1,) * grid.dimension, dtype, boundary)
+
+
+class MacField(_Field):
+    """A staggered velocity (m/s): component d at the centres of the faces across axis d.
+
+    `u` has shape (nx+1, ny[, nz]), `v` (nx, ny+1[, nz]), `w` (nx, ny, nz+1). On a periodic axis the first and the last face are the same
+    unknown; the last one is its owner.
+
+    Args:
+        grid: the grid.
+        dtype: float64 (default) or float32.
+        boundary: one condition for all sides, or a dict by side name; default: closed walls at rest, free slip.
+
+    Source: Harlow and Welch 1965; Selle 2008, section 2.3 (averages to other sample points).
+    """
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None) -> None:
+        super().__init__(grid, dtype, boundary)
+        core = getattr(_grid, f"MacField{_suffix(grid, self._dtype)}")
+        self._core = core(grid._core, to_core(grid, self._boundary, grid.dimension))
+
+    def component(self, axis: int) -> npt.NDArray[Any]:
+        """Return a writable view of the component along `axis`."""
+        if _checks.integer("axis", axis, 0) >= self._grid.dimension:
+            raise ValueError(f"axis must be below {self._grid.dimension}, not {axis}")
+        return self._core.array(axis)
+
+    def component_with_ghosts(self, axis: int) -> npt.NDArray[Any]:
+        """Return a writable view of the whole contiguous block of the component along `axis`."""
+        self.component(axis)
+        return self._core.with_ghosts(axis)
+
+    @property
+    def u(self) -> npt.NDArray[Any]:
+        """Writable view of the x component."""
+        return self.component(0)
+
+    @u.setter
+    def u(self, value: npt.ArrayLike) -> None:
+        self._assign(0, value)
+
+    @property
+    def v(self) -> npt.NDArray[Any]:
+        """Writable view of the y component."""
+        return self.component(1)
+
+    @v.setter
+    def v(self, value: npt.ArrayLike) -> None:
+        self._assign(1, value)
+
+    @property
+    def w(self) -> npt.NDArray[Any]:
+        """Writable view of the z component; AttributeError in 2-D."""
+        self._require_w()
+        return self.component(2)
+
+    @w.setter
+    def w(self, value: npt.ArrayLike) -> None:
+        self._require_w()
+        self._assign(2, value)
+
+    def enforce_boundary(self, time: float = 0.0) -> None:
+        """Give the faces on walls and on prescribed sides their given normal velocity, as of `time` (s)."""
+        self._core.enforce_boundary(_checks.number("time", time))
+
+    def _require_w(self) -> None:
+        if self._grid.dimension != 3:
+            raise AttributeError("a 2-D MacField has components u and v only")
+
+    def _assign(self, axis: int, value: npt.ArrayLike) -> None:
+        target = self.component(axis)
+        target[...] = _checks.incoming("uvw"[axis], value, self._dtype, target.shape)
+
+    def _arrays(self) -> list[npt.NDArray[Any]]:
+        return [self.component(d) for d in range(self._grid.dimension)]
+
+    def _names(self) -> list[str]:
+        return [f"{c}" for c in "uvw"[: self._grid.dimension]]
+
+
+def component_shapes(grid: Grid) -> list[tuple[int, ...]]:
+    """Return the shapes of u, v[, w] on a grid."""
+    return [tuple(n + (a == d) for a, n in enumerate(grid.local_shape)) for d in range(len(AXES[: grid.dimension]))]
+
+
+def _rebuild(kind: type[_Self], arguments: dict[str, Any], samples: tuple[npt.NDArray[Any], ...]) -> _Self:
+    field = kind(**arguments)
+    for target, source in zip(field._arrays(), samples, strict=True):
+        target[...] = source
+    return field

@@ -1,0 +1,205 @@
+"""Particles as a struct of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus.core import Workspace
+from meniscus.grid.uniform import Grid
+
+_TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int32", "int64", "uint8")}
+
+
+class Particles:
+    """Positions, unique ids and any further columns, one contiguous array each.
+
+    Columns are exposed as views. When particles are appended beyond the capacity, the columns move to new memory: old views stay valid
+    but stale, and `generation` goes up. Ids are never reused, so they key random numbers (`meniscus.core.uniform`) for life.
+
+    Args:
+        positions: (n, 2) or (n, 3), m, float32 or float64; copied.
+        **columns: further values per particle, (n,) or (n, width); copied.
+
+    Raises:
+        TypeError, ValueError: wrong dtype or shape; positions or columns that are not finite.
+    """
+
+    def __init__(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> None:
+        x = np.asarray(positions)
+        _checks.scalar_type(x.dtype)
+        if x.ndim != 2 or x.shape[1] not in (2, 3):
+            raise ValueError(f"positions must have shape (n, 2) or (n, 3), not {x.shape}")
+        self._core = _grid.ParticleSet(x.shape[1], _TYPES[x.dtype])
+        for name, values in columns.items():
+            c = np.asarray(values)
+            self.add_column(name, c.dtype, 1 if c.ndim < 2 else c.shape[1])
+        self.append(x, **columns)
+
+    def __len__(self) -> int:
+        """Return the number of particles."""
+        return self._core.size
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+        return int(self.positions.shape[1])
+
+    @property
+    def positions(self) -> npt.NDArray[Any]:
+        """Writable view (n, dim), m."""
+        return self._core.column("position")
+
+    @property
+    def ids(self) -> npt.NDArray[np.int64]:
+        """View (n,) of the unique ids."""
+        return self._view("id", writable=False)
+
+    @property
+    def capacity(self) -> int:
+        """Particles that fit before the columns move."""
+        return self._core.capacity
+
+    @property
+    def generation(self) -> int:
+        """How often the columns have moved to new memory."""
+        return self._core.generation
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the added columns."""
+        return self._core.column_names()[2:]
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """Return a writable view of an added column; KeyError for an unknown name."""
+        if name not in self.columns:
+            raise KeyError(f"particles have no column {name!r}; there are: {', '.join(self.columns) or 'none'}")
+        return self._core.column(name)
+
+    def __setitem__(self, name: str, value: npt.ArrayLike) -> None:
+        """Copy values into a column."""
+        self[name][...] = value
+
+    def add_column(self, name: str, dtype: npt.DTypeLike = np.float64, width: int = 1) -> npt.NDArray[Any]:
+        """Add a column of zeros, `width` values per particle, and return its view. Raises TypeError or ValueError."""
+        t = np.dtype(dtype)
+        if t not in _TYPES:
+            raise TypeError(f"a column is one of {', '.join(k.name for k in _TYPES)}, not {t}")
+        self._core.add_column(name, _TYPES[t], _checks.integer("width", width, 1))
+        return self._core.column(name)
+
+    def append(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
+        """Add particles at positions (n, dim); columns that are not given are zero. Returns where they are.
+
+        Raises TypeError or ValueError for wrong dtypes or shapes, unknown columns and values that are not finite; then nothing is added.
+        """
+        x = np.asarray(positions)
+        mine = self.positions
+        if x.dtype != mine.dtype:
+            raise TypeError(f"positions must be of dtype {mine.dtype}, not {x.dtype}")
+        if x.ndim != 2 or x.shape[1] != mine.shape[1]:
+            raise ValueError(f"positions must have shape (n, {mine.shape[1]}), not {x.shape}")
+        _checks.require_finite("positions", x)
+        checked = {}
+        for name, values in columns.items():
+            target = self[name]
+            c = np.asarray(values)
+            if c.dtype != target.dtype:
+                raise TypeError(f"column {name!r} must be of dtype {target.dtype}, not {c.dtype}")
+            shape = (len(x), *target.shape[1:])
+            if c.shape not in ((), shape, (*shape, 1)):
+                raise ValueError(f"column {name!r} must have shape {shape}, not {c.shape}")
+            if c.dtype.kind == "f":
+                _checks.require_finite(f"column {name!r}", c)
+            checked[name] = c.reshape(shape) if c.shape else c
+        first = self._core.append(len(x))
+        where = slice(first, first + len(x))
+        self.positions[where] = x
+        for name, c in checked.items():
+            self[name][where] = c
+        return where
+
+    def reserve(self, capacity: int) -> None:
+        """Make room, so that appending up to `capacity` particles moves nothing."""
+        self._core.reserve(_checks.integer("capacity", capacity, 0))
+
+    def remove(self, mask: npt.ArrayLike, *, workspace: Workspace | None = None) -> int:
+        """Remove the particles where the bool mask (n,) is true; the others keep their order. Returns how many went."""
+        return self._core.remove(_checks.mask("mask", mask, (len(self),)), workspace or Workspace())
+
+    def sort_by_cell(self, grid: Grid, *, workspace: Workspace | None = None) -> None:
+        """Bring particles of the same cell together, in the order of the cells; stable. See `cells` and `cell_starts`.
+
+        Particles outside of the domain count to the nearest cell, on periodic axes to that of their image.
+        Raises ValueError for a grid of another dimension or positions that are not finite.
+        """
+        _checks.one_of_type("grid", grid, Grid)
+        if grid.dimension != self.dimension:
+            raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
+        self._core.sort_by_cell(grid._core, workspace or Workspace())
+
+    @property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """Occupied cells after `sort_by_cell`: linear C-ordered indices, ascending; empty after particles were added or removed."""
+        return self._core.cell_keys()
+
+    @property
+    def cell_starts(self) -> npt.NDArray[np.int64]:
+        """Particles cell_starts[i] to cell_starts[i + 1] - 1 lie in cells[i]."""
+        return self._core.cell_starts()
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return copies of all columns and the next id, for `restore`."""
+        data = {n: self._core.column(n).copy() for n in self._core.column_names()}
+        data["next id"] = np.array(self._core.next_id)
+        return data
+
+    def restore(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
+        """Become what `snapshot` saw, including ids. Raises ValueError if its columns are not those of these particles."""
+        names = self._core.column_names()
+        if set(snapshot) != {*names, "next id"}:
+            raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(snapshot)}")
+        self._core.remove(np.ones(len(self), bool), Workspace())
+        self._core.append(len(snapshot["id"]))
+        for n in names:
+            self._core.column(n)[...] = snapshot[n]
+        self._core.next_id = int(snapshot["next id"])
+
+    def copy(self) -> Particles:
+        """Return independent particles with the same columns and ids."""
+        return _rebuild(*self.__reduce__()[1])
+
+    def __copy__(self) -> Particles:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Particles:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle all columns."""
+        widths = {n: (self[n].dtype.str, 1 if self[n].ndim == 1 else self[n].shape[1]) for n in self.columns}
+        return _rebuild, (self.dimension, self.positions.dtype.str, widths, self.snapshot())
+
+    def __repr__(self) -> str:
+        """One line: number, dimension, dtype, columns."""
+        extra = f", columns {', '.join(self.columns)}" if self.columns else ""
+        return f"<Particles {len(self)} in {self.dimension}-D, {self.positions.dtype}{extra}>"
+
+    def _view(self, name: str, *, writable: bool) -> npt.NDArray[Any]:
+        v = self._core.column(name)
+        v.flags.writeable = writable
+        return v
+
+
+def _rebuild(dimension: int, dtype: str, widths: dict[str, tuple[str, int]], snapshot: dict[str, npt.NDArray[Any]]) -> Particles:
+    p = Particles(np.empty((0, dimension), dtype))
+    for name, (column_type, width) in widths.items():
+        p.add_column(name, column_type, width)
+    p.restore(snapshot)
+    return p

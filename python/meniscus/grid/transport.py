@@ -1,0 +1,226 @@
+"""Transport of fields along a velocity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus._meniscus.grid import AdvectInfo
+from meniscus._meniscus.numerics import CompensationScheme
+from meniscus.core import Workspace
+from meniscus.grid.fields import MacField, ScalarField, component_shapes
+
+Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
+Block = Literal["semi-lagrangian", "upwind"]
+Trace = Literal["euler", "midpoint", "rk3"]
+Interpolation = Literal["linear", "cubic"]
+LimiterName = Literal["none", "clamp", "reversion"]
+FirstOrderNear = Literal["nothing", "objects", "walls"]
+HiddenValue = Literal["mean", "own"]
+
+Masks = npt.ArrayLike | Sequence[npt.ArrayLike] | None
+
+
+def advect(
+    field: ScalarField | MacField,
+    velocity: MacField,
+    dt: float,
+    *,
+    method: Method = "maccormack",
+    block: Block = "semi-lagrangian",
+    trace: Trace = "midpoint",
+    interpolation: Interpolation = "linear",
+    limiter: LimiterName = "reversion",
+    first_order_near: FirstOrderNear = "objects",
+    active: Masks = None,
+    visible: Masks = None,
+    first_order: Masks = None,
+    hidden_value: HiddenValue = "mean",
+    time: float = 0.0,
+    workspace: Workspace | None = None,
+) -> AdvectInfo:
+    """Carry a field along a velocity for dt seconds, in place: d(field)/dt + velocity . grad(field) = 0.
+
+    `field` may be the velocity itself. It is unchanged if anything is raised. After a velocity was carried, its faces on walls and on
+    prescribed sides have their given values.
+
+    Args:
+        field: any scalar field, or a velocity, each component of which is carried from its own faces.
+        velocity: same grid and dtype. It is frozen during the step.
+        dt: seconds, positive; of any size for semi-Lagrangian blocks. Upwind blocks take substeps beyond their limit.
+        method: 'semi-lagrangian' or 'upwind', first order; 'bfecc' or 'maccormack', second order, built on a `block`.
+        block: the first-order scheme inside 'bfecc' and 'maccormack'.
+        trace: how semi-Lagrangian characteristics are integrated: 'euler' (straight), 'midpoint' or 'rk3'.
+        interpolation: 'linear', or 'cubic' (monotone).
+        limiter: what happens to corrected values outside of the range of the samples that the first pass used: 'none', 'clamp', or
+            'reversion' to the first-order value.
+        first_order_near: where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls' (also of
+            sides of the domain that are neither periodic nor prescribed).
+        active: bool mask of the samples to carry; the others keep their value. For a velocity, a sequence of one mask per component.
+        visible: bool mask of the samples that may be used as sources; hidden ones are replaced by `hidden_value`.
+        first_order: bool mask of samples where the correction is left out.
+        hidden_value: 'mean' of the visible corners of the interpolation cell, or the sample's 'own' value.
+        time: at the start of the step, s; handed to boundary functions.
+        workspace: scratch memory to reuse from call to call.
+
+    Returns:
+        AdvectInfo with `cfl` (largest |component| dt / spacing) and `substeps`.
+
+    Raises:
+        TypeError: wrong type or dtype of an argument.
+        ValueError: unknown option, wrong shape, different grids, dt not positive and finite, samples that are NaN or infinite.
+
+    Source: Selle 2008, sections 2.2 to 2.4 (schemes), 2.7 and 2.9 (limiters, first order near walls).
+    """
+    _require_pair(field, velocity)
+    _checks.choice("method", method, Method)
+    if method in ("upwind", "semi-lagrangian"):
+        block = method  # type: ignore[assignment]
+    scheme = getattr(CompensationScheme, method, CompensationScheme.first_order)
+    options = _grid.AdvectOptions(
+        scheme,
+        _pass_options(block, trace, interpolation),
+        getattr(_grid.Limiter, _checks.choice("limiter", limiter, LimiterName)),
+        getattr(_grid.FirstOrderNear, _checks.choice("first_order_near", first_order_near, FirstOrderNear)),
+        getattr(_grid.HiddenValue, _checks.choice("hidden_value", hidden_value, HiddenValue)),
+        _checks.number("time", time),
+    )
+    given = {"active": active, "visible": visible, "first_order": first_order}
+    masks: Any
+    if isinstance(field, MacField):
+        per_component = {name: component_masks(name, m, field) for name, m in given.items()}
+        masks = [
+            _grid.ScalarMasks(**{n: m[d] for n, m in per_component.items() if m is not None})
+            for d in range(field.grid.dimension)
+        ]
+    else:
+        masks = _grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})
+    return _grid.advect(
+        field._core, velocity._core, _checks.positive("dt", dt), options, masks, workspace_or_new(workspace)
+    )
+
+
+def semi_lagrangian(
+    field: ScalarField,
+    velocity: MacField,
+    dt: float,
+    *,
+    out: ScalarField,
+    lower: ScalarField | None = None,
+    upper: ScalarField | None = None,
+    trace: Trace = "midpoint",
+    interpolation: Interpolation = "linear",
+    time: float = 0.0,
+) -> None:
+    """Run one bare semi-Lagrangian pass into `out`, the block that `advect` is built on; dt may be zero or negative.
+
+    Args:
+        field: source.
+        velocity: same grid and dtype.
+        dt: seconds; a negative one is the reverse of the pass.
+        out: takes the result; same grid, kind and dtype as `field`, but not `field` itself.
+        lower: takes the smallest of the samples that each value was interpolated from, if given.
+        upper: takes the largest of them, if given.
+        trace: as in `advect`.
+        interpolation: as in `advect`.
+        time: as in `advect`.
+
+    Raises:
+        TypeError, ValueError: as `advect`.
+
+    Source: Selle 2008, section 2.3.
+    """
+    _first_order_pass(field, velocity, dt, _pass_options("semi-lagrangian", trace, interpolation), time, out, lower, upper)
+
+
+def upwind(
+    field: ScalarField,
+    velocity: MacField,
+    dt: float,
+    *,
+    out: ScalarField,
+    lower: ScalarField | None = None,
+    upper: ScalarField | None = None,
+    time: float = 0.0,
+) -> None:
+    """Run one bare first-order upwind pass into `out`; |dt| sum |V_d| <= spacing, else ValueError. Arguments as `semi_lagrangian`.
+
+    Source: Selle 2008, section 2.2; its equation (2.3) has the two differences swapped, this is the stable form.
+    """
+    _first_order_pass(field, velocity, dt, _pass_options("upwind", "euler", "linear"), time, out, lower, upper)
+
+
+def max_speed(velocity: MacField) -> float:
+    """Return the largest magnitude of any component on its faces, m/s; infinite if one is NaN or infinite."""
+    return float(_grid.max_component_speed(_checks.one_of_type("velocity", velocity, MacField)._core))
+
+
+def workspace_or_new(workspace: Workspace | None) -> Workspace:
+    """Return the caller's scratch memory, or some for one call."""
+    return Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
+
+
+def component_masks(name: str, masks: Masks, field: MacField) -> list[_checks.Bools] | None:
+    """Check one mask per component."""
+    if masks is None:
+        return None
+    shapes = component_shapes(field.grid)
+    if not isinstance(masks, (list, tuple)) or len(masks) != len(shapes):
+        raise TypeError(f"{name} must be a sequence of {len(shapes)} masks, one per velocity component")
+    return [_checks.mask(f"{name}[{d}]", m, s) for d, (m, s) in enumerate(zip(masks, shapes, strict=True))]
+
+
+def _require_pair(field: ScalarField | MacField, velocity: MacField) -> None:
+    _checks.one_of_type("field", field, (ScalarField, MacField))
+    _checks.one_of_type("velocity", velocity, MacField)
+    if field.grid != velocity.grid:
+        raise ValueError(f"field and velocity must have the same grid, not {field.grid} and {velocity.grid}")
+    if field.dtype != velocity.dtype:
+        raise TypeError(f"field and velocity must have the same dtype, not {field.dtype} and {velocity.dtype}")
+
+
+def _pass_options(block: Block, trace: Trace, interpolation: Interpolation) -> _grid.PassOptions:
+    return _grid.PassOptions(
+        getattr(_grid.TransportBlock, _checks.choice("block", block, Block).replace("-", "_")),
+        getattr(_grid.Trace, _checks.choice("trace", trace, Trace)),
+        getattr(_grid.Interpolation, _checks.choice("interpolation", interpolation, Interpolation)),
+    )
+
+
+def _first_order_pass(
+    field: ScalarField,
+    velocity: MacField,
+    dt: float,
+    options: _grid.PassOptions,
+    time: float,
+    out: ScalarField,
+    lower: ScalarField | None,
+    upper: ScalarField | None,
+) -> None:
+    _checks.one_of_type("field", field, ScalarField)
+    _require_pair(field, velocity)
+    targets = {"out": out} | {n: f for n, f in (("lower", lower), ("upper", upper)) if f is not None}
+    for name, target in targets.items():
+        _checks.one_of_type(name, target, ScalarField)
+        if target.dtype != field.dtype:
+            raise TypeError(f"{name} must have the dtype of the field, {field.dtype}, not {target.dtype}")
+        if target.grid != field.grid or target.on_side != field.on_side:
+            raise ValueError(f"{name} must have the grid and the sample location of the field")
+        if target is field:
+            raise ValueError(f"{name} must not be the field itself")
+    if len({id(t) for t in targets.values()}) != len(targets):
+        raise ValueError("out, lower and upper must be different fields")
+    _grid.first_order_pass(
+        field._core,
+        velocity._core,
+        _checks.number("dt", dt),
+        options,
+        _checks.number("time", time),
+        out._core,
+        lower._core if lower is not None else None,
+        upper._core if upper is not None else None,
+    )
