@@ -35,7 +35,7 @@ MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LaneP
       const bool inside = (cell >= low) & (cell <= high);
       cells.fraction[d][l] = static_cast<T>(q - cell);
       cells.offset[l] += static_cast<std::int32_t>(inside ? cell : 0.0) * stride;
-      cells.slow[l] = static_cast<std::uint8_t>(cells.slow[l] | (inside ? 0 : 1));
+      cells.slow[l] |= inside ? 0 : 1;
     }
   }
 }
