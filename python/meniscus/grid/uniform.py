@@ -50,7 +50,8 @@ class Grid:
         self._origin = _checks.vector("origin", (0.0,) * dimension if origin is None else origin, dimension)
         if isinstance(periodic, (bool, np.bool_)):
             periodic = (bool(periodic),) * dimension
-        if len(periodic) != dimension or not all(isinstance(p, (bool, np.bool_)) for p in periodic):
+        is_list = isinstance(periodic, (Sequence, np.ndarray)) and len(periodic) == dimension
+        if not is_list or not all(isinstance(p, (bool, np.bool_)) for p in periodic):
             raise ValueError(f"periodic must be a bool or {dimension} of them, not {periodic!r}")
         self._periodic = tuple(bool(p) for p in periodic)
         core = _grid.Grid2 if dimension == 2 else _grid.Grid3
@@ -110,7 +111,9 @@ class Grid:
         return self.coordinates((1,) * self.dimension)
 
     def face_centers(self, axis: int) -> tuple[npt.NDArray[np.float64], ...]:
-        """Return x, y[, z] of the centres of the faces across an axis, m, shaped to broadcast."""
+        """Return x, y[, z] of the centres of the faces across an axis, m, shaped to broadcast. Raises ValueError for other axes."""
+        if _checks.integer("axis", axis, 0) >= self.dimension:
+            raise ValueError(f"axis must be below {self.dimension}, not {axis}")
         return self.coordinates(tuple(int(d == axis) for d in range(self.dimension)))
 
     def __eq__(self, other: object) -> bool:

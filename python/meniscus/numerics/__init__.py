@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
+from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
 
-__all__ = ["FractalNoise", "Scheme", "amplification"]
+__all__ = ["ConvergenceStudy", "FractalNoise", "Scheme", "amplification", "mean_local_order", "observed_orders"]
 
 Scheme = Literal["forward-euler", "bfecc", "maccormack"]
 _SCHEMES = {"forward-euler": 0, "bfecc": 1, "maccormack": 2}

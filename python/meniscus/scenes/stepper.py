@@ -1,0 +1,51 @@
+"""Time, steps and frames."""
+
+from __future__ import annotations
+
+from meniscus import _checks
+
+
+class TimeStepper:
+    """Owns the time of a run: hands out steps that end exactly on frames.
+
+    Args:
+        end: time of the last frame, s; the first frame (number 0) is at time 0.
+        frames: number of frames after frame 0, equally spaced.
+
+    Raises:
+        TypeError, ValueError: `end` not positive and finite, fewer than one frame.
+    """
+
+    def __init__(self, end: float, frames: int = 1) -> None:
+        self.end = _checks.positive("end", end)
+        self.frames = _checks.integer("frames", frames, 1)
+        self.time = 0.0
+        self.frame = 0
+        self.step = 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last frame is reached."""
+        return self.frame == self.frames
+
+    @property
+    def frame_time(self) -> float:
+        """Time of the next frame, s."""
+        return self.end * (self.frame + 1) / self.frames
+
+    def next_dt(self, max_dt: float) -> float:
+        """Return the next step: `max_dt`, shortened so as not to pass the next frame."""
+        _checks.positive("max_dt", max_dt)
+        remaining = self.frame_time - self.time
+        # A remainder of rounding size is no step of its own.
+        return remaining if remaining <= max_dt * (1.0 + 1e-9) else max_dt
+
+    def advance(self, dt: float) -> bool:
+        """Count a step of dt seconds as done; returns whether it completed a frame."""
+        self.step += 1
+        if dt >= self.frame_time - self.time:
+            self.time = self.frame_time
+            self.frame += 1
+            return True
+        self.time += dt
+        return False

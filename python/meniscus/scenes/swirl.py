@@ -1,0 +1,97 @@
+"""A scalar in a swirling flow that runs back to its start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+import meniscus.grid as mg
+from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.fluids.flows import single_vortex
+from meniscus.grid.transport import Block, Interpolation, LimiterName, Method, Trace
+from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.stepper import TimeStepper
+
+
+@dataclass(kw_only=True)
+class Swirl(Scene):
+    """Dye in the vortex in a box, stretched to a spiral for half of the period and wound back for the other half.
+
+    The velocity of each step is the flow at its middle, sampled as a discrete curl. At the end the exact solution is the start.
+
+    Source: LeVeque 1996 (flow); Brochu 2012, section 5.4.2 (sampling of procedural flows).
+    """
+
+    name: ClassVar[str] = "swirl"
+    summary: ClassVar[str] = "dye stretched and wound back by a vortex in a box"
+
+    resolution: int = parameter(256, "cells per axis")
+    cfl: float = parameter(1.5, "largest |velocity| dt / dx")
+    period: float = parameter(4.0, "time until the flow is back at its start, s")
+    method: Method = parameter("maccormack", "scheme", choices=("upwind", "semi-lagrangian", "bfecc", "maccormack"))
+    block: Block = parameter("semi-lagrangian", "first-order block of the scheme", choices=("semi-lagrangian", "upwind"))
+    limiter: LimiterName = parameter("reversion", "limiter", choices=("none", "clamp", "reversion"))
+    trace: Trace = parameter("midpoint", "how characteristics are integrated", choices=("euler", "midpoint", "rk3"))
+    interpolation: Interpolation = parameter("linear", "interpolation", choices=("linear", "cubic"))
+    frames: int = parameter(16, "frames to write")
+
+    def setup(self) -> TimeStepper:
+        """Create the dye."""
+        n = _checks.integer("resolution", self.resolution, 4)
+        grid = mg.Grid((n, n), 1.0 / n)
+        self.flow = single_vortex(1.0, self.period)
+        self.velocity = mg.MacField(grid)
+        self.dye = mg.CellField(grid)
+        x, y = self.dye.coordinates()
+        r = np.hypot(x - 0.5, y - 0.75)
+        # Rings around (1/2, 3/4), fading out at radius 0.2.
+        self.dye.array[...] = np.where(r < 0.2, np.cos(2.5 * np.pi * r) ** 2 * (0.6 + 0.4 * np.cos(50.0 * np.pi * r)), 0.0)
+        self.start = self.dye.array.copy()
+        self.workspace = Workspace()
+        return TimeStepper(self.period, self.frames)
+
+    def max_dt(self) -> float:
+        """Return the step of the given CFL number at the flow's peak speed of 1 m/s."""
+        return self.cfl * self.dye.grid.spacing
+
+    def advance(self, time: float, dt: float) -> None:
+        """Sample the flow and carry the dye."""
+        self.flow.sample(self.velocity, time + 0.5 * dt, workspace=self.workspace)
+        mg.advect(
+            self.dye,
+            self.velocity,
+            dt,
+            method=self.method,
+            block=self.block,
+            trace=self.trace,
+            interpolation=self.interpolation,
+            limiter=self.limiter,
+            time=time,
+            workspace=self.workspace,
+        )
+
+    def report(self, time: float) -> dict[str, float]:
+        """Mean distance from the start (the error, at the end), extremes and mean."""
+        a = self.dye.array
+        return {
+            "distance": float(np.abs(a - self.start).mean()),
+            "min": float(a.min()),
+            "max": float(a.max()),
+            "mean": float(a.mean()),
+        }
+
+    def draw(self, time: float) -> Any:
+        """Show the dye."""
+        from meniscus import viz
+
+        return viz.image(self.dye.array, extent=(0.0, 1.0, 0.0, 1.0), title=f"{self.method}, t = {time:.2f} s")
+
+    def finish(self, out: Path) -> list[Path]:
+        """Write an animation of the frames."""
+        from meniscus import viz
+
+        return [viz.animate(sorted(out.glob("frame-*.png")), out / "swirl.gif", frames_per_second=8)]
