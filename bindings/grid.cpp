@@ -53,8 +53,7 @@ void bind_grid_type(py::module_& m, const char* name) {
                        const std::array<bool, D>& periodic) {
              return Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()), periodic);
            }),
-           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"))
-      .def("__eq__", [](const Grid<D>& a, const Grid<D>& b) { return a == b; }, py::is_operator());
+           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
 }
 
 template <int D>

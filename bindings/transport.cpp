@@ -48,11 +48,13 @@ void bind_transport_functions(py::module_& m) {
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
   m.def(
       "first_order_pass",
-      [](F& field, M& velocity, double dt, const PassOptions& options, double time, F& out, F* low, F* high) {
-        interruptible([&] { first_order_pass(field, velocity, dt, options, time, out, low, high); });
+      [](F& field, M& velocity, double dt, const PassOptions& options, double time, F& out, std::optional<F*> low,
+         std::optional<F*> high) {
+        interruptible(
+            [&] { first_order_pass(field, velocity, dt, options, time, out, low.value_or(nullptr), high.value_or(nullptr)); });
       },
       py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("time"), py::arg("out"),
-      py::arg("low").none(true), py::arg("high").none(true));
+      py::arg("low"), py::arg("high"));
   m.def(
       "extrapolate",
       [](F& field, const py::array& known, Index layers, Workspace& workspace) {

@@ -103,7 +103,7 @@ def points(name: str, value: npt.ArrayLike, dtype: np.dtype[Any], dimension: int
     return value
 
 
-def mask(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Bools:
+def mask(name: str, value: Any, shape: tuple[int, ...]) -> Bools:
     """Check a boolean array; return it C-contiguous (masks are inputs: a copy is made where it is not)."""
     array = np.asarray(value)
     if array.dtype != np.bool_:

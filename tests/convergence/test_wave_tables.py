@@ -18,9 +18,7 @@ TABLE_2_3 = {
     "bfecc": (["5.6e-4", "1.4e-4", "3.5e-5", "8.8e-6"], [5.566e-4, 1.384e-4, 3.517e-5, 8.791e-6], 2.0),
     "maccormack": (["5.3e-3", "1.3e-3", "3.4e-4", "8.4e-5"], [5.238e-3, 1.341e-3, 3.352e-4, 8.350e-5], 2.0),
 }
-CASES = [(m, "upwind", 0.75, row) for m, row in TABLE_2_2.items()] + [
-    (m, "semi-lagrangian", 1.75, row) for m, row in TABLE_2_3.items()
-]
+CASES = [(m, "upwind", 0.75, row) for m, row in TABLE_2_2.items()] + [(m, "semi-lagrangian", 1.75, row) for m, row in TABLE_2_3.items()]
 
 
 def unit_of_last_digit(text):

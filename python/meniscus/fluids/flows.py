@@ -20,7 +20,6 @@ Sampling = Literal["auto", "pointwise", "discrete-curl"]
 Floats = npt.NDArray[np.float64]
 
 
-
 class Flow:
     """A velocity field v(x, t). Flows of one dimension add (`a + b`) and scale (`2.0 * a`).
 
@@ -46,7 +45,7 @@ class Flow:
         """Return the velocities (n, dim), m/s, at points (n, dim), m, float64, at a time in seconds."""
         x = _checks.points("points", points, np.dtype(np.float64), self._dimension)
         _checks.require_finite("points", x)
-        out = np.empty_like(x)
+        out = np.empty(x.shape)
         self._core.velocity(x, _checks.number("time", time), out)
         return out
 
@@ -199,7 +198,11 @@ def point_source(
     n = _dimension_of("center", center)
     c = _checks.vector("center", center, n)
     noise = FractalNoise() if noise is None else _checks.one_of_type("noise", noise, FractalNoise)
-    r, s, v = _checks.positive("radius", radius), _checks.number("strength", strength), _checks.number("variation", variation)
+    r, s, v = (
+        _checks.positive("radius", radius),
+        _checks.number("strength", strength),
+        _checks.number("variation", variation),
+    )
     make = _fluids.source2 if n == 2 else _fluids.source3
     return Flow(make(c, r, s, v, noise._core()), n, f"point_source({c}, {r}, {s}, variation={v}, noise={noise})")
 
@@ -217,8 +220,8 @@ def curl_noise(
         dimension: 2 (stream function) or 3 (vector potential of three independent noises).
         noise: shape of the potential.
         strength: amplitude of the potential, m^2/s.
-        box: (lower corner, upper corner, width), m: the potential fades to zero at the sides of this box over `width`, so that nothing flows
-            through them.
+        box: (lower corner, upper corner, width), m: the potential fades to zero at the sides of this box over `width`, so that nothing
+            flows through them.
 
     Source: Brochu 2012, section 5.4.2; Bridson, Houriham and Nordenstam 2007 (ramp).
     """
@@ -239,7 +242,7 @@ def curl_noise(
 
 
 def single_vortex(length: float = 1.0, period: float = 0.0) -> Flow:
-    """Return the vortex in the box [0, length]^2 that stretches a disc to a spiral; it runs back to the start after `period` seconds if > 0.
+    """Return the vortex in the box [0, length]^2 that draws a disc out to a spiral; it runs back if `period` (s) is positive.
 
     u = -sin^2(pi x) sin(2 pi y) cos(pi t / period), v = sin^2(pi y) sin(2 pi x) cos(pi t / period), x and y in units of length.
 

@@ -1,11 +1,12 @@
 """Uniform grids, fields with ghost layers, boundary conditions, transport, extrapolation and particles."""
 
+from meniscus._meniscus.grid import AdvectInfo
 from meniscus.grid.boundary import Open, Prescribed, Wall, ZeroGradient
 from meniscus.grid.extrapolation import extrapolate
 from meniscus.grid.fields import GHOST_WIDTH, CellField, MacField, NodeField, ScalarField
 from meniscus.grid.particles import Particles
 from meniscus.grid.points import sample, trace
-from meniscus.grid.transport import AdvectInfo, advect, max_speed, semi_lagrangian, upwind
+from meniscus.grid.transport import advect, max_speed, semi_lagrangian, upwind
 from meniscus.grid.uniform import Grid
 
 __all__ = [

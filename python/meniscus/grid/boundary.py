@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -83,8 +83,8 @@ class Prescribed:
         return _grid.prescribed(value, dimension)
 
 
-SideCondition = Union[Wall, Open, ZeroGradient, Prescribed]
-BoundarySpec = Union[SideCondition, Mapping[str, SideCondition], None]
+SideCondition = Wall | Open | ZeroGradient | Prescribed
+BoundarySpec = SideCondition | Mapping[str, SideCondition] | None
 
 
 def side_names(dimension: int) -> list[str]:
@@ -102,8 +102,7 @@ def resolve(grid: Grid, boundary: BoundarySpec) -> dict[str, SideCondition]:
         boundary = dict.fromkeys(names, boundary)
     elif not isinstance(boundary, Mapping):
         raise TypeError(
-            "boundary must be a Wall, Open, ZeroGradient or Prescribed, or a dict of them by side "
-            f"({', '.join(names)}), not {boundary!r}"
+            f"boundary must be a Wall, Open, ZeroGradient or Prescribed, or a dict of them by side ({', '.join(names)}), not {boundary!r}"
         )
     for name, condition in boundary.items():
         if name not in names:

@@ -18,9 +18,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @overload
-def extrapolate(
-    field: ScalarField, known: npt.ArrayLike, *, layers: int | None = None, workspace: Workspace | None = None
-) -> Bools: ...
+def extrapolate(field: ScalarField, known: npt.ArrayLike, *, layers: int | None = None, workspace: Workspace | None = None) -> Bools: ...
 
 
 @overload
@@ -64,6 +62,6 @@ def extrapolate(
             _grid.extrapolate_component(field._core, d, m, count, space)
         return result
     _checks.one_of_type("field", field, (ScalarField, MacField))
-    mask = _checks.mask("known", known, field.shape).copy()
+    mask: Bools = _checks.mask("known", known, field.shape).copy()
     _grid.extrapolate(field._core, mask, count, space)
     return mask

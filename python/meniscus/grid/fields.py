@@ -60,8 +60,7 @@ class _Field:
         if not isinstance(snapshot, tuple) or len(snapshot) != len(arrays):
             raise ValueError(f"snapshot must be a tuple of {len(arrays)} arrays as returned by snapshot()")
         checked = [
-            _checks.incoming(f"snapshot[{i}]", s, self._dtype, a.shape)
-            for i, (s, a) in enumerate(zip(snapshot, arrays, strict=True))
+            _checks.incoming(f"snapshot[{i}]", s, self._dtype, a.shape) for i, (s, a) in enumerate(zip(snapshot, arrays, strict=True))
         ]
         for a, s in zip(arrays, checked, strict=True):
             a[...] = s
@@ -115,7 +114,8 @@ class ScalarField(_Field):
     @property
     def array(self) -> npt.NDArray[Any]:
         """Writable view of the samples, indexed [i, j(, k)]. Assigning copies into it and refuses NaN and infinity."""
-        return self._core.array()
+        view: npt.NDArray[Any] = self._core.array()
+        return view
 
     @array.setter
     def array(self, value: npt.ArrayLike) -> None:
@@ -125,7 +125,8 @@ class ScalarField(_Field):
     @property
     def with_ghosts(self) -> npt.NDArray[Any]:
         """Writable view of the whole contiguous block: 3 ghost layers on every side around `array`."""
-        return self._core.with_ghosts()
+        view: npt.NDArray[Any] = self._core.with_ghosts()
+        return view
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,12 +198,14 @@ class MacField(_Field):
         """Return a writable view of the component along `axis`."""
         if _checks.integer("axis", axis, 0) >= self._grid.dimension:
             raise ValueError(f"axis must be below {self._grid.dimension}, not {axis}")
-        return self._core.array(axis)
+        view: npt.NDArray[Any] = self._core.array(axis)
+        return view
 
     def component_with_ghosts(self, axis: int) -> npt.NDArray[Any]:
         """Return a writable view of the whole contiguous block of the component along `axis`."""
         self.component(axis)
-        return self._core.with_ghosts(axis)
+        view: npt.NDArray[Any] = self._core.with_ghosts(axis)
+        return view
 
     @property
     def u(self) -> npt.NDArray[Any]:

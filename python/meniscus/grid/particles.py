@@ -81,8 +81,12 @@ class Particles:
         return self._core.column(name)
 
     def __setitem__(self, name: str, value: npt.ArrayLike) -> None:
-        """Copy values into a column."""
-        self[name][...] = value
+        """Copy a number or an array of the dtype and shape of a column into it. Raises TypeError or ValueError, as `append`."""
+        target = self[name]
+        if isinstance(value, (bool, int, float, np.integer, np.floating)):
+            target[...] = self._number(name, value, target.dtype)
+        else:
+            target[...] = self._checked(name, value, target.shape)
 
     def add_column(self, name: str, dtype: npt.DTypeLike = np.float64, width: int = 1) -> npt.NDArray[Any]:
         """Add a column of zeros, `width` values per particle, and return its view. Raises TypeError or ValueError."""
@@ -107,15 +111,8 @@ class Particles:
         checked = {}
         for name, values in columns.items():
             target = self[name]
-            c = np.asarray(values)
-            if c.dtype != target.dtype:
-                raise TypeError(f"column {name!r} must be of dtype {target.dtype}, not {c.dtype}")
-            shape = (len(x), *target.shape[1:])
-            if c.shape not in ((), shape, (*shape, 1)):
-                raise ValueError(f"column {name!r} must have shape {shape}, not {c.shape}")
-            if c.dtype.kind == "f":
-                _checks.require_finite(f"column {name!r}", c)
-            checked[name] = c.reshape(shape) if c.shape else c
+            one = np.ndim(values) == 0
+            checked[name] = self._checked(name, values, () if one else (len(x), *target.shape[1:]))
         first = self._core.append(len(x))
         where = slice(first, first + len(x))
         self.positions[where] = x
@@ -159,15 +156,23 @@ class Particles:
         return data
 
     def restore(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        """Become what `snapshot` saw, including ids. Raises ValueError if its columns are not those of these particles."""
+        """Become what `snapshot` saw, including ids.
+
+        Raises ValueError or TypeError if its columns are not those of these particles; then nothing is changed.
+        """
         names = self._core.column_names()
         if set(snapshot) != {*names, "next id"}:
             raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(snapshot)}")
+        mine = {n: self._core.column(n) for n in names}
+        checked = {
+            n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (len(snapshot["id"]), *a.shape[1:])) for n, a in mine.items()
+        }
+        next_id = int(snapshot["next id"])
         self._core.remove(np.ones(len(self), bool), Workspace())
         self._core.append(len(snapshot["id"]))
         for n in names:
-            self._core.column(n)[...] = snapshot[n]
-        self._core.next_id = int(snapshot["next id"])
+            self._core.column(n)[...] = checked[n]
+        self._core.next_id = next_id
 
     def copy(self) -> Particles:
         """Return independent particles with the same columns and ids."""
@@ -190,6 +195,26 @@ class Particles:
         """One line: number, dimension, dtype, columns."""
         extra = f", columns {', '.join(self.columns)}" if self.columns else ""
         return f"<Particles {len(self)} in {self.dimension}-D, {self.positions.dtype}{extra}>"
+
+    def _checked(self, name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        """Values on their way into a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""
+        c, dtype = np.asarray(values), self[name].dtype
+        if c.dtype != dtype:
+            raise TypeError(f"column {name!r} must be of dtype {dtype}, not {c.dtype}")
+        if c.shape not in (shape, (*shape, 1)):
+            raise ValueError(f"column {name!r} must have shape {shape}, not {c.shape}")
+        _checks.require_finite(f"column {name!r}", c)
+        return c.reshape(shape)
+
+    @staticmethod
+    def _number(name: str, value: object, dtype: np.dtype[Any]) -> float | int:
+        """A number for a column; integer columns take integers in their range."""
+        if dtype.kind == "f":
+            return _checks.number(f"column {name!r}", value)
+        n, limits = _checks.integer(f"column {name!r}", value), np.iinfo(dtype)
+        if not limits.min <= n <= limits.max:
+            raise ValueError(f"column {name!r} takes integers from {limits.min} to {limits.max}, not {n}")
+        return n
 
     def _view(self, name: str, *, writable: bool) -> npt.NDArray[Any]:
         v = self._core.column(name)

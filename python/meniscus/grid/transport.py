@@ -58,8 +58,8 @@ def advect(
         interpolation: 'linear', or 'cubic' (monotone).
         limiter: what happens to corrected values outside of the range of the samples that the first pass used: 'none', 'clamp', or
             'reversion' to the first-order value.
-        first_order_near: where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls' (also of
-            sides of the domain that are neither periodic nor prescribed).
+        first_order_near: where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls' (also
+            of sides of the domain that are neither periodic nor prescribed).
         active: bool mask of the samples to carry; the others keep their value. For a velocity, a sequence of one mask per component.
         visible: bool mask of the samples that may be used as sources; hidden ones are replaced by `hidden_value`.
         first_order: bool mask of samples where the correction is left out.
@@ -79,7 +79,7 @@ def advect(
     _require_pair(field, velocity)
     _checks.choice("method", method, Method)
     if method in ("upwind", "semi-lagrangian"):
-        block = method  # type: ignore[assignment]
+        block = method
     scheme = getattr(CompensationScheme, method, CompensationScheme.first_order)
     options = _grid.AdvectOptions(
         scheme,
@@ -93,15 +93,10 @@ def advect(
     masks: Any
     if isinstance(field, MacField):
         per_component = {name: component_masks(name, m, field) for name, m in given.items()}
-        masks = [
-            _grid.ScalarMasks(**{n: m[d] for n, m in per_component.items() if m is not None})
-            for d in range(field.grid.dimension)
-        ]
+        masks = [_grid.ScalarMasks(**{n: m[d] for n, m in per_component.items() if m is not None}) for d in range(field.grid.dimension)]
     else:
         masks = _grid.ScalarMasks(**{n: _checks.mask(n, m, field.shape) for n, m in given.items() if m is not None})
-    return _grid.advect(
-        field._core, velocity._core, _checks.positive("dt", dt), options, masks, workspace_or_new(workspace)
-    )
+    return _grid.advect(field._core, velocity._core, _checks.positive("dt", dt), options, masks, workspace_or_new(workspace))
 
 
 def semi_lagrangian(

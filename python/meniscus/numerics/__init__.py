@@ -71,9 +71,7 @@ class FractalNoise:
         """Return the values (n,) at points (n, 2) or (n, 3), metres, at a time in seconds."""
         return self.with_gradient(points, time)[0]
 
-    def with_gradient(
-        self, points: npt.NDArray[np.float64], time: float = 0.0
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def with_gradient(self, points: npt.NDArray[np.float64], time: float = 0.0) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the values (n,) and their exact spatial gradients (n, dim), 1/m."""
         if not isinstance(points, np.ndarray) or points.ndim != 2 or points.shape[1] not in (2, 3):
             raise ValueError("points must be a NumPy array of shape (n, 2) or (n, 3)")

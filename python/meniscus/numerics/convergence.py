@@ -62,7 +62,8 @@ class ConvergenceStudy:
         """Return everything as JSON text."""
         orders: Mapping[str, list[float]] = {s: self.orders(s) for s in self.errors}
         return json.dumps(
-            {"title": self.title, "sizes": self.sizes, "steps": self.steps, "errors": self.errors, "orders": orders}, indent=1
+            {"title": self.title, "sizes": self.sizes, "steps": self.steps, "errors": self.errors, "orders": orders},
+            indent=1,
         )
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 from collections.abc import Callable
@@ -72,7 +73,7 @@ def run(
     """
     if isinstance(scene, str):
         kind = find(scene)
-        known = [f for f in kind.__dataclass_fields__]
+        known = [f.name for f in dataclasses.fields(kind)]
         for p in parameters:
             if p not in known:
                 raise ValueError(f"scene {scene} has no parameter {p!r}; it has {', '.join(known)}")

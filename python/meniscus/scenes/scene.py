@@ -72,8 +72,8 @@ class Frame:
 def frames(scene: Scene, out: str | os.PathLike[str] | None = None, *, pictures: bool = True) -> Iterator[Frame]:
     """Run a scene and yield its frames one by one, frame 0 (the start) included.
 
-    With `out`, the folder takes `run.json` (version, options, machine), `diagnostics.csv` (a row per step) and `frame-NNNN.png`, each written
-    as soon as it is known, so that an interrupted run keeps its finished frames.
+    With `out`, the folder takes `run.json` (version, options, machine), `diagnostics.csv` (a row per step) and `frame-NNNN.png`, each
+    written as soon as it is known, so that an interrupted run keeps its finished frames.
 
     Raises:
         OSError: the folder cannot be written.
@@ -150,7 +150,14 @@ class _RunFiles:
         self._csv: Any = None
 
     def row(self, stepper: TimeStepper, dt: float, seconds: float, diagnostics: dict[str, float]) -> None:
-        row = {"step": stepper.step, "frame": stepper.frame, "time": stepper.time, "dt": dt, "seconds": seconds, **diagnostics}
+        row = {
+            "step": stepper.step,
+            "frame": stepper.frame,
+            "time": stepper.time,
+            "dt": dt,
+            "seconds": seconds,
+            **diagnostics,
+        }
         if self._csv is None:
             self._csv = csv.DictWriter(self._file, fieldnames=list(row))
             self._csv.writeheader()

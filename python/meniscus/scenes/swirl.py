@@ -29,7 +29,7 @@ class Swirl(Scene):
     name: ClassVar[str] = "swirl"
     summary: ClassVar[str] = "dye stretched and wound back by a vortex in a box"
 
-    resolution: int = parameter(256, "cells per axis")
+    resolution: int = parameter(320, "cells per axis")
     cfl: float = parameter(1.5, "largest |velocity| dt / dx")
     period: float = parameter(4.0, "time until the flow is back at its start, s")
     method: Method = parameter("maccormack", "scheme", choices=("upwind", "semi-lagrangian", "bfecc", "maccormack"))
@@ -48,8 +48,8 @@ class Swirl(Scene):
         self.dye = mg.CellField(grid)
         x, y = self.dye.coordinates()
         r = np.hypot(x - 0.5, y - 0.75)
-        # Rings around (1/2, 3/4), fading out at radius 0.2.
-        self.dye.array[...] = np.where(r < 0.2, np.cos(2.5 * np.pi * r) ** 2 * (0.6 + 0.4 * np.cos(50.0 * np.pi * r)), 0.0)
+        # A spot and a ring around (1/2, 3/4), smooth, zero from radius 0.21 on.
+        self.dye.array[...] = np.where(r < 0.21, np.cos(np.pi * r / 0.14) ** 2, 0.0)
         self.start = self.dye.array.copy()
         self.workspace = Workspace()
         return TimeStepper(self.period, self.frames)

@@ -92,5 +92,9 @@ class Wave(Scene):
 
         x = np.arange(self.nodes - 1) / (self.nodes - 1)
         return viz.lines(
-            x, {"exact": self.exact(time)[:, 0], self.method: self.wave.array[:, 0]}, xlabel="x", ylabel="u", title=f"t = {time:.3f} s"
+            x,
+            {"exact": self.exact(time)[:, 0], self.method: self.wave.array[:, 0]},
+            xlabel="x",
+            ylabel="u",
+            title=f"t = {time:.3f} s",
         )

@@ -80,7 +80,8 @@ class Zalesak(Scene):
         self.velocity = mg.MacField(grid, boundary=mg.Prescribed(flow))
         flow.sample(self.velocity, sampling="pointwise")
         self.phi = mg.NodeField(grid, boundary=mg.Prescribed(lambda x, t: self.exact(x[:, 0], x[:, 1], t)))
-        self.phi.array[...] = self.exact(*self.phi.coordinates(), 0.0)
+        x, y = self.phi.coordinates()
+        self.phi.array[...] = self.exact(x, y, 0.0)
         self.workspace = Workspace()
         return TimeStepper(self.turns * PERIOD, self.frames)
 
@@ -111,7 +112,9 @@ class Zalesak(Scene):
 
     def error_field(self, time: float) -> Floats:
         """Return |phi - exact| on the nodes."""
-        return np.abs(self.phi.array - self.exact(*self.phi.coordinates(), time))
+        x, y = self.phi.coordinates()
+        error: Floats = np.abs(self.phi.array - self.exact(x, y, time))
+        return error
 
     def report(self, time: float) -> dict[str, float]:
         """Mean error over the whole domain and area of the disc by counting nodes."""

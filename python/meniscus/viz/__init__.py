@@ -26,7 +26,13 @@ def _figure(width: float, height: float) -> Any:
 
 
 def lines(
-    x: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike], *, xlabel: str = "", ylabel: str = "", title: str = "", log: bool = False
+    x: npt.ArrayLike,
+    curves: Mapping[str, npt.ArrayLike],
+    *,
+    xlabel: str = "",
+    ylabel: str = "",
+    title: str = "",
+    log: bool = False,
 ) -> Any:
     """Return a figure of named curves over x; `log` for both axes logarithmic."""
     figure = _figure(7.0, 4.0)
@@ -67,9 +73,7 @@ def image(
     return figure
 
 
-def contours(
-    x: npt.ArrayLike, y: npt.ArrayLike, fields: Mapping[str, npt.NDArray[Any]], *, level: float = 0.0, title: str = ""
-) -> Any:
+def contours(x: npt.ArrayLike, y: npt.ArrayLike, fields: Mapping[str, npt.NDArray[Any]], *, level: float = 0.0, title: str = "") -> Any:
     """Return a figure with one contour line of each named field (nx, ny)."""
     figure = _figure(5.5, 5.5)
     axes = figure.add_subplot()

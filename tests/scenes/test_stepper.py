@@ -1,0 +1,40 @@
+import pytest
+
+from meniscus.scenes import TimeStepper
+
+
+def test_steps_end_exactly_on_frames():
+    stepper = TimeStepper(end=1.0, frames=3)
+    times, completed = [], []
+    while not stepper.finished:
+        dt = stepper.next_dt(0.1)
+        assert 0 < dt <= 0.1 * (1 + 1e-9)
+        completed.append(stepper.advance(dt))
+        times.append(stepper.time)
+    frame_times = [t for t, c in zip(times, completed, strict=True) if c]
+    assert frame_times == [1 / 3, 2 / 3, 1.0]
+    assert stepper.frame == 3
+    assert stepper.step == len(times) == 12
+
+
+def test_remainder_of_rounding_size_is_no_step_of_its_own():
+    stepper = TimeStepper(end=0.3)
+    steps = 0
+    while not stepper.finished:
+        stepper.advance(stepper.next_dt(0.1))
+        steps += 1
+    assert steps == 3
+    assert stepper.time == 0.3
+
+
+def test_large_limit_gives_one_step_per_frame():
+    stepper = TimeStepper(end=2.0, frames=4)
+    assert stepper.next_dt(100.0) == 0.5
+
+
+@pytest.mark.parametrize(("end", "frames"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])
+def test_bad_clocks_are_refused(end, frames):
+    with pytest.raises(ValueError, match=r"end|frames"):
+        TimeStepper(end, frames)
+    with pytest.raises(ValueError, match="max_dt"):
+        TimeStepper(1.0).next_dt(0.0)
