@@ -134,7 +134,10 @@ void bind_transport(py::module_& m) {
            py::arg("time"));
   py::class_<AdvectInfo>(m, "AdvectInfo")
       .def_readonly("cfl", &AdvectInfo::cfl)
-      .def_readonly("substeps", &AdvectInfo::substeps);
+      .def_readonly("substeps", &AdvectInfo::substeps)
+      .def("__repr__", [](const AdvectInfo& i) {
+        return "AdvectInfo(cfl=" + std::string(py::str(py::float_(i.cfl))) + ", substeps=" + std::to_string(i.substeps) + ")";
+      });
   py::class_<ScalarMasks>(m, "ScalarMasks")
       .def(py::init([](OptionalMask active, OptionalMask visible, OptionalMask first_order) {
              return ScalarMasks{std::move(active), std::move(visible), std::move(first_order)};

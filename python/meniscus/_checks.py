@@ -41,12 +41,14 @@ def positive(name: str, value: object) -> float:
     return result
 
 
-def integer(name: str, value: object, at_least: int | None = None) -> int:
-    """Return an int, at least as large as asked for."""
+def integer(name: str, value: object, at_least: int | None = None, below: int | None = None) -> int:
+    """Return an int in the range asked for."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if at_least is not None and value < at_least:
         raise ValueError(f"{name} must be at least {at_least}, not {value}")
+    if below is not None and value >= below:
+        raise ValueError(f"{name} must be below {below}, not {value}")
     return int(value)
 
 

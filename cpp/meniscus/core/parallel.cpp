@@ -11,7 +11,9 @@
 #include <memory>
 #include <mutex>
 
-#if defined(__SANITIZE_THREAD__)
+// TBB is not instrumented, so the thread sanitizer has to be told where a loop forks and joins. The build leaves this file, which
+// holds the inlined parts of TBB, out of the instrumentation.
+#if defined(MENISCUS_SANITIZE_THREAD)
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
 #define MENISCUS_TSAN_ACQUIRE(p) __tsan_acquire(p)
@@ -29,8 +31,7 @@ struct Pool {
   int threads;
   tbb::global_control limit;
   tbb::task_arena arena;
-  explicit Pool(int n)
-      : threads(n), limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n)), arena(n) {}
+  explicit Pool(int n) : threads(n), limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(n)), arena(n) {}
 };
 
 std::mutex pool_mutex;
@@ -41,6 +42,31 @@ std::shared_ptr<Pool> pool() {
   if (!the_pool) the_pool = std::make_shared<Pool>(tbb::info::default_concurrency());
   return the_pool;
 }
+
+/// The two edges of a loop: tasks see what happened before the fork, and who comes after the join sees what the tasks did, also
+/// when one throws.
+class ForkJoin {
+ public:
+  ForkJoin() { MENISCUS_TSAN_RELEASE(&fork_); }
+  ~ForkJoin() { MENISCUS_TSAN_ACQUIRE(&join_); }
+  ForkJoin(const ForkJoin&) = delete;
+  ForkJoin& operator=(const ForkJoin&) = delete;
+
+  class Task {
+   public:
+    explicit Task(ForkJoin& loop) : loop_(loop) { MENISCUS_TSAN_ACQUIRE(&loop_.fork_); }
+    ~Task() { MENISCUS_TSAN_RELEASE(&loop_.join_); }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+   private:
+    ForkJoin& loop_;
+  };
+
+ private:
+  char fork_ = 0;
+  char join_ = 0;
+};
 
 }  // namespace
 
@@ -67,20 +93,16 @@ void run_chunks(Index chunks, ChunkBody body, void* context) {
   if (chunks == 1 || p->threads == 1) {
     for (Index c = 0; c < chunks; ++c) run(c);
   } else {
-    [[maybe_unused]] char fork = 0;
-    [[maybe_unused]] char join = 0;
-    MENISCUS_TSAN_RELEASE(&fork);
+    ForkJoin loop;
     p->arena.execute([&] {
       tbb::parallel_for(
           tbb::blocked_range<Index>(0, chunks, 1),
           [&](const tbb::blocked_range<Index>& r) {
-            MENISCUS_TSAN_ACQUIRE(&fork);
+            const ForkJoin::Task task(loop);
             for (Index c = r.begin(); c != r.end(); ++c) run(c);
-            MENISCUS_TSAN_RELEASE(&join);
           },
           tbb::auto_partitioner());
     });
-    MENISCUS_TSAN_ACQUIRE(&join);
   }
   if (scope && scope->stopped()) throw Interrupted();
 }

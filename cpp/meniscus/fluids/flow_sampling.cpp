@@ -73,19 +73,17 @@ template <int D>
 void advance_points(const Flow<D>& flow, double* points, Index n, double time, double dt, Trace trace, Workspace& workspace) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   const auto result = workspace.take<double>(n * D);
+  const RungeKutta method = runge_kutta(trace);
   using V = Vec<double, D>;
   parallel_for(0, n, 1024, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       const V x = Eigen::Map<const V>(points + i * D);
-      const V k1 = flow.velocity(x, time);
-      V v = k1;
-      if (trace != Trace::euler) {
-        const V k2 = flow.velocity(x + 0.5 * dt * k1, time + 0.5 * dt);
-        v = k2;
-        if (trace == Trace::rk3) {
-          const V k3 = flow.velocity(x + 0.75 * dt * k2, time + 0.75 * dt);
-          v = (2.0 * k1 + 3.0 * k2 + 4.0 * k3) / 9.0;
-        }
+      V k = V::Zero();
+      V v = V::Zero();
+      for (std::size_t stage = 0; stage < static_cast<std::size_t>(method.stages); ++stage) {
+        const double at = method.at[stage] * dt;
+        k = flow.velocity(x + at * k, time + at);
+        v += method.weight[stage] * k;
       }
       Eigen::Map<V>(result.data() + i * D) = x + dt * v;
     }

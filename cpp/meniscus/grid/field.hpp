@@ -51,6 +51,7 @@ struct FieldLayout {
 template <class T, int D>
 class Field {
  public:
+  Field(Field&&) noexcept = default;  // copies would share the memory
   /// All samples are zero. `rules`: the continuation beyond each side.
   Field(const Grid<D>& grid, const Stagger<D>& stagger, const std::array<GhostRule, 2 * D>& rules);
   /// A scalar under the given conditions.

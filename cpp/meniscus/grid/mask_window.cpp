@@ -10,26 +10,33 @@ namespace {
 constexpr Index lanes = 64;
 constexpr std::int32_t far = std::numeric_limits<std::int32_t>::max() / 2;
 
-/// One axis. Lines are independent; `width` neighbouring ones (contiguous in memory) are swept together.
-void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index stride, Index width, Index low, Index high) {
+/// One axis. Lines are independent; `width` neighbouring ones (contiguous in memory) are swept together. A line with a period is
+/// entered with what the period before it holds.
+void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index stride, Index width, Index low, Index high,
+                 Index period) {
   std::array<std::int32_t, lanes> since;
   const auto below = static_cast<std::int32_t>(std::min<Index>(-low, far - 1));
   const auto above = static_cast<std::int32_t>(std::min<Index>(high, far - 1));
+  const auto count = [&](Index q, Index l) {
+    auto& s = since[static_cast<std::size_t>(l)];
+    s = in[q] ? (s < far ? s + 1 : far) : 0;
+    return s;
+  };
   since.fill(far);
+  for (Index i = 0; i < period; ++i)
+    for (Index l = 0; l < width; ++l) count(i * stride + l, l);
   for (Index i = 0; i < n; ++i)
     for (Index l = 0; l < width; ++l) {
       const Index q = i * stride + l;
-      auto& s = since[static_cast<std::size_t>(l)];
-      s = in[q] ? (s < far ? s + 1 : far) : 0;
-      out[q] = s > below;
+      out[q] = count(q, l) > below;
     }
   since.fill(far);
+  for (Index i = n - 1; i >= n - period; --i)
+    for (Index l = 0; l < width; ++l) count(i * stride + l, l);
   for (Index i = n - 1; i >= 0; --i)
     for (Index l = 0; l < width; ++l) {
       const Index q = i * stride + l;
-      auto& s = since[static_cast<std::size_t>(l)];
-      s = in[q] ? (s < far ? s + 1 : far) : 0;
-      out[q] = static_cast<std::uint8_t>(out[q] & (s > above));
+      out[q] = static_cast<std::uint8_t>(out[q] & (count(q, l) > above));
     }
 }
 
@@ -37,7 +44,7 @@ void window_axis(const std::uint8_t* in, std::uint8_t* out, Index n, Index strid
 
 template <int D>
 void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, Index high, std::uint8_t* out,
-                  std::uint8_t* scratch) {
+                  std::uint8_t* scratch, const Coord<D>& period) {
   const Coord<D> strides = c_strides<D>(extents);
   const std::uint8_t* in = mask;
   // The last of the D sweeps has to end in `out`.
@@ -52,7 +59,7 @@ void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, 
       for (Index q = b; q < e; ++q) {
         const Index first = (q % blocks) * lanes;
         const Index start = (q / blocks) * n * stride + first;
-        window_axis(in + start, to + start, n, stride, std::min(lanes, stride - first), low, high);
+        window_axis(in + start, to + start, n, stride, std::min(lanes, stride - first), low, high, period[d]);
       }
     });
     in = to;
@@ -60,7 +67,7 @@ void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, 
   }
 }
 
-template void windowed_and<2>(const Coord<2>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*);
-template void windowed_and<3>(const Coord<3>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*);
+template void windowed_and<2>(const Coord<2>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*, const Coord<2>&);
+template void windowed_and<3>(const Coord<3>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*, const Coord<3>&);
 
 }  // namespace meniscus

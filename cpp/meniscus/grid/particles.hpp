@@ -37,6 +37,7 @@ struct CellRuns {
 class ParticleSet {
  public:
   ParticleSet(int dimension, ColumnType position_type);
+  ParticleSet(ParticleSet&&) noexcept = default;  // copies would share the memory
 
   int dimension() const { return dimension_; }
   Index size() const { return size_; }

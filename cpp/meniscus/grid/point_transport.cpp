@@ -100,37 +100,28 @@ template <class T, int D>
 MENISCUS_INLINE void velocity_lanes(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, int n, LaneVectors<T, D>& out) {
   LaneSamples<T> s;
   for (int d = 0; d < D; ++d) {
-    sample_lanes(velocity.component[d], x, n, Interpolation::linear, s);
+    sample_lanes(velocity.component[static_cast<std::size_t>(d)], x, n, Interpolation::linear, s);
     out[d] = s.value;
   }
 }
 
-/// x + factor * v, in cells.
-template <class T, int D>
-MENISCUS_INLINE void offset_points(const LanePoints<D>& x, const LaneVectors<T, D>& v, double factor, int n, LanePoints<D>& out) {
-  for (int d = 0; d < D; ++d)
-    for (int l = 0; l < n; ++l) out[d][l] = x[d][l] + factor * static_cast<double>(v[d][l]);
-}
-
 /// Velocity to move with for the whole step; k = dt / h.
 template <class T, int D>
-MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, double k, Trace trace, int n,
-                                   LaneVectors<T, D>& v) {
-  velocity_lanes(velocity, x, n, v);
-  if (trace == Trace::euler) return;
-  LanePoints<D> y;
-  LaneVectors<T, D> v2;
-  offset_points(x, v, 0.5 * k, n, y);
-  velocity_lanes(velocity, y, n, v2);
-  if (trace == Trace::midpoint) {
-    v = v2;
-    return;
-  }
-  LaneVectors<T, D> v3;
-  offset_points(x, v2, 0.75 * k, n, y);
-  velocity_lanes(velocity, y, n, v3);
+MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, double k,
+                                   const RungeKutta& method, int n, LaneVectors<T, D>& mean) {
+  LaneVectors<T, D> v{};
   for (int d = 0; d < D; ++d)
-    for (int l = 0; l < n; ++l) v[d][l] = (T(2) * v[d][l] + T(3) * v2[d][l] + T(4) * v3[d][l]) / T(9);
+    for (int l = 0; l < n; ++l) mean[d][l] = T(0);
+  for (std::size_t s = 0; s < static_cast<std::size_t>(method.stages); ++s) {
+    const double along = method.at[s] * k;
+    const auto weight = static_cast<T>(method.weight[s]);
+    LanePoints<D> y;
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l) y[d][l] = x[d][l] + along * static_cast<double>(v[d][l]);
+    velocity_lanes(velocity, y, n, v);
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l) mean[d][l] += weight * v[d][l];
+  }
 }
 
 /// Cell coordinate brought to where points may be.
@@ -181,12 +172,13 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   const Grid<D>& grid = velocity.grid();
   const double h = grid.spacing();
   const double k = dt / h;
+  const RungeKutta method = runge_kutta(trace);
   const auto result = workspace.take<T>(n * D);
   for_each_point_block<D>(n, [&](Index first, int count) {
     LanePoints<D> x;
     load(grid, points + first * D, count, x);
     LaneVectors<T, D> v;
-    step_velocity(source, x, k, trace, count, v);
+    step_velocity(source, x, k, method, count, v);
     for (int d = 0; d < D; ++d) {
       const auto cells = static_cast<double>(grid.shape()[d]);
       const bool periodic = grid.periodic()[static_cast<std::size_t>(d)];

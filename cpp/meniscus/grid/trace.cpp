@@ -18,29 +18,9 @@ MENISCUS_INLINE void component_at_points(const SampleSource<T, D>& source, const
   sample_row<false>(source, run, from, Interpolation::linear, AllVisible{}, out);
 }
 
-/// A Runge-Kutta method whose every stage starts from the one before: where stage s is evaluated (as a part of the step along the
-/// previous stage) and how much it weighs in the sum.
-struct Tableau {
-  int stages;
-  std::array<double, 3> at;
-  std::array<double, 3> weight;
-};
-
-constexpr Tableau tableau(Trace trace) {
-  switch (trace) {
-    case Trace::midpoint:
-      return {2, {0.0, 0.5}, {0.0, 1.0}};
-    case Trace::rk3:
-      return {3, {0.0, 0.5, 0.75}, {2.0 / 9.0, 3.0 / 9.0, 4.0 / 9.0}};
-    case Trace::euler:
-      break;
-  }
-  return {1, {0.0}, {1.0}};
-}
-
 template <class T, int D>
 MENISCUS_INLINE void trace_lanes(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run,
-                                 T dt_over_h, const Tableau& method, LaneVectors<T, D>& displacement) {
+                                 T dt_over_h, const RungeKutta& method, LaneVectors<T, D>& displacement) {
   const int n = run.count;
   LaneVectors<T, D> v;
   velocity_at_samples(velocity, stagger, run, v);
@@ -70,7 +50,7 @@ MENISCUS_INLINE void trace_lanes(const VelocitySource<T, D>& velocity, const Sta
 template <class T, int D>
 void trace_back(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run, T dt_over_h, Trace trace,
                 LaneVectors<T, D>& displacement) {
-  const Tableau method = tableau(trace);
+  const RungeKutta method = runge_kutta(trace);
   simd_dispatch([&] { trace_lanes(velocity, stagger, run, dt_over_h, method, displacement); });
 }
 

@@ -13,6 +13,26 @@ enum class Trace {
   rk3,       ///< third-order Runge-Kutta of least error (Ralston 1962)
 };
 
+/// A Runge-Kutta method whose every stage starts from the one before: where stage s is evaluated (as a part of the step along the
+/// previous stage) and how much it weighs in the sum.
+struct RungeKutta {
+  int stages;
+  std::array<double, 3> at;
+  std::array<double, 3> weight;
+};
+
+constexpr RungeKutta runge_kutta(Trace trace) {
+  switch (trace) {
+    case Trace::midpoint:
+      return {2, {0.0, 0.5}, {0.0, 1.0}};
+    case Trace::rk3:
+      return {3, {0.0, 0.5, 0.75}, {2.0 / 9.0, 3.0 / 9.0, 4.0 / 9.0}};
+    case Trace::euler:
+      break;
+  }
+  return {1, {0.0}, {1.0}};
+}
+
 /// The components of a staggered velocity, with ghosts filled.
 template <class T, int D>
 struct VelocitySource {

@@ -20,7 +20,7 @@ FieldLayout<D> mask_layout(FieldLayout<D> layout) {
   return layout;
 }
 
-/// Copies an owned-extents mask into a padded block (0 or 1) and fills its ghosts.
+/// Copies an owned-extents mask into a padded block (0 or 1) with a mask's layout and fills its ghosts.
 template <int D>
 FieldView<std::uint8_t, D> pad_mask(const FieldLayout<D>& layout, const std::uint8_t* owned, std::uint8_t* storage) {
   const FieldView<std::uint8_t, D> view = layout.template view<std::uint8_t>(storage);
@@ -31,7 +31,7 @@ FieldView<std::uint8_t, D> pad_mask(const FieldLayout<D>& layout, const std::uin
       for (Index k = 0; k < length; ++k) row[k] = owned[r * length + k] ? 1 : 0;
     }
   });
-  fill_ghosts(mask_layout(layout), storage, 0.0);
+  fill_ghosts(layout, storage, 0.0);
   return view;
 }
 
@@ -44,32 +44,35 @@ FieldView<const std::uint8_t, D> constant(const FieldView<std::uint8_t, D>& v) {
 
 template <class T, int D>
 TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectMasks& masks, const AdvectOptions& options,
-                                     double cfl, Workspace& workspace) {
+                                     double cfl, Workspace& workspace)
+    : mask_layout_(mask_layout(layout)) {
   const Index size = layout.storage_size();
   const Coord<D> padded = layout.padded();
   const int margin = options.pass.interpolation == Interpolation::cubic ? 1 : 0;
   if (masks.active) {
     active_lease_ = workspace.take<std::uint8_t>(size);
-    active_ = pad_mask(layout, masks.active, active_lease_.data()).origin;
+    active_ = pad_mask(mask_layout_, masks.active, active_lease_.data()).origin;
   }
   std::uint8_t* first_order = nullptr;
   if (masks.first_order) {
     first_order_lease_ = workspace.take<std::uint8_t>(size);
-    first_order = pad_mask(layout, masks.first_order, first_order_lease_.data()).origin;
+    first_order = pad_mask(mask_layout_, masks.first_order, first_order_lease_.data()).origin;
   }
   if (masks.visible) {
     visible_lease_ = workspace.take<std::uint8_t>(size);
     clear_lease_ = workspace.take<std::uint8_t>(size);
     const Lease scratch = workspace.take<std::uint8_t>(size);
-    const auto visible = pad_mask(layout, masks.visible, visible_lease_.data());
+    const auto visible = pad_mask(mask_layout_, masks.visible, visible_lease_.data());
     const auto clear = layout.view(clear_lease_.data());
     windowed_and<D>(padded, visible_lease_.data(), -margin, 1 + margin, clear_lease_.data(), scratch.data());
-    hidden_.emplace(MaskedVisibility<T, D>{constant(visible), constant(clear), options.hidden_value});
+    hidden_.emplace(MaskedVisibility<T, D>{&mask_layout_, constant(visible), constant(clear), options.hidden_value});
     if (options.first_order_near != FirstOrderNear::nothing) {
       // A sample keeps the first-order value unless everything within the distance is visible.
       const auto reach = static_cast<Index>(std::min(std::ceil(cfl) + margin, 1e9));
       const Lease near = workspace.take<std::uint8_t>(size);
-      windowed_and<D>(padded, visible_lease_.data(), -reach, reach, near.data(), scratch.data());
+      Coord<D> period{};
+      for (int d = 0; d < D; ++d) period[d] = layout.halo.shared(d) ? layout.grid.shape()[d] : 0;
+      windowed_and<D>(padded, visible_lease_.data(), -reach, reach, near.data(), scratch.data(), period);
       const bool merge = first_order != nullptr;
       if (!merge) first_order_lease_ = workspace.take<std::uint8_t>(size);
       std::uint8_t* out = first_order_lease_.data();

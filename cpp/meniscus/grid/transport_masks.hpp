@@ -12,6 +12,8 @@ class TransportMasks {
   /// `cfl`: the largest displacement in cells, which is how far a hidden sample or a side is felt.
   TransportMasks(const FieldLayout<D>& layout, const AdvectMasks& masks, const AdvectOptions& options, double cfl,
                  Workspace& workspace);
+  TransportMasks(const TransportMasks&) = delete;
+  TransportMasks& operator=(const TransportMasks&) = delete;
 
   /// nullptr where everything is visible.
   const MaskedVisibility<T, D>* hidden() const { return hidden_ ? &*hidden_ : nullptr; }
@@ -34,6 +36,7 @@ class TransportMasks {
  private:
   using Lease = Workspace::Lease<std::uint8_t>;
 
+  FieldLayout<D> mask_layout_;
   Lease visible_lease_, clear_lease_, active_lease_, first_order_lease_;
   std::optional<MaskedVisibility<T, D>> hidden_;
   const std::uint8_t* active_ = nullptr;

@@ -11,7 +11,7 @@
 ///                                        interpolation; nullptr where none is seen) and the point's own value
 #pragma once
 
-#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/continuation.hpp"
 
 namespace meniscus {
 
@@ -25,11 +25,12 @@ enum class HiddenValue {
   own,   ///< the value at the point itself, as if nothing changed up to the obstacle
 };
 
-/// Samples with mask 0 are hidden from everywhere.
+/// Samples with mask 0 are hidden from everywhere, and so are their images beyond the sides of the domain.
 template <class T, int D>
 struct MaskedVisibility {
   static constexpr bool all_visible = false;
 
+  const FieldLayout<D>* layout;                  ///< how the mask continues beyond its ghosts
   FieldView<const std::uint8_t, D> mask;         ///< with ghosts
   FieldView<const std::uint8_t, D> clear_cells;  ///< 1 where the stencil that starts there holds no hidden sample
   HiddenValue hidden = HiddenValue::mean;
@@ -37,7 +38,8 @@ struct MaskedVisibility {
   bool clear(Index cell) const { return clear_cells.origin[cell] != 0; }
   bool visible(const Coord<D>& /*from*/, const Coord<D>& corner) const {
     for (int d = 0; d < D; ++d)
-      if (corner[d] < -ghost_width || corner[d] >= mask.extents[d] + ghost_width) return true;
+      if (corner[d] < -ghost_width || corner[d] >= mask.extents[d] + ghost_width)
+        return continued_value<std::uint8_t, D>(*layout, mask, corner, 0.0) != 0;
     return *mask.at(corner) != 0;
   }
   T replacement(const T* seen, T own) const { return hidden == HiddenValue::mean && seen ? *seen : own; }

@@ -78,11 +78,19 @@ def uniform(seed: int, ids: npt.NDArray[np.int64], step: int, draw: int = 0) -> 
         seed: of the whole experiment, 0 <= seed < 2^64.
         ids: (n,) int64, C-contiguous; for example `Particles.ids`.
         step: number of the time step, 0 <= step < 2^32.
-        draw: tells several draws of one step apart.
+        draw: tells several draws of one step apart, 0 <= draw < 2^32.
 
     Returns:
         (n, 2) float64.
 
+    Raises:
+        TypeError, ValueError: ids of another dtype, shape or memory order, numbers out of range.
+
     Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011 (Philox 4x32-10).
     """
-    return _core.uniform(integer("seed", seed, 0), ids, integer("step", step, 0), integer("draw", draw, 0))
+    if not isinstance(ids, np.ndarray):
+        raise TypeError(f"ids must be a NumPy array, not {type(ids).__name__}")
+    if ids.ndim != 1:
+        raise ValueError(f"ids must have shape (n,), not {ids.shape}")
+    s, i, d = integer("seed", seed, 0, 2**64), integer("step", step, 0, 2**32), integer("draw", draw, 0, 2**32)
+    return _core.uniform(s, ids, i, d)

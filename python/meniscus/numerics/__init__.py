@@ -60,10 +60,10 @@ class FractalNoise:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        _checks.integer("seed", self.seed, 0)
+        _checks.integer("seed", self.seed, 0, 2**64)
         _checks.positive("wavelength", self.wavelength)
         _checks.number("rate", self.rate)
-        _checks.integer("octaves", self.octaves, 1)
+        _checks.integer("octaves", self.octaves, 1, 33)
         _checks.number("gain", self.gain)
         _checks.positive("lacunarity", self.lacunarity)
 

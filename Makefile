@@ -1,0 +1,170 @@
+# Everything that people and continuous integration run. `make demo` and `make test` need git, make and Python >= 3.10; what else is
+# missing is installed: compiler, Python headers, venv module and doctest with apt, all the rest from the Python index into .venv.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+# Further options for pytest, for example PYTEST_OPTIONS="-x -k zalesak".
+PYTEST_OPTIONS ?=
+# Further options for CMake, for example CMAKE_OPTIONS="-DMENISCUS_NATIVE=ON".
+CMAKE_OPTIONS ?=
+
+VENV := .venv
+STAMPS := $(VENV)/stamps
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+export CMAKE_GENERATOR := Ninja
+# Folders of one checkout share what ccache has compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export PYTHONDONTWRITEBYTECODE := 1
+ifneq ($(wildcard ../shared/data),)
+export MENISCUS_TEST_DATA ?= $(abspath ../shared/data)
+endif
+
+CPP_SOURCES := $(shell find cpp bindings -name '*.[ch]pp' | sort)
+CPP_TESTS := $(shell find tests/cpp -name '*.[ch]pp' | sort)
+PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sort)
+PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
+PYTHON_FOLDERS := .ci docs notebooks python tests
+
+.PHONY: help demo test test-all bench docs format lint sanitize sanitize-address sanitize-thread test-cpp package clean distclean FORCE
+
+help:
+	@echo "make demo      build, run two transport scenes and say where their pictures are"
+	@echo "make test      build; C++ tests, lint and the fast Python tests"
+	@echo "make test-all  the same with the slow tests"
+	@echo "make bench     timings, as a table and in out/benchmarks.json"
+	@echo "make docs      the documentation, in docs/_build/html"
+	@echo "make format    bring all sources into the house format"
+	@echo "make lint      formatting, linters and type checks"
+	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
+	@echo "make clean     remove everything that was built; make distclean also removes .venv"
+
+# --- the environment and the package -------------------------------------------------------------------------------------------
+
+$(STAMPS)/venv:
+	@.ci/bootstrap build "$(PYTHON)" "$(VENV)"
+	@$(PIP) install -q "pip>=23.1"  # older ones cannot hand several settings to a build
+	@mkdir -p $(STAMPS) && touch $@
+
+# One set of packages: `build`, `run` or an extra of pyproject.toml.
+$(STAMPS)/packages-%: pyproject.toml .ci/requirements.py | $(STAMPS)/venv
+	@echo "== packages for '$*' =="
+	@$(PIP) install -q "tomli; python_version < '3.11'"
+	@$(RUN) .ci/requirements.py $* > $(STAMPS)/$*.txt
+	@$(PIP) install -q -r $(STAMPS)/$*.txt
+	@touch $@
+
+# Changes when a source file comes or goes.
+$(STAMPS)/sources: FORCE | $(STAMPS)/venv
+	@printf '%s\n' $(PACKAGE_SOURCES) | cmp -s - $@ || printf '%s\n' $(PACKAGE_SOURCES) > $@
+
+$(STAMPS)/package: $(PACKAGE_SOURCES) $(STAMPS)/sources $(STAMPS)/packages-build $(STAMPS)/packages-run
+	@echo "== building and installing meniscus into $(VENV) (some minutes the first time) =="
+	@$(PIP) install -q --no-build-isolation --no-deps -C cmake.define.MENISCUS_WERROR=ON \
+	  $(foreach o,$(CMAKE_OPTIONS),-C cmake.define.$(patsubst -D%,%,$(o))) .
+	@touch $@
+
+package: $(STAMPS)/package
+
+# --- what people run -----------------------------------------------------------------------------------------------------------
+
+demo: $(STAMPS)/package $(STAMPS)/packages-viz
+	@$(VENV)/bin/meniscus run zalesak --out out/zalesak
+	@$(VENV)/bin/meniscus run swirl --out out/swirl
+	@echo
+	@echo "The pictures are in $(CURDIR)/out:"
+	@find out/zalesak out/swirl -name '*.png' | sort | sed 's/^/  /'
+
+test: test-cpp lint $(STAMPS)/packages-test
+	$(RUN) -m pytest -m "not slow" $(PYTEST_OPTIONS)
+
+test-all: test-cpp lint $(STAMPS)/packages-test
+	$(RUN) -m pytest $(PYTEST_OPTIONS)
+
+bench: $(STAMPS)/package $(STAMPS)/packages-bench
+	@mkdir -p out
+	$(RUN) tests/benchmarks/run.py --json out/benchmarks.json
+
+docs: $(STAMPS)/package $(STAMPS)/packages-docs
+	$(RUN) -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@echo "The documentation is in $(CURDIR)/docs/_build/html/index.html"
+
+# --- C++ tests: the core without Python ----------------------------------------------------------------------------------------
+
+# $(call configure,FOLDER,OPTIONS): dependencies come from .venv.
+configure = cmake -S . -B $(1) -Wno-dev \
+  -DCMAKE_PREFIX_PATH="$$($(RUN) -c 'import sysconfig; print(sysconfig.get_path("platlib"))');$$($(RUN) -m pybind11 --cmakedir)" \
+  $(2) $(CMAKE_OPTIONS) --log-level=WARNING > /dev/null
+
+$(STAMPS)/doctest: | $(STAMPS)/venv
+	@.ci/bootstrap tests
+	@touch $@
+
+build/cpp-tests/build.ninja: CMakeLists.txt $(STAMPS)/packages-build $(STAMPS)/doctest
+	@$(call configure,build/cpp-tests,-DMENISCUS_PYTHON=OFF -DMENISCUS_TESTS=ON -DMENISCUS_WERROR=ON)
+	@touch $@
+
+# Ninja knows best what has changed; the tests themselves take seconds.
+test-cpp: build/cpp-tests/build.ninja
+	@echo "== C++ tests =="
+	@cmake --build build/cpp-tests --target meniscus_tests -- --quiet
+	@build/cpp-tests/meniscus_tests --minimal
+
+# --- format and lint -----------------------------------------------------------------------------------------------------------
+
+lint: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-lint
+	@echo "== lint =="
+	@$(VENV)/bin/ruff check --quiet $(PYTHON_FOLDERS)
+	@$(VENV)/bin/ruff format --quiet --check $(PYTHON_FOLDERS) || \
+	  { $(VENV)/bin/ruff format --check $(PYTHON_FOLDERS); echo "run make format"; exit 1; }
+	@$(VENV)/bin/clang-format --dry-run -Werror $(CPP_SOURCES) $(CPP_TESTS)
+	@$(VENV)/bin/mypy --strict -p meniscus
+
+format: $(STAMPS)/packages-lint
+	@$(VENV)/bin/ruff check --quiet --fix $(PYTHON_FOLDERS) || true
+	@$(VENV)/bin/ruff format --quiet $(PYTHON_FOLDERS)
+	@$(VENV)/bin/clang-format -i $(CPP_SOURCES) $(CPP_TESTS)
+
+# --- sanitizers ----------------------------------------------------------------------------------------------------------------
+
+sanitize: sanitize-address sanitize-thread
+
+# The fast Python tests on an extension with address and undefined-behaviour checks. Python itself is not instrumented, so the
+# libraries are loaded first; libstdc++ too, or the exceptions of the extension are not found by theirs. The convergence studies run
+# the same code on larger grids, which would take hours here.
+ADDRESS := build/sanitize-address
+sanitize-address: $(STAMPS)/package $(STAMPS)/packages-test
+	@echo "== address and undefined-behaviour sanitizers =="
+	@$(call configure,$(ADDRESS),-DMENISCUS_SANITIZE=address$(comma)undefined -DPython_EXECUTABLE="$(CURDIR)/$(RUN)" -DCMAKE_BUILD_TYPE=RelWithDebInfo)
+	@cmake --build $(ADDRESS) --target _meniscus -- --quiet
+	@rm -rf $(ADDRESS)/package && mkdir -p $(ADDRESS)/package && cp -r python/meniscus $(ADDRESS)/package/
+	@rm -f $(ADDRESS)/package/meniscus/_meniscus* && ln -s "$(CURDIR)"/$(ADDRESS)/_meniscus*.so $(ADDRESS)/package/meniscus/
+	@cxx=$$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' $(ADDRESS)/CMakeCache.txt); \
+	 LD_PRELOAD="$$($$cxx -print-file-name=libasan.so) $$($$cxx -print-file-name=libstdc++.so)" \
+	 ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(CURDIR)/$(ADDRESS)/package" \
+	 $(RUN) -m pytest -q -p no:cacheprovider -m "not slow and not notebook" --ignore=tests/convergence $(PYTEST_OPTIONS)
+
+# The C++ tests with thread checks. TBB is not instrumented: the core says where its loops fork and join. Address randomisation
+# is switched off because older sanitizers do not know the memory layouts of newer kernels.
+THREAD := build/sanitize-thread
+sanitize-thread: $(STAMPS)/packages-build $(STAMPS)/doctest
+	@echo "== thread sanitizer =="
+	@$(call configure,$(THREAD),-DMENISCUS_PYTHON=OFF -DMENISCUS_TESTS=ON -DMENISCUS_SANITIZE=thread -DCMAKE_BUILD_TYPE=RelWithDebInfo)
+	@cmake --build $(THREAD) --target meniscus_tests -- --quiet
+	@TSAN_OPTIONS="ignore_noninstrumented_modules=1:halt_on_error=1" \
+	 $$(command -v setarch >/dev/null && setarch -R true 2>/dev/null && echo setarch -R) $(THREAD)/meniscus_tests --minimal
+
+comma := ,
+
+# --- tidying up ----------------------------------------------------------------------------------------------------------------
+
+clean:
+	rm -rf build out docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis $(STAMPS)/package
+	find python tests notebooks -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV)

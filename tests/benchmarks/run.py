@@ -1,0 +1,79 @@
+"""Benchmarks: `python tests/benchmarks/run.py [--json FILE] [--table FILE.md] [--only PATTERN] [--rounds N] [--quick]`.
+
+Needs the extra `bench`; the peers are optional. docs/performance.md says how to read the columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+import bandwidth
+import environment
+import harness
+import peers
+import results
+import tables
+import transport
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    """Parse and check the command line."""
+    parser = argparse.ArgumentParser(description="Time transport and compare it with the memory bandwidth and with peers.")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
+    parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
+    parser.add_argument("--only", metavar="PATTERN", help="run the cases in whose name this regular expression is found")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds over all cases (default 7; 2 with --quick)")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
+    options = parser.parse_args(given)
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    if options.table is not None and not tables.has_markers(options.table):
+        parser.error(f"{options.table} must hold the lines '{tables.BEGIN}' and '{tables.END}'")
+    if options.only is not None:
+        try:
+            re.compile(options.only)
+        except re.error as error:
+            parser.error(f"--only is not a regular expression: {error}")
+    return options
+
+
+def main(given: list[str] | None = None) -> None:
+    """Run, print, write."""
+    options = arguments(given)
+    sizes = transport.QUICK if options.quick else transport.FULL
+    rounds = options.rounds or (2 if options.quick else 7)
+
+    def chosen(name: str) -> bool:
+        return options.only is None or re.search(options.only, name) is not None
+
+    load_before = environment.load_average()
+    worlds = transport.make_worlds(sizes)
+    cases = bandwidth.probes(quick=options.quick)
+    cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
+    others = peers.all_peers(worlds, chosen)
+    if len(cases) == len(bandwidth.probes(quick=True)) and not others:
+        raise SystemExit(f"no case has a name that matches {options.only!r}")
+    cases += [p.case for p in others if p.case is not None]
+    timings = harness.measure(cases, rounds)
+    settings = {
+        "quick": options.quick,
+        "only": options.only,
+        "rounds": rounds,
+        "cfl": transport.CFL,
+        "load_before": load_before,
+        "load_after": environment.load_average(),
+    }
+    report = results.report(cases, others, timings, environment.environment(), settings)
+    tables.show(report)
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if options.table is not None:
+        tables.write_markdown(report, options.table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Fixtures and settings of the whole battery."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+import meniscus as ms
+
+settings.register_profile(
+    "meniscus", deadline=None, max_examples=25, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("meniscus")
+
+
+@pytest.fixture(params=[np.float64, np.float32], ids=["f64", "f32"])
+def dtype(request: pytest.FixtureRequest) -> type:
+    """Both scalar types."""
+    return request.param
+
+
+@pytest.fixture(params=[2, 3], ids=["2d", "3d"])
+def dimension(request: pytest.FixtureRequest) -> int:
+    """Both dimensions."""
+    return request.param
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Reproducible random numbers."""
+    return np.random.default_rng(20080601)
+
+
+@pytest.fixture
+def default_parallelism() -> Iterator[None]:
+    """Bring thread count and vector width back after a test that changes them."""
+    threads, level = ms.num_threads(), ms.core.simd_level()
+    yield
+    ms.set_num_threads(threads)
+    ms.core.set_simd_level(level)

@@ -1,0 +1,151 @@
+"""Long calls let other Python threads run, and end soon after Ctrl-C with everything as it was."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+
+import meniscus as ms
+
+SET_UP = """
+import os, signal, sys, threading, time
+import numpy as np
+import meniscus as ms
+from meniscus.fluids import curl_noise
+from meniscus.numerics import FractalNoise
+
+rng = np.random.default_rng(0)
+ms.set_num_threads(int(sys.argv[1]))
+
+def bits(arrays):
+    return [a.tobytes() for a in arrays]
+
+def interrupted(state, call):
+    before, sent = bits(state()), []
+    def kill():
+        time.sleep(0.3)
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+    t = threading.Thread(target=kill)
+    t.start()
+    try:
+        call()
+    except KeyboardInterrupt:
+        late = time.monotonic() - sent[0]
+        assert bits(state()) == before, "state changed"
+        assert late < 5.0, f"{late} s late"
+        print("interrupted")
+    else:
+        print("finished" if not sent else "not interrupted")
+    t.join()
+"""
+
+CASES = {
+    "advect": """
+        g = ms.Grid((8, 8, 8), 0.1, periodic=True)
+        f, v = ms.CellField(g), ms.MacField(g)
+        f.array = rng.random(f.shape)
+        for d in range(3):
+            v.component(d)[...] = 1.0
+        # A million substeps, each too short to be interrupted itself.
+        interrupted(lambda: [f.array], lambda: ms.grid.advect(f, v, 3.0e4, method="upwind"))
+    """,
+    "advect a large field": """
+        g = ms.Grid((160, 160, 160), 0.1)
+        f, v = ms.CellField(g), ms.MacField(g)
+        f.array = rng.random(f.shape)
+        for d in range(3):
+            v.component(d)[...] = rng.random(v.component(d).shape)
+        interrupted(lambda: [f.array], lambda: ms.grid.advect(f, v, 3.0, method="upwind"))
+    """,
+    "advect a velocity": """
+        g = ms.Grid((100, 100, 100), 0.1)
+        v = ms.MacField(g)
+        for d in range(3):
+            v.component(d)[...] = rng.random(v.component(d).shape)
+        interrupted(
+            lambda: [v.component(d) for d in range(3)], lambda: ms.grid.advect(v, v, 8.0, method="maccormack", block="upwind")
+        )
+    """,
+    "extrapolate": """
+        f = ms.CellField(ms.Grid((60000, 64), 1.0))
+        f.array = rng.random(f.shape)
+        known = np.zeros(f.shape, bool)
+        known[0, 0] = True
+        interrupted(lambda: [f.array], lambda: ms.grid.extrapolate(f, known))
+    """,
+    "sample a flow": """
+        v = ms.MacField(ms.Grid((150, 150, 150), 0.01))
+        v.u = 0.25
+        flow = curl_noise(3, FractalNoise(octaves=8))
+        interrupted(lambda: [v.u, v.v, v.w], lambda: flow.sample(v))
+    """,
+    "trace a flow": """
+        x = rng.random((3_000_000, 3))
+        flow = curl_noise(3, FractalNoise(octaves=8))
+        interrupted(lambda: [x], lambda: flow.trace(x, 0.0, 0.1))
+    """,
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_interrupted(name: str, threads: int) -> None:
+    code = SET_UP + textwrap.dedent(CASES[name])
+    done = subprocess.run([sys.executable, "-c", code, str(threads)], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["interrupted"]
+
+
+def long_calls() -> dict:
+    g = ms.Grid((100, 100, 60), 0.1)
+    f, v = ms.CellField(g), ms.MacField(g)
+    f.array = np.random.default_rng(0).random(f.shape)
+    v.u = 0.5
+    known = np.zeros(f.shape, bool)
+    known[0, 0, 0] = True
+    x = np.random.default_rng(1).random((400_000, 3))
+    noise = ms.numerics.FractalNoise(octaves=6)
+    flow = ms.fluids.curl_noise(3, noise)
+    return {
+        "advect": lambda: ms.grid.advect(f, v, 3.0, method="upwind"),
+        "extrapolate": lambda: ms.grid.extrapolate(f, known),
+        "trace": lambda: ms.grid.trace(x.copy(), v, 1.0),
+        "sample": lambda: ms.grid.sample(f, x),
+        "flow": lambda: flow(x),
+        "noise": lambda: noise(x),
+        "sample flow": lambda: flow.sample(v),
+        "uniform": lambda: ms.core.uniform(0, np.arange(20_000_000), 0),
+        "ghosts": lambda: [f.fill_ghosts() for _ in range(300)],
+        "sort": lambda: ms.Particles(x).sort_by_cell(g),
+    }
+
+
+@pytest.mark.parametrize("name", long_calls())
+def test_other_threads_run_meanwhile(name: str) -> None:
+    """A waiting Python thread gets its turn during the call, which can only be if the call does not hold the interpreter lock.
+
+    The switch interval is so long that the thread would otherwise have to wait until after the check.
+    """
+    call = long_calls()[name]
+    go, ran = threading.Event(), []
+
+    def work() -> None:
+        go.wait()
+        ran.append(True)
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=work)
+    thread.start()
+    sys.setswitchinterval(5.0)
+    try:
+        go.set()
+        call()
+        meanwhile = bool(ran)
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert meanwhile

@@ -1,0 +1,229 @@
+"""Results do not depend, in a single bit, on the number of threads or on the vector instructions."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.build import components, random_scalar, random_velocity, same_bits, share_periodic
+
+import meniscus as ms
+from meniscus.fluids import curl_noise, point_source, rotation, vortex_ring
+from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
+from meniscus.numerics import FractalNoise
+
+THREADS = (1, 2, 3, 5, 8)
+LEVELS = ("baseline", "avx2", "avx512")
+# Several chunks of rows, and rows that are no multiple of any vector or block length.
+SHAPES = {2: (211, 173), 3: (37, 29, 41)}
+MANY_CELLS = {2: (700, 500), 3: (80, 60, 70)}
+
+
+def everywhere(run: Callable[[], Any], threads: tuple[int, ...] = THREADS) -> None:
+    """Run with every number of threads, and with every instruction set at the default number."""
+    best = LEVELS.index(ms.core.simd_supported())
+    ms.core.set_simd_level("baseline")
+    ms.set_num_threads(1)
+    plain = run()
+    settings = [(n, LEVELS[best]) for n in threads] + [(3, level) for level in LEVELS[:best]]
+    for n, level in settings:
+        ms.set_num_threads(n)
+        ms.core.set_simd_level(level)
+        assert same_bits(run(), plain), f"{n} threads, {level}"
+
+
+def inflow(x: np.ndarray, t: float) -> np.ndarray:
+    return np.sin(5 * x[:, 0]) + t
+
+
+def wind(x: np.ndarray, t: float) -> np.ndarray:
+    return 0.5 * np.cos(3 * x)
+
+
+def problem(dimension: int, dtype: type, periodic: bool) -> tuple[Any, ms.MacField]:
+    rng = np.random.default_rng(31)
+    g = ms.Grid(SHAPES[dimension], 0.1, periodic=(periodic, False, periodic)[:dimension])
+    scalar = {"y-": ms.Prescribed(inflow), "y+": ms.Open()}
+    vector = {"y-": ms.Prescribed(wind), "y+": ms.Wall(wind, "no-slip")}
+    return random_scalar("cell", g, dtype, rng, scalar), random_velocity(g, dtype, rng, vector)
+
+
+@pytest.fixture(autouse=True)
+def _bring_back(default_parallelism: None) -> None:
+    """Every test here changes threads and instruction sets."""
+
+
+SCHEMES = [
+    {"method": "upwind"},
+    {"method": "semi-lagrangian", "trace": "euler"},
+    {"method": "semi-lagrangian", "interpolation": "cubic", "trace": "rk3"},
+    {"method": "bfecc", "limiter": "clamp"},
+    {"method": "bfecc", "block": "upwind", "limiter": "none"},
+    {"method": "maccormack"},
+    {"method": "maccormack", "interpolation": "cubic", "first_order_near": "walls"},
+    {"method": "maccormack", "block": "upwind"},
+]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=lambda s: "-".join(s.values()))
+def test_scalars(scheme: dict, dimension: int, dtype: type) -> None:
+    for periodic in (False, True):
+        field, velocity = problem(dimension, dtype, periodic)
+        for cfl in (0.45, 3.3):
+
+            def run(f: Any = field, v: Any = velocity, cfl: float = cfl) -> np.ndarray:
+                out = f.copy()
+                advect(out, v, cfl * 0.1, time=0.3, **scheme)
+                return out.array.copy()
+
+            everywhere(run)
+
+
+@pytest.mark.parametrize("method", ["upwind", "semi-lagrangian", "bfecc", "maccormack"])
+def test_velocities(method: str, dimension: int, dtype: type) -> None:
+    _, velocity = problem(dimension, dtype, True)
+
+    def run() -> list[np.ndarray]:
+        v = velocity.copy()
+        advect(v, v, 0.22, method=method)
+        return components(v)
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("method", ["upwind", "semi-lagrangian", "maccormack"])
+@pytest.mark.parametrize("interpolation", ["linear", "cubic"])
+def test_masks(method: str, interpolation: str, dimension: int, dtype: type) -> None:
+    field, velocity = problem(dimension, dtype, True)
+    rng = np.random.default_rng(32)
+    masks = {
+        "visible": rng.random(field.shape) < 0.98,
+        "active": rng.random(field.shape) < 0.7,
+        "first_order": rng.random(field.shape) < 0.3,
+    }
+
+    def run() -> np.ndarray:
+        out = field.copy()
+        advect(out, velocity, 0.12, method=method, interpolation=interpolation, **masks)
+        return out.array.copy()
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("block", [semi_lagrangian, upwind])
+def test_bare_passes(block: Callable, dimension: int, dtype: type) -> None:
+    field, velocity = problem(dimension, dtype, False)
+
+    def run() -> list[np.ndarray]:
+        out, low, high = (field.copy() for _ in range(3))
+        block(field, velocity, -0.03, out=out, lower=low, upper=high)
+        return [out.array.copy(), low.array.copy(), high.array.copy()]
+
+    everywhere(run)
+
+
+def test_checks_and_reductions(dimension: int, dtype: type) -> None:
+    field, velocity = problem(dimension, dtype, False)
+    everywhere(lambda: np.array(ms.grid.max_speed(velocity)))
+    rng = np.random.default_rng(33)
+    for at in rng.integers(0, field.shape, (5, dimension)):
+        field.array[tuple(at)] = np.nan
+
+    def message() -> np.ndarray:
+        with pytest.raises(ValueError, match="must be finite") as error:
+            advect(field, velocity, 0.1)
+        return np.array(str(error.value))
+
+    everywhere(message)
+
+
+def test_ghosts(dimension: int, dtype: type) -> None:
+    field, velocity = problem(dimension, dtype, True)
+
+    def run() -> list[np.ndarray]:
+        f, v = field.copy(), velocity.copy()
+        f.fill_ghosts(0.3)
+        v.fill_ghosts(0.3)
+        return [f.with_ghosts.copy(), *(v.component_with_ghosts(d).copy() for d in range(dimension))]
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("layers", [2, None])
+def test_extrapolation(layers: int | None, dimension: int, dtype: type) -> None:
+    rng = np.random.default_rng(34)
+    g = ms.Grid(MANY_CELLS[dimension], 0.1, periodic=(True, False, False)[:dimension])
+    field = random_scalar("node", g, dtype, rng)
+    known = rng.random(field.shape) < 0.01
+    share_periodic(known, g, field.on_side)
+
+    def run() -> list[np.ndarray]:
+        f = field.copy()
+        mask = extrapolate(f, known, layers=layers)
+        return [f.array.copy(), mask]
+
+    everywhere(run)
+
+
+def test_points(dimension: int, dtype: type) -> None:
+    field, velocity = problem(dimension, dtype, True)
+    rng = np.random.default_rng(35)
+    points = ((1.4 * rng.random((20_003, dimension)) - 0.2) * velocity.grid.extent).astype(dtype)
+    everywhere(lambda: sample(field, points, time=0.2))
+    everywhere(lambda: sample(field, points, interpolation="cubic"))
+    everywhere(lambda: sample(velocity, points))
+    for method in ("euler", "midpoint", "rk3"):
+
+        def run(method: str = method) -> np.ndarray:
+            x = points.copy()
+            trace(x, velocity, -0.35, method=method)
+            return x
+
+        everywhere(run)
+
+
+def test_particle_sorting(dimension: int, dtype: type) -> None:
+    rng = np.random.default_rng(36)
+    g = ms.Grid(MANY_CELLS[dimension], 0.1)
+    points = (rng.random((50_003, dimension)) * g.extent).astype(dtype)
+
+    def run() -> list[np.ndarray]:
+        p = ms.Particles(points, tag=np.arange(len(points)))
+        p.sort_by_cell(g)
+        p.remove(p.ids % 3 == 0)
+        return [p.positions.copy(), p["tag"].copy(), p.ids.copy()]
+
+    everywhere(run)
+
+
+def test_flows_and_noise(dimension: int, dtype: type) -> None:
+    noise = FractalNoise(9, 0.7, 0.2, 2)
+    flow = curl_noise(dimension, noise) + point_source((1.0,) * dimension, 0.7)
+    flow = flow + (rotation((1.0, 1.0), 1.0) if dimension == 2 else vortex_ring((1, 1, 1), (1, 2, 3), 0.5))
+    points = 2 * np.random.default_rng(37).random((5003, dimension))
+
+    def run() -> list[np.ndarray]:
+        v, x = ms.MacField(ms.Grid((19, 17, 13)[:dimension], 0.1), dtype), points.copy()
+        flow.sample(v, 0.4)
+        flow.trace(x, 0.4, 0.1)
+        w = v.copy()
+        curl_noise(dimension, noise).sample(w, 0.4)
+        return [*components(v), *components(w), x, flow(points, 0.4), *noise.with_gradient(points, 0.4)]
+
+    everywhere(run)
+
+
+def test_boundary_functions_of_far_traces(dimension: int, dtype: type) -> None:
+    """Functions are asked from many threads, one position at a time."""
+    g = ms.Grid((24, 21, 9)[:dimension], 0.1)
+    field = random_scalar("cell", g, dtype, np.random.default_rng(38), ms.Prescribed(inflow))
+    velocity = ms.MacField(g, dtype, ms.ZeroGradient())
+    velocity.u = 1
+    velocity.v = -1
+
+    def run() -> np.ndarray:
+        out = field.copy()
+        semi_lagrangian(field, velocity, 0.77, out=out)
+        return out.array.copy()
+
+    everywhere(run, threads=(1, 2, 5))

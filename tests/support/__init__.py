@@ -1,0 +1,1 @@
+"""Helpers of the tests: builders of test data, and slow but plain references."""

@@ -1,0 +1,33 @@
+"""The index of methods points at files that exist, and names every method once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
+
+
+def test_every_path_exists() -> None:
+    paths = re.findall(r"`((?:tests|cpp|python|bindings)/[\w/.]+)`", METHODS)
+    assert len(paths) > 20
+    missing = [p for p in paths if not (ROOT / p).exists()]
+    assert not missing
+
+
+def test_every_method_has_one_row_with_a_place_and_a_test() -> None:
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in METHODS.splitlines() if re.match(r"\| [A-Z]{3}-\d+ ", line)]
+    ids = [row[0] for row in rows]
+    assert {"SEL-01", "SEL-02", "SEL-03", "SEL-04", "SEL-05", "SEL-06", "SEL-07", "RTP-39", "BRO-35"} <= set(ids)
+    assert len(ids) == len(set(ids))
+    for row in rows:
+        assert len(row) == 6
+        assert "`" in row[4], row[0]
+        assert "`tests/" in row[5], row[0]
+
+
+def test_every_letter_code_is_a_document_with_a_reference() -> None:
+    codes = set(re.findall(r"^\| ([A-Z]{3}) \|", METHODS, re.MULTILINE))
+    assert {i for i in re.findall(r"^\| ([A-Z]{3})-\d+ ", METHODS, re.MULTILINE)} <= codes
+    assert len(re.findall(r"^@\w+\{", METHODS, re.MULTILINE)) == len(codes) == 5
