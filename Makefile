@@ -28,7 +28,7 @@ CPP_SOURCES := $(shell find cpp bindings -name '*.[ch]pp' | sort)
 CPP_TESTS := $(shell find tests/cpp -name '*.[ch]pp' | sort)
 PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sort)
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
-PYTHON_FOLDERS := .ci docs notebooks python tests
+PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
 .PHONY: help demo test test-all bench docs format lint sanitize sanitize-address sanitize-thread test-cpp package clean distclean FORCE
 
@@ -96,7 +96,7 @@ docs: $(STAMPS)/package $(STAMPS)/packages-docs
 # --- C++ tests: the core without Python ----------------------------------------------------------------------------------------
 
 # $(call configure,FOLDER,OPTIONS): dependencies come from .venv.
-configure = cmake -S . -B $(1) -Wno-dev \
+configure = cmake -S . -B $(1) \
   -DCMAKE_PREFIX_PATH="$$($(RUN) -c 'import sysconfig; print(sysconfig.get_path("platlib"))');$$($(RUN) -m pybind11 --cmakedir)" \
   $(2) $(CMAKE_OPTIONS) --log-level=WARNING > /dev/null
 

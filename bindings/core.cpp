@@ -68,7 +68,7 @@ void bind_core(py::module_& m) {
       "philox", [](const Philox4& counter, const std::array<std::uint32_t, 2>& key) { return philox(counter, key); },
       py::arg("counter"), py::arg("key"));
 
-  py::class_<Workspace>(m, "Workspace")
+  py::class_<Workspace>(m, "Workspace", "Scratch memory that may be kept from call to call, so that repeated operators allocate nothing. One thread at a time.")
       .def(py::init<>())
       .def_property_readonly("bytes", &Workspace::bytes)
       .def("clear", &Workspace::clear);

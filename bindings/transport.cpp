@@ -132,7 +132,7 @@ void bind_transport(py::module_& m) {
            }),
            py::arg("scheme"), py::arg("pass_"), py::arg("limiter"), py::arg("first_order_near"), py::arg("hidden_value"),
            py::arg("time"));
-  py::class_<AdvectInfo>(m, "AdvectInfo")
+  py::class_<AdvectInfo>(m, "AdvectInfo", "What a transport step did: `cfl`, the largest |component| dt / spacing, and `substeps`.")
       .def_readonly("cfl", &AdvectInfo::cfl)
       .def_readonly("substeps", &AdvectInfo::substeps)
       .def("__repr__", [](const AdvectInfo& i) {

@@ -112,6 +112,13 @@ def _result(case: Case, timing: Timing, bandwidth: dict[int, float]) -> Report:
     return result
 
 
+def _judged(reached: float, wanted: float | None, disturbed: bool) -> bool | None:
+    """Is it enough? A disturbed rate, which is too low, may say yes but not no."""
+    if wanted is None or (disturbed and reached < wanted):
+        return None
+    return reached >= wanted
+
+
 def goal_reports(cases: list[Report]) -> list[Report]:
     """The goals whose case was measured."""
     by_name = {c["name"]: c for c in cases}
@@ -123,8 +130,8 @@ def goal_reports(cases: list[Report]) -> list[Report]:
         result = next(r for r in case["results"] if r["threads"] == 1)
         one = result["rate_best"]
         reached = {
-            "floor": None if goal.floor is None else one >= goal.floor,
-            "goal": None if goal.goal is None else one >= goal.goal,
+            "floor": _judged(one, goal.floor, result["disturbed"]),
+            "goal": _judged(one, goal.goal, result["disturbed"]),
             "speedup": None if goal.speedup is None or case["speedup"] is None else case["speedup"] >= goal.speedup,
         }
         wanted = {"floor": goal.floor, "goal": goal.goal, "speedup": goal.speedup}
@@ -145,13 +152,16 @@ def goal_reports(cases: list[Report]) -> list[Report]:
 
 def peer_reports(peers: list[Peer], timings: Timings, cases: list[Report]) -> list[Report]:
     """Peers beside our own one-thread rates."""
-    ours = {c["name"]: r["rate_best"] for c in cases for r in c["results"] if r["threads"] == 1}
+    ours = {c["name"]: r for c in cases for r in c["results"] if r["threads"] == 1}
     reports = []
     for peer in peers:
         theirs = None
+        disturbed = False
         if peer.case is not None:
-            theirs = rate(peer.case, timings[peer.name][1].best)
-        mine = ours.get(peer.counterpart)
+            timing = timings[peer.name][1]
+            theirs, disturbed = rate(peer.case, timing.best), timing.disturbed
+        our_result = ours.get(peer.counterpart, {})
+        mine = our_result.get("rate_best")
         reports.append(
             {
                 "name": peer.name,
@@ -160,7 +170,9 @@ def peer_reports(peers: list[Peer], timings: Timings, cases: list[Report]) -> li
                 "counterpart": peer.counterpart,
                 "unit": "Mcell/s",
                 "rate": theirs,
+                "disturbed": disturbed,
                 "counterpart_rate": mine,
+                "counterpart_disturbed": our_result.get("disturbed", False),
                 "ratio": mine / theirs if mine and theirs else None,
                 "largest_difference": peer.largest_difference,
                 "rms_difference": peer.rms_difference,

@@ -41,6 +41,11 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{decimals}f}"
 
 
+def starred(value: float | None, disturbed: bool) -> str:
+    """A rate, with a star if the machine was not free in its best sample."""
+    return number(value) + ("*" if disturbed else "")
+
+
 def share(value: float | None) -> str:
     """A part as a percentage."""
     return NONE if value is None else f"{100 * value:.0f} %"
@@ -52,7 +57,7 @@ def _result(case: Report, threads: int) -> Report:
 
 def _rates(case: Report, threads: int) -> str:
     r = _result(case, threads)
-    return f"{number(r['rate_best'])}{'*' if r['disturbed'] else ''} ({number(r['rate_median'])})" if r else NONE
+    return f"{starred(r['rate_best'], r['disturbed'])} ({number(r['rate_median'])})" if r else NONE
 
 
 def _cores(case: Report) -> str:
@@ -98,8 +103,7 @@ def goal_table(report: Report) -> Table:
                 return NONE
             return f"{number(wanted)} {'' if reached is None else 'yes' if reached else 'no'}".strip()
 
-        reached = number(g["rate"]) + ("*" if g["disturbed"] else "")
-        columns = (g["case"], g["unit"], reached, number(g["rate_per_cpu_second"]), mark("floor"), mark("goal"))
+        columns = (g["case"], g["unit"], starred(g["rate"], g["disturbed"]), number(g["rate_per_cpu_second"]), mark("floor"), mark("goal"))
         table.rows.append((*columns, number(g["speedup"]), mark("speedup")))
     return table
 
@@ -163,10 +167,11 @@ def peer_table(report: Report) -> Table:
     columns = ("peer", "what", "Mcell/s", "ours", "Mcell/s", "ratio", "largest difference", "rms difference")
     table = Table("Peers, one thread of ours, peers as they come", columns)
     for p in report["peers"]:
-        rate = p["unavailable"] or number(p["rate"])
+        rate = p["unavailable"] or starred(p["rate"], p["disturbed"])
         differences = (p["largest_difference"], p["rms_difference"])
         shown = (NONE if d is None else f"{d:.1e}" for d in differences)
-        ours = (p["counterpart"], number(p["counterpart_rate"]), number(p["ratio"]), *shown)
+        ratio = NONE if p["disturbed"] or p["counterpart_disturbed"] else number(p["ratio"])
+        ours = (p["counterpart"], starred(p["counterpart_rate"], p["counterpart_disturbed"]), ratio, *shown)
         table.rows.append((p["library"], p["remark"], rate, *ours))
     return table
 

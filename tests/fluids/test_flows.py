@@ -87,7 +87,7 @@ def test_simple_formulas() -> None:
     np.testing.assert_allclose(rotation((0.25, 0.5), 2.0)(p), 2 * np.stack([0.5 - y, x - 0.25], 1), atol=1e-15)
     q, w, c = points_in(3), np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.25, 0.75])
     np.testing.assert_allclose(rotation(c, w)(q), np.cross(w, q - c), atol=1e-14)
-    u = np.stack([-np.sin(np.pi * x) ** 2 * np.sin(2 * np.pi * y), np.sin(np.pi * y) ** 2 * np.sin(2 * np.pi * x)], 1)
+    u = np.stack([-(np.sin(np.pi * x) ** 2) * np.sin(2 * np.pi * y), np.sin(np.pi * y) ** 2 * np.sin(2 * np.pi * x)], 1)
     np.testing.assert_allclose(single_vortex()(p, 9.0), u, atol=1e-14)
     np.testing.assert_allclose(single_vortex(1.0, 8.0)(p, 2.0), u * np.cos(np.pi / 4), atol=1e-14)
     np.testing.assert_allclose(single_vortex(2.0)(2 * p), u, atol=1e-14)

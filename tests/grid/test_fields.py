@@ -185,7 +185,7 @@ def test_assignment_refuses_other_types_and_shapes(dimension: int) -> None:
     with pytest.raises(TypeError, match="float32, not int64"):
         f.array = np.zeros(f.shape, np.int64)
     with pytest.raises(ValueError, match=r"array must have shape"):
-        f.array = np.zeros(f.shape[:-1] + (f.shape[-1] + 1,), np.float32)
+        f.array = np.zeros((*f.shape[:-1], f.shape[-1] + 1), np.float32)
     with pytest.raises(ValueError, match=r"array must have shape"):
         f.array = np.zeros(f.shape[-1:], np.float32)
     with pytest.raises(TypeError, match="number"):

@@ -78,9 +78,7 @@ def test_against_reference(domain: str, trace: str, cfl: float, interpolation: s
         field, velocity = problem(domain, kind, dimension, np.float64, 11)
         dt, plain = reference(field, velocity, cfl, trace=trace, interpolation=interpolation)
         out, low, high = (field.copy() for _ in range(3))
-        semi_lagrangian(
-            field, velocity, dt, out=out, lower=low, upper=high, trace=trace, interpolation=interpolation, time=TIME
-        )
+        semi_lagrangian(field, velocity, dt, out=out, lower=low, upper=high, trace=trace, interpolation=interpolation, time=TIME)
         value, smallest, largest = plain.first_order()
         atol = tolerance(np.float64, cfl, trace)
         np.testing.assert_allclose(out.array, value, rtol=0, atol=atol)

@@ -36,15 +36,12 @@ def inflow(x: np.ndarray, t: float) -> np.ndarray:
     return np.sin(5 * x[:, 0]) + t
 
 
-def wind(x: np.ndarray, t: float) -> np.ndarray:
-    return 0.5 * np.cos(3 * x)
-
-
 def problem(dimension: int, dtype: type, periodic: bool) -> tuple[Any, ms.MacField]:
     rng = np.random.default_rng(31)
     g = ms.Grid(SHAPES[dimension], 0.1, periodic=(periodic, False, periodic)[:dimension])
-    scalar = {"y-": ms.Prescribed(inflow), "y+": ms.Open()}
-    vector = {"y-": ms.Prescribed(wind), "y+": ms.Wall(wind, "no-slip")}
+    moving = (0.5, -0.25, 0.125)[:dimension]
+    scalar = {"y-": ms.Prescribed(0.5), "y+": ms.Open()}
+    vector = {"y-": ms.Prescribed(moving), "y+": ms.Wall(moving, "no-slip")}
     return random_scalar("cell", g, dtype, rng, scalar), random_velocity(g, dtype, rng, vector)
 
 
@@ -215,15 +212,15 @@ def test_flows_and_noise(dimension: int, dtype: type) -> None:
 
 def test_boundary_functions_of_far_traces(dimension: int, dtype: type) -> None:
     """Functions are asked from many threads, one position at a time."""
-    g = ms.Grid((24, 21, 9)[:dimension], 0.1)
+    g = ms.Grid((700, 7) if dimension == 2 else (30, 24, 7), 0.1)
     field = random_scalar("cell", g, dtype, np.random.default_rng(38), ms.Prescribed(inflow))
     velocity = ms.MacField(g, dtype, ms.ZeroGradient())
-    velocity.u = 1
-    velocity.v = -1
+    velocity.u = 0.25
+    velocity.component(dimension - 1)[...] = 1
 
     def run() -> np.ndarray:
         out = field.copy()
-        semi_lagrangian(field, velocity, 0.77, out=out)
+        semi_lagrangian(field, velocity, 0.47, trace="euler", out=out)
         return out.array.copy()
 
-    everywhere(run, threads=(1, 2, 5))
+    everywhere(run, threads=(1, 2))

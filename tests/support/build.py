@@ -23,9 +23,7 @@ def random_scalar(kind: str, grid: ms.Grid, dtype: Any, rng: np.random.Generator
     return field
 
 
-def random_velocity(
-    grid: ms.Grid, dtype: Any, rng: np.random.Generator, boundary: Any = None, speed: float = 1.0
-) -> ms.MacField:
+def random_velocity(grid: ms.Grid, dtype: Any, rng: np.random.Generator, boundary: Any = None, speed: float = 1.0) -> ms.MacField:
     """Random components in [-speed, speed]; given faces have their values."""
     velocity = ms.MacField(grid, dtype, boundary)
     for d in range(grid.dimension):

@@ -58,9 +58,7 @@ class Wide:
         return self.samples[tuple(slice(self.pad + s, self.pad + s + n) for s, n in zip(start, shape, strict=True))]
 
 
-def widen(
-    samples: np.ndarray, grid: ms.Grid, on_side: Sequence[int], rules: dict[tuple[int, int], Rule], time: float, pad: int
-) -> Wide:
+def widen(samples: np.ndarray, grid: ms.Grid, on_side: Sequence[int], rules: dict[tuple[int, int], Rule], time: float, pad: int) -> Wide:
     """Continue samples by `pad` layers on every side. `rules` by (axis, upper). First the first axis, corners from it by the next."""
     a = np.asarray(samples)
     if a.dtype != bool:
@@ -133,9 +131,7 @@ def wide_scalar(field: Any, time: float, pad: int, samples: np.ndarray | None = 
 def wide_component(velocity: ms.MacField, d: int, time: float, pad: int, samples: np.ndarray | None = None) -> Wide:
     """One component of a velocity (or other samples in its place), continued."""
     on_side = tuple(int(a == d) for a in range(velocity.grid.dimension))
-    return widen(
-        velocity.component(d) if samples is None else samples, velocity.grid, on_side, rules_for(velocity, d), time, pad
-    )
+    return widen(velocity.component(d) if samples is None else samples, velocity.grid, on_side, rules_for(velocity, d), time, pad)
 
 
 def wide_mask(mask: np.ndarray, grid: ms.Grid, on_side: Sequence[int], rules: dict[tuple[int, int], Rule], pad: int) -> Wide:
@@ -180,9 +176,7 @@ def cubic_1d(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, t: np.n
         return np.where(s * delta > 0, np.sign(delta) * np.minimum(np.abs(s), 3 * np.abs(delta)), 0.0)
 
     left, right = slope((c - a) / 2), slope((d - b) / 2)
-    hermite = (
-        (1 + 2 * t) * (1 - t) ** 2 * b + t * (1 - t) ** 2 * left + t**2 * (3 - 2 * t) * c - t**2 * (1 - t) * right
-    )
+    hermite = (1 + 2 * t) * (1 - t) ** 2 * b + t * (1 - t) ** 2 * left + t**2 * (3 - 2 * t) * c - t**2 * (1 - t) * right
     return np.clip(hermite, np.minimum(b, c), np.maximum(b, c))
 
 
@@ -233,9 +227,7 @@ def interpolate_hidden(
     return value, low, high
 
 
-def backtrace(
-    velocity: Sequence[Wide], on_side: Sequence[int], shape: Sequence[int], dt_over_h: float, trace: str
-) -> list[np.ndarray]:
+def backtrace(velocity: Sequence[Wide], on_side: Sequence[int], shape: Sequence[int], dt_over_h: float, trace: str) -> list[np.ndarray]:
     """Displacements, in cells, from samples to where they were dt ago."""
 
     def at(moved: Sequence[Any]) -> list[np.ndarray]:
@@ -291,10 +283,8 @@ class Transport:
         phi = np.asarray(self.samples, np.float64)
         forward, low, high = self._pass(phi, self.time, self.dt)
         back = self._pass(forward, self.time + self.dt, -self.dt)[0]
-        if method == "maccormack":
-            value = forward + (phi - back) / 2
-        else:
-            value = self._pass(phi + (phi - back) / 2, self.time, self.dt)[0]
+        change = (phi - back) / 2
+        value = forward + change if method == "maccormack" else self._pass(phi + change, self.time, self.dt)[0]
         if limiter == "clamp":
             return np.clip(value, low, high)
         if limiter == "reversion":

@@ -1,0 +1,50 @@
+"""Everything that is public is described, and its arguments are annotated."""
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+ROOMS = ["meniscus", "meniscus.core", "meniscus.numerics", "meniscus.grid", "meniscus.fluids"]
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Functions, classes and their public methods and properties, by name."""
+    for room in ROOMS:
+        module = importlib.import_module(room)
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isroutine(thing) or inspect.isclass(thing):
+                yield f"{room}.{name}", thing
+                if inspect.isclass(thing) and not thing.__module__.startswith("meniscus._meniscus"):
+                    for attribute, value in vars(thing).items():
+                        if not attribute.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
+                            yield f"{room}.{name}.{attribute}", value
+
+
+NAMES = dict(public())
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_are_described_and_their_names_exist(room: str) -> None:
+    module = importlib.import_module(room)
+    assert module.__doc__
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert all(hasattr(module, name) for name in module.__all__)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_described(name: str) -> None:
+    doc = inspect.getdoc(NAMES[name])
+    assert doc, f"{name} has no docstring"
+    assert len(doc.split()) >= 1
+
+
+@pytest.mark.parametrize("name", [n for n, f in NAMES.items() if inspect.isfunction(f)])
+def test_annotated(name: str) -> None:
+    signature = inspect.signature(NAMES[name])
+    assert signature.return_annotation is not inspect.Signature.empty
+    for argument in signature.parameters.values():
+        assert argument.name == "self" or argument.annotation is not inspect.Parameter.empty, f"{name}: {argument.name}"
