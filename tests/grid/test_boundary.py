@@ -267,3 +267,25 @@ def test_misbehaving_velocity_functions(function: Any, error: Any, words: str, d
     with pytest.raises(error, match=words):
         v.enforce_boundary(1.0)
     assert same_bits(components(v), before)
+
+
+@pytest.mark.parametrize("method", ["semi-lagrangian", "maccormack", "bfecc"])
+def test_long_traces_ask_functions_in_batches(method: str) -> None:
+    calls: list[int] = []
+
+    def profile(x: np.ndarray, t: float) -> np.ndarray:
+        calls.append(len(x))
+        return np.sin(7.0 * x[:, 0]) + t
+
+    def stream(x: np.ndarray, t: float) -> np.ndarray:
+        calls.append(len(x))
+        return np.tile([1.0, 0.3], (len(x), 1))
+
+    g = ms.Grid((40, 30), 0.1)
+    f = ms.CellField(g, boundary={"x-": ms.Prescribed(profile), "y-": ms.Prescribed(profile)})
+    v = ms.MacField(g, boundary=ms.Prescribed(stream))
+    v.u, v.v = 1.0, 0.3
+    ms.grid.advect(f, v, 1.2, method=method)  # 12 cells
+    # Ghosts and what lies farther out: a few calls per side, component and pass, however many samples they are for.
+    assert len(calls) <= 2 * (4 * 2) + 3 * 2 * 2
+    assert sum(calls) > 40 * 12

@@ -12,6 +12,9 @@
 namespace meniscus {
 namespace {
 
+/// Samples that the interpolation needs on each side of a cell.
+int stencil_margin(const PassOptions& options) { return options.interpolation == Interpolation::cubic ? 1 : 0; }
+
 /// The limited result of a corrected value.
 template <class T>
 MENISCUS_INLINE T limited(Limiter limiter, T value, T first_order, T low, T high) {
@@ -24,9 +27,9 @@ MENISCUS_INLINE T limited(Limiter limiter, T value, T first_order, T low, T high
 template <class T, int D>
 class ScalarTransport {
  public:
-  ScalarTransport(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, const AdvectOptions& options,
+  ScalarTransport(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double cfl, const AdvectOptions& options,
                   const TransportMasks<T, D>& masks, Workspace& workspace)
-      : layout_(layout), velocity_(velocity), options_(options), masks_(masks) {
+      : layout_(layout), velocity_(velocity), far_width_(far_width(cfl, stencil_margin(options.pass))), options_(options), masks_(masks) {
     const Index n = layout.storage_size();
     if (options.scheme == CompensationScheme::first_order) return;
     forward_ = workspace.take<T>(n);
@@ -78,10 +81,12 @@ class ScalarTransport {
  private:
   T* origin(T* storage) const { return layout_.view(storage).origin; }
 
-  SampleSource<T, D> filled(T* storage, double time) const {
+  /// The block as a source of samples. Its given values far out take the place of those of the source before.
+  SampleSource<T, D> filled(T* storage, double time) {
     fill_ghosts(layout_, storage, time);
+    far_.prepare(layout_, far_width_, time);
     const FieldView<T, D> v = layout_.view(storage);
-    return {&layout_, {v.origin, v.extents, v.strides}, time};
+    return {&layout_, {v.origin, v.extents, v.strides}, time, &far_};
   }
 
   /// Limiter, first-order fallback and mask; `out` (= `low`) is read and written at the run's own samples only.
@@ -107,6 +112,8 @@ class ScalarTransport {
 
   const FieldLayout<D>& layout_;
   const VelocitySource<T, D>& velocity_;
+  Index far_width_;
+  FarValues<D> far_;
   const AdvectOptions& options_;
   const TransportMasks<T, D>& masks_;
   Workspace::Lease<T> forward_, high_, start_;
@@ -139,7 +146,7 @@ Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const 
                                 int substeps, double cfl, const AdvectOptions& options, const AdvectMasks& masks,
                                 Workspace& workspace) {
   const TransportMasks<T, D> prepared(layout, masks, options, cfl / substeps, workspace);
-  ScalarTransport<T, D> transport(layout, velocity, options, prepared, workspace);
+  ScalarTransport<T, D> transport(layout, velocity, cfl / substeps, options, prepared, workspace);
   auto result = workspace.take<T>(layout.storage_size());
   const double h = dt / substeps;
   transport.step(storage, result.data(), options.time, h);
@@ -170,7 +177,8 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
   require_finite(field, "field");
   velocity.fill_ghosts(options.time);
   info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
-  const VelocitySource<T, D> source(velocity, options.time);
+  const auto far = far_values(velocity, info.cfl, options.time);
+  const VelocitySource<T, D> source(velocity, options.time, far.data());
   const auto result = transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, options, masks,
                                   workspace);
   check_interrupt();
@@ -188,7 +196,8 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   velocity.fill_ghosts(options.time);
   for (int d = 0; d < D; ++d)
     info.substeps = std::max(info.substeps, upwind_substeps(velocity, Stagger<D>::face(d), dt, options));
-  const VelocitySource<T, D> source(velocity, options.time);
+  const auto far = far_values(velocity, info.cfl, options.time);
+  const VelocitySource<T, D> source(velocity, options.time, far.data());
   std::array<Workspace::Lease<T>, D> result;
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
@@ -221,8 +230,12 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
             "an upwind pass needs dt * sum |V_d| / h <= 1, here it is ", sum);
   }
   field.fill_ghosts(time);
-  const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time), static_cast<T>(k), nullptr};
-  const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time};
+  const double cfl = max_component_speed(velocity) * std::abs(k);
+  const auto velocity_far = far_values(velocity, cfl, time);
+  FarValues<D> far;
+  far.prepare(field.layout(), far_width(cfl, stencil_margin(options)), time);
+  const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time, velocity_far.data()), static_cast<T>(k), nullptr};
+  const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time, &far};
   run_pass(pass, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
     const auto store = [&](Field<T, D>* to, const Lanes<T>& v) {
       if (!to) return;

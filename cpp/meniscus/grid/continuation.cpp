@@ -10,9 +10,15 @@ constexpr Index far_lengths = 8;
 
 Index bring_near(Index i, Index n) { return std::clamp(i, -far_lengths * n, far_lengths * n + n - 1); }
 
+/// The given value of a side at sample c.
 template <int D>
-double given_at(const GhostRule& rule, const Vec<double, D>& x, double time) {
+double given_at(const FieldLayout<D>& layout, int axis, int upper, const Coord<D>& c, double time, const FarValues<D>* far) {
+  const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
   if (!rule.function) return rule.constant;
+  if (far)
+    if (const double* value = far->find(axis, upper, c)) return *value;
+  Vec<double, D> x = sample_position<D>(layout.grid, layout.stagger, c);
+  if (rule.kind == GhostRule::Kind::mirror) x = project_to_side(layout.grid, x, axis, upper);
   double value = 0.0;
   rule.evaluate(std::span<const double>(x.data(), D), D, time, std::span<double>(&value, 1));
   return value;
@@ -47,7 +53,8 @@ AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index) {
 }
 
 template <class T, int D>
-T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time) {
+T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,
+                  const FarValues<D>* far) {
   Coord<D> c = index;
   double scale = 1.0;
   double offset = 0.0;
@@ -68,11 +75,10 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
         c[d] = upper ? n - 1 : 0;
         continue;
       }
-      const Vec<double, D> x = sample_position<D>(layout.grid, layout.stagger, c);
       if (rule.kind == GhostRule::Kind::value)
-        return static_cast<T>(offset + scale * given_at(rule, x, time));
+        return static_cast<T>(offset + scale * given_at<D>(layout, d, upper, c, time, far));
       if (rule.odd) {
-        offset += scale * 2.0 * given_at(rule, project_to_side(layout.grid, x, d, upper), time);
+        offset += scale * 2.0 * given_at<D>(layout, d, upper, c, time, far);
         scale = -scale;
       }
       c[d] = mirrored(c[d], n, on_side, upper);
@@ -84,7 +90,8 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
 template AxisImage resolve_axis<2>(const FieldLayout<2>&, int, Index);
 template AxisImage resolve_axis<3>(const FieldLayout<3>&, int, Index);
 #define MENISCUS_INSTANTIATE(T, D) \
-  template T continued_value<T, D>(const FieldLayout<D>&, const FieldView<const T, D>&, const Coord<D>&, double);
+  template T continued_value<T, D>(const FieldLayout<D>&, const FieldView<const T, D>&, const Coord<D>&, double, \
+                                     const FarValues<D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -3,7 +3,7 @@
 /// Axes are resolved from the last to the first, which is what filling the ghosts axis by axis from the first to the last amounts to.
 #pragma once
 
-#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/given_values.hpp"
 
 namespace meniscus {
 
@@ -19,9 +19,11 @@ struct AxisImage {
 template <int D>
 AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index);
 
-/// The continued value at `index`, from owned samples only. Boundary functions are asked for one position at a time.
+/// The continued value at `index`, from owned samples only. Given values are taken from `far`, where that holds them; otherwise
+/// boundary functions are asked for one position at a time.
 template <class T, int D>
-T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time);
+T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,
+                  const FarValues<D>* far = nullptr);
 
 /// `x` moved onto the side.
 template <int D>

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/continuation.hpp"
+#include "meniscus/grid/given_values.hpp"
 
 #include <vector>
 
@@ -13,27 +14,20 @@ template <class T, int D>
 class SideFill {
  public:
   SideFill(const FieldLayout<D>& layout, const FieldView<T, D>& view, int axis, int upper, double time)
-      : layout_(layout), view_(view), axis_(axis), upper_(upper), time_(time) {
-    for (int d = 0; d < D; ++d) {
-      begin_[d] = d < axis ? -ghost_width : 0;
-      end_[d] = d < axis ? view.extents[d] + ghost_width : view.extents[d];
-    }
-    begin_[axis] = upper ? view.extents[axis] : -ghost_width;
-    end_[axis] = begin_[axis] + ghost_width;
-  }
+      : layout_(layout), view_(view), axis_(axis), upper_(upper), time_(time), box_(box_beyond(layout, axis, upper, ghost_width)) {}
 
   /// Neither side asks a function: every ghost layer is an affine image of an owned layer.
   void fill_by_image() const {
     std::array<AxisImage, ghost_width> images;
     for (int g = 0; g < ghost_width; ++g)
-      images[static_cast<std::size_t>(g)] = resolve_axis(layout_, axis_, begin_[axis_] + g);
+      images[static_cast<std::size_t>(g)] = resolve_axis(layout_, axis_, box_.begin[axis_] + g);
     // A row runs along the last axis, or across the ghost layers where that is the last axis.
     Index rows = 1;
-    for (int d = 0; d + 1 < D; ++d) rows *= end_[d] - begin_[d];
-    const Index length = end_[D - 1] - begin_[D - 1];
+    for (int d = 0; d + 1 < D; ++d) rows *= box_.end[d] - box_.begin[d];
+    const Index length = box_.end[D - 1] - box_.begin[D - 1];
     parallel_for(0, rows, std::max<Index>(1, 8192 / length), [&](Index b, Index e) {
       for (Index r = b; r < e; ++r) {
-        Coord<D> c = coordinate(r * length);
+        Coord<D> c = box_.coordinate(r * length);
         T* ghost = view_.at(c);
         if (axis_ == D - 1) {
           const T* row = ghost - c[D - 1];
@@ -42,7 +36,7 @@ class SideFill {
             ghost[g] = apply(m, row[m.index]);
           }
         } else {
-          const AxisImage& m = images[static_cast<std::size_t>(c[axis_] - begin_[axis_])];
+          const AxisImage& m = images[static_cast<std::size_t>(c[axis_] - box_.begin[axis_])];
           c[axis_] = m.index;
           const T* source = view_.at(c);
           for (Index k = 0; k < length; ++k) ghost[k] = apply(m, source[k]);
@@ -53,22 +47,13 @@ class SideFill {
 
   /// One batched call of the function for all ghosts beyond the side.
   void fill_by_function() const {
-    const GhostRule& rule = layout_.rules[static_cast<std::size_t>(side_index(axis_, upper_))];
-    const Index count = size();
-    const bool reflects = rule.kind == GhostRule::Kind::mirror;
-    const auto n = static_cast<std::size_t>(count);
-    std::vector<double> positions(n * D);
-    std::vector<double> given(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      Vec<double, D> x = sample_position<D>(layout_.grid, layout_.stagger, coordinate(static_cast<Index>(i)));
-      if (reflects) x = project_to_side(layout_.grid, x, axis_, upper_);
-      for (int d = 0; d < D; ++d) positions[i * D + static_cast<std::size_t>(d)] = x[d];
-    }
-    rule.evaluate(positions, D, time_, given);
+    std::vector<double> given;
+    evaluate_given(layout_, axis_, upper_, box_, time_, given);
+    const bool reflects = layout_.rules[static_cast<std::size_t>(side_index(axis_, upper_))].kind == GhostRule::Kind::mirror;
     const int on_side = layout_.stagger.on_side[static_cast<std::size_t>(axis_)];
     const Index owned = view_.extents[axis_];
-    for (std::size_t i = 0; i < n; ++i) {
-      const Coord<D> c = coordinate(static_cast<Index>(i));
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const Coord<D> c = box_.coordinate(static_cast<Index>(i));
       Coord<D> image = c;
       image[axis_] = mirrored(c[axis_], owned, on_side, upper_);
       if (!reflects)
@@ -82,19 +67,13 @@ class SideFill {
 
   /// The slow way, for axes narrower than the ghosts.
   void fill_one_by_one() const {
-    for (Index i = 0; i < size(); ++i) {
-      const Coord<D> c = coordinate(i);
+    for (Index i = 0; i < box_.size(); ++i) {
+      const Coord<D> c = box_.coordinate(i);
       *view_.at(c) = continued(c);
     }
   }
 
  private:
-  Index size() const {
-    Index n = 1;
-    for (int d = 0; d < D; ++d) n *= end_[d] - begin_[d];
-    return n;
-  }
-
   T continued(const Coord<D>& c) const {
     return continued_value<T, D>(layout_, {view_.origin, view_.extents, view_.strides}, c, time_);
   }
@@ -104,29 +83,13 @@ class SideFill {
     return static_cast<T>(static_cast<T>(m.scale) * v + static_cast<T>(m.offset));
   }
 
-  /// Coordinates of the n-th sample of the slab.
-  Coord<D> coordinate(Index n) const {
-    Coord<D> c;
-    for (int d = D - 1; d >= 0; --d) {
-      const Index m = end_[d] - begin_[d];
-      c[d] = begin_[d] + n % m;
-      n /= m;
-    }
-    return c;
-  }
-
   const FieldLayout<D>& layout_;
   const FieldView<T, D>& view_;
   int axis_;
   int upper_;
   double time_;
-  Coord<D> begin_{};
-  Coord<D> end_{};
+  SampleBox<D> box_;
 };
-
-bool asks_function(const GhostRule& rule) {
-  return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd);
-}
 
 }  // namespace
 
@@ -160,31 +123,16 @@ template <class T, int D>
 void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper, double time) {
   const FieldView<T, D> view = layout.template view<T>(first);
   const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
-  Coord<D> extents = view.extents;
-  extents[axis] = 1;
-  const auto n = static_cast<std::size_t>(product<D>(extents));
-  const auto coordinate = [&](std::size_t i) {
-    Coord<D> c;
-    auto rest = static_cast<Index>(i);
-    for (int d = D - 1; d >= 0; --d) {
-      c[d] = rest % extents[d];
-      rest /= extents[d];
-    }
-    if (upper) c[axis] = view.extents[axis] - 1;
-    return c;
-  };
+  SampleBox<D> box;
+  box.end = view.extents;
+  (upper ? box.begin[axis] : box.end[axis]) = upper ? view.extents[axis] - 1 : 1;
   if (!rule.function) {
-    for (std::size_t i = 0; i < n; ++i) *view.at(coordinate(i)) = static_cast<T>(rule.constant);
+    for (Index i = 0; i < box.size(); ++i) *view.at(box.coordinate(i)) = static_cast<T>(rule.constant);
     return;
   }
-  std::vector<double> positions(n * D);
-  std::vector<double> given(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const Vec<double, D> x = sample_position<D>(layout.grid, layout.stagger, coordinate(i));
-    for (int d = 0; d < D; ++d) positions[i * D + static_cast<std::size_t>(d)] = x[d];
-  }
-  rule.evaluate(positions, D, time, given);
-  for (std::size_t i = 0; i < n; ++i) *view.at(coordinate(i)) = static_cast<T>(given[i]);
+  std::vector<double> given;
+  evaluate_given(layout, axis, upper, box, time, given);
+  for (std::size_t i = 0; i < given.size(); ++i) *view.at(box.coordinate(static_cast<Index>(i))) = static_cast<T>(given[i]);
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                      \

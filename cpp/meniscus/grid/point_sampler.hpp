@@ -18,6 +18,7 @@ struct SampleSource {
   const FieldLayout<D>* layout;
   FieldView<const T, D> view;
   double time;
+  const FarValues<D>* far = nullptr;
 };
 
 template <class T>
@@ -40,7 +41,7 @@ template <class T, int D>
 T stored_or_continued(const SampleSource<T, D>& s, const Coord<D>& c) {
   bool stored = true;
   for (int d = 0; d < D; ++d) stored = stored && c[d] >= -ghost_width && c[d] < s.view.extents[d] + ghost_width;
-  return stored ? *s.view.at(c) : continued_value<T, D>(*s.layout, s.view, c, s.time);
+  return stored ? *s.view.at(c) : continued_value<T, D>(*s.layout, s.view, c, s.time, s.far);
 }
 
 /// Weight of corner q (bit d: upper along axis d) at the given position in the cell.

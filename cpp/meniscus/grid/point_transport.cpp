@@ -168,7 +168,8 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   require_finite_points<T, D>(points, n);
   require_finite(velocity);
   velocity.fill_ghosts(time);
-  const VelocitySource<T, D> source(velocity, time);
+  const auto far = far_values(velocity, max_component_speed(velocity) * std::abs(dt) / velocity.grid().spacing(), time);
+  const VelocitySource<T, D> source(velocity, time, far.data());
   const Grid<D>& grid = velocity.grid();
   const double h = grid.spacing();
   const double k = dt / h;

@@ -38,13 +38,14 @@ template <class T, int D>
 struct VelocitySource {
   std::array<SampleSource<T, D>, D> component;
 
-  VelocitySource(const MacField<T, D>& velocity, double time)
-      : VelocitySource(velocity, time, std::make_index_sequence<static_cast<std::size_t>(D)>()) {}
+  /// `far`: one per component, or nullptr.
+  VelocitySource(const MacField<T, D>& velocity, double time, const FarValues<D>* far = nullptr)
+      : VelocitySource(velocity, time, far, std::make_index_sequence<static_cast<std::size_t>(D)>()) {}
 
  private:
   template <std::size_t... C>
-  VelocitySource(const MacField<T, D>& v, double time, std::index_sequence<C...>)
-      : component{SampleSource<T, D>{&v.component(C).layout(), v.component(C).view(), time}...} {}
+  VelocitySource(const MacField<T, D>& v, double time, const FarValues<D>* far, std::index_sequence<C...>)
+      : component{SampleSource<T, D>{&v.component(C).layout(), v.component(C).view(), time, far ? far + C : nullptr}...} {}
 };
 
 /// Displacements, in cells, to where the samples of the run were `dt` ago; `dt_over_h` = dt / spacing. A negative one goes forward.

@@ -68,7 +68,7 @@ class Prescribed:
 
     Args:
         value: a number (scalar fields), `dim` numbers (velocities), or f(positions (n, dim), time) -> (n,) or (n, dim). The function is
-            called with all ghost positions of a side at once; samples farther out are asked for one at a time.
+            called with all positions of a side that a step can reach at once.
     """
 
     value: float | Sequence[float] | BoundaryFunction
