@@ -34,6 +34,7 @@ void bind_core(py::module_& m) {
 #elif defined(__GNUC__)
     d["compiler"] = "GCC " __VERSION__;
 #endif
+    d["flags"] = MENISCUS_FLAGS;
     d["eigen"] = std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." + std::to_string(EIGEN_MINOR_VERSION);
 #if defined(TBB_VERSION_STRING)
     d["tbb"] = TBB_VERSION_STRING;

@@ -60,7 +60,7 @@ def info() -> str:
         ("numpy", np.__version__),
         ("eigen", build.get("eigen")),
         ("tbb", build.get("tbb")),
-        ("compiler", build.get("compiler")),
+        ("compiler", f"{build.get('compiler')}, {build.get('flags')}"),
         ("build", "native (this machine only)" if build.get("native") else "portable"),
         ("threads", f"{core.num_threads()} of {os.cpu_count()} cores"),
         ("simd", f"{core.simd_level()}, {core.simd_width()} bits (supported: up to {core.simd_supported()})"),

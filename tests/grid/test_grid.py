@@ -28,6 +28,7 @@ NAN, INF = float("nan"), float("inf")
         ({"shape": (4, 4), "spacing": INF}, ValueError, "spacing must be finite"),
         ({"shape": (4, 4), "spacing": "1"}, TypeError, "spacing must be a number"),
         ({"shape": (4, 4), "spacing": (1.0, 2.0)}, ValueError, "same on every axis"),
+        ({"shape": (4, 4), "spacing": (1.0, 1.0, 1.0)}, ValueError, "a number or 2 equal ones"),
         ({"shape": (4, 4), "spacing": 1.0, "origin": (0.0, NAN)}, ValueError, r"origin\[1\] must be finite"),
         ({"shape": (4, 4), "spacing": 1.0, "origin": (INF, 0.0)}, ValueError, r"origin\[0\] must be finite"),
         ({"shape": (4, 4), "spacing": 1.0, "origin": (0.0, 0.0, 0.0)}, ValueError, "origin must hold 2"),

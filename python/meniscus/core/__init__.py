@@ -26,7 +26,7 @@ __all__ = [
 
 def set_num_threads(n: int) -> None:
     """Set how many threads every parallel loop uses from now on; results do not depend on it. Raises ValueError below 1."""
-    _core.set_num_threads(integer("n", n, at_least=1))
+    _core.set_num_threads(integer("n", n, at_least=1, below=2**16))
 
 
 def num_threads() -> int:

@@ -43,6 +43,8 @@ class Grid:
         self._shape = tuple(_checks.integer(f"shape[{i}]", n, at_least=1) for i, n in enumerate(shape))
         dimension = len(self._shape)
         if isinstance(spacing, (Sequence, np.ndarray)) and not isinstance(spacing, (str, bytes)):
+            if len(spacing) != dimension:
+                raise ValueError(f"spacing must be a number or {dimension} equal ones, not {tuple(spacing)}")
             if len(set(spacing)) != 1:
                 raise ValueError(f"spacing must be the same on every axis (cells are cubes), not {tuple(spacing)}")
             spacing = spacing[0]
