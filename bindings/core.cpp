@@ -35,7 +35,8 @@ void bind_core(py::module_& m) {
     d["compiler"] = "GCC " __VERSION__;
 #endif
     d["flags"] = MENISCUS_FLAGS;
-    d["eigen"] = std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." + std::to_string(EIGEN_MINOR_VERSION);
+    d["eigen"] = std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+                 std::to_string(EIGEN_MINOR_VERSION);
 #if defined(TBB_VERSION_STRING)
     d["tbb"] = TBB_VERSION_STRING;
 #endif
@@ -69,7 +70,9 @@ void bind_core(py::module_& m) {
       "philox", [](const Philox4& counter, const std::array<std::uint32_t, 2>& key) { return philox(counter, key); },
       py::arg("counter"), py::arg("key"));
 
-  py::class_<Workspace>(m, "Workspace", "Scratch memory that may be kept from call to call, so that repeated operators allocate nothing. One thread at a time.")
+  py::class_<Workspace>(
+      m, "Workspace",
+      "Scratch memory that may be kept from call to call, so that repeated operators allocate nothing. One thread at a time.")
       .def(py::init<>())
       .def_property_readonly("bytes", &Workspace::bytes)
       .def("clear", &Workspace::clear);

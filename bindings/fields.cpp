@@ -40,13 +40,15 @@ void bind_field_types(py::module_& m, const std::string& suffix) {
       .def("with_ghosts", &whole<T, D>)
       .def("fill_ghosts", [](F& f, double time) { interruptible([&] { f.fill_ghosts(time); }); }, py::arg("time"));
   py::class_<M>(m, ("MacField" + suffix).c_str())
-      .def(py::init([](const Grid<D>& grid, const std::vector<SideHandle>& boundary) {
-             return M(grid, boundary_of<D>(boundary));
-           }),
+      .def(py::init(
+               [](const Grid<D>& grid, const std::vector<SideHandle>& boundary) { return M(grid, boundary_of<D>(boundary)); }),
            py::arg("grid"), py::arg("boundary"))
-      .def("array", [](M& f, int axis) { return interior<T, D>(f.component(axis)); }, py::arg("axis"))
-      .def("with_ghosts", [](M& f, int axis) { return whole<T, D>(f.component(axis)); }, py::arg("axis"))
-      .def("fill_ghosts", [](M& f, double time) { interruptible([&] { f.fill_ghosts(time); }); }, py::arg("time"))
+      .def(
+          "array", [](M& f, int axis) { return interior<T, D>(f.component(axis)); }, py::arg("axis"))
+      .def(
+          "with_ghosts", [](M& f, int axis) { return whole<T, D>(f.component(axis)); }, py::arg("axis"))
+      .def(
+          "fill_ghosts", [](M& f, double time) { interruptible([&] { f.fill_ghosts(time); }); }, py::arg("time"))
       .def("enforce_boundary", [](M& f, double time) { interruptible([&] { f.enforce_boundary(time); }); }, py::arg("time"));
 }
 

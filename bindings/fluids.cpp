@@ -35,30 +35,26 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
           },
           py::arg("points"), py::arg("time"), py::arg("dt"), py::arg("trace"), py::arg("workspace"));
   const auto mutable_pointer = [](FlowPointer<D> p) { return std::const_pointer_cast<Flow<D>>(p); };
-  m.def(
-      ("uniform" + suffix).c_str(), [=](const Components<D>& v) { return mutable_pointer(uniform_flow<D>(vec<D>(v))); },
-      py::arg("velocity"));
-  m.def(
-      ("source" + suffix).c_str(),
-      [=](const Components<D>& center, double radius, double strength, double variation, const FractalNoiseOptions& noise) {
-        return mutable_pointer(source<D>(vec<D>(center), radius, strength, variation, noise));
-      },
-      py::arg("center"), py::arg("radius"), py::arg("strength"), py::arg("variation"), py::arg("noise"));
-  m.def(
-      ("curl_noise" + suffix).c_str(),
-      [=](double strength, const FractalNoiseOptions& noise,
-          const std::optional<std::tuple<Components<D>, Components<D>, double>>& ramp) {
-        std::optional<RampBox<D>> box;
-        if (ramp) box = RampBox<D>{vec<D>(std::get<0>(*ramp)), vec<D>(std::get<1>(*ramp)), std::get<2>(*ramp)};
-        return mutable_pointer(curl_noise<D>(strength, noise, box));
-      },
-      py::arg("strength"), py::arg("noise"), py::arg("ramp"));
-  m.def(
-      ("weighted_sum" + suffix).c_str(),
-      [=](const std::vector<std::shared_ptr<Flow<D>>>& flows, const std::vector<double>& weights) {
-        return mutable_pointer(weighted_sum<D>(std::vector<FlowPointer<D>>(flows.begin(), flows.end()), weights));
-      },
-      py::arg("flows"), py::arg("weights"));
+  m.def(("uniform" + suffix).c_str(), [=](const Components<D>& v) { return mutable_pointer(uniform_flow<D>(vec<D>(v))); },
+        py::arg("velocity"));
+  m.def(("source" + suffix).c_str(),
+        [=](const Components<D>& center, double radius, double strength, double variation, const FractalNoiseOptions& noise) {
+          return mutable_pointer(source<D>(vec<D>(center), radius, strength, variation, noise));
+        },
+        py::arg("center"), py::arg("radius"), py::arg("strength"), py::arg("variation"), py::arg("noise"));
+  m.def(("curl_noise" + suffix).c_str(),
+        [=](double strength, const FractalNoiseOptions& noise,
+            const std::optional<std::tuple<Components<D>, Components<D>, double>>& ramp) {
+          std::optional<RampBox<D>> box;
+          if (ramp) box = RampBox<D>{vec<D>(std::get<0>(*ramp)), vec<D>(std::get<1>(*ramp)), std::get<2>(*ramp)};
+          return mutable_pointer(curl_noise<D>(strength, noise, box));
+        },
+        py::arg("strength"), py::arg("noise"), py::arg("ramp"));
+  m.def(("weighted_sum" + suffix).c_str(),
+        [=](const std::vector<std::shared_ptr<Flow<D>>>& flows, const std::vector<double>& weights) {
+          return mutable_pointer(weighted_sum<D>(std::vector<FlowPointer<D>>(flows.begin(), flows.end()), weights));
+        },
+        py::arg("flows"), py::arg("weights"));
   const auto sample = [&]<class T>(T*) {
     m.def(
         "sample_flow",
@@ -96,7 +92,8 @@ void bind_fluids(py::module_& m) {
       },
       py::arg("center"), py::arg("axis"), py::arg("radius"), py::arg("strength"));
   m.def(
-      "single_vortex", [](double length, double period) { return std::const_pointer_cast<Flow<2>>(single_vortex(length, period)); },
+      "single_vortex",
+      [](double length, double period) { return std::const_pointer_cast<Flow<2>>(single_vortex(length, period)); },
       py::arg("length"), py::arg("period"));
   m.def(
       "deformation",

@@ -8,7 +8,8 @@
 namespace meniscus::bindings {
 namespace {
 
-/// Wraps f(positions (n, dimension), time) -> (n,) or (n, components). The callable dies with the GIL held, wherever the last copy goes.
+/// Wraps f(positions (n, dimension), time) -> (n,) or (n, components). The callable dies with the GIL held, wherever the last
+/// copy goes.
 std::shared_ptr<const BoundaryFunction> boundary_function(py::function f, int dimension) {
   auto held = std::shared_ptr<py::function>(new py::function(std::move(f)), [](py::function* p) {
     const py::gil_scoped_acquire gil;
@@ -48,12 +49,11 @@ GivenValue given_value(const py::object& value, int dimension) {
 
 template <int D>
 void bind_grid_type(py::module_& m, const char* name) {
-  py::class_<Grid<D>>(m, name)
-      .def(py::init([](const std::array<Index, D>& shape, double spacing, const std::array<double, D>& origin,
-                       const std::array<bool, D>& periodic) {
-             return Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()), periodic);
-           }),
-           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
+  py::class_<Grid<D>>(m, name).def(py::init([](const std::array<Index, D>& shape, double spacing,
+                                               const std::array<double, D>& origin, const std::array<bool, D>& periodic) {
+                                     return Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()), periodic);
+                                   }),
+                                   py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
 }
 
 template <int D>

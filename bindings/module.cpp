@@ -2,7 +2,8 @@
 
 PYBIND11_MODULE(_meniscus, m) {
   using namespace meniscus::bindings;
-  m.doc() = "The compiled core of meniscus. Import the package `meniscus` instead; its functions check and document what these expect.";
+  m.doc() =
+      "The compiled core of meniscus. Import the package `meniscus` instead; its functions check and document what these expect.";
   m.attr("__version__") = MENISCUS_VERSION;
   py::register_exception<meniscus::WrongType>(m, "WrongType", PyExc_TypeError);
 

@@ -49,7 +49,8 @@ void bind_particles(py::module_& m) {
              for (const ParticleColumn& c : p.columns()) names.push_back(c.name);
              return names;
            })
-      .def("column", [](ParticleSet& p, const std::string& name) { return column_view(p, p.column(name)); }, py::arg("name"))
+      .def(
+          "column", [](ParticleSet& p, const std::string& name) { return column_view(p, p.column(name)); }, py::arg("name"))
       .def("add_column", &ParticleSet::add_column, py::arg("name"), py::arg("type"), py::arg("width"))
       .def("append", &ParticleSet::append, py::arg("n"))
       .def("reserve", &ParticleSet::reserve, py::arg("capacity"))

@@ -53,8 +53,8 @@ void bind_transport_functions(py::module_& m) {
         interruptible(
             [&] { first_order_pass(field, velocity, dt, options, time, out, low.value_or(nullptr), high.value_or(nullptr)); });
       },
-      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("time"), py::arg("out"),
-      py::arg("low"), py::arg("high"));
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("time"), py::arg("out"), py::arg("low"),
+      py::arg("high"));
   m.def(
       "extrapolate",
       [](F& field, const py::array& known, Index layers, Workspace& workspace) {
@@ -113,7 +113,10 @@ void bind_transport(py::module_& m) {
   py::enum_<TransportBlock>(m, "TransportBlock")
       .value("semi_lagrangian", TransportBlock::semi_lagrangian)
       .value("upwind", TransportBlock::upwind);
-  py::enum_<Limiter>(m, "Limiter").value("none", Limiter::none).value("clamp", Limiter::clamp).value("reversion", Limiter::reversion);
+  py::enum_<Limiter>(m, "Limiter")
+      .value("none", Limiter::none)
+      .value("clamp", Limiter::clamp)
+      .value("reversion", Limiter::reversion);
   py::enum_<FirstOrderNear>(m, "FirstOrderNear")
       .value("nothing", FirstOrderNear::nothing)
       .value("objects", FirstOrderNear::objects)
@@ -127,12 +130,12 @@ void bind_transport(py::module_& m) {
            py::arg("block"), py::arg("trace"), py::arg("interpolation"));
   py::class_<AdvectOptions>(m, "AdvectOptions")
       .def(py::init([](CompensationScheme scheme, const PassOptions& pass, Limiter limiter, FirstOrderNear first_order_near,
-                       HiddenValue hidden_value, double time) {
-             return AdvectOptions{scheme, pass, limiter, first_order_near, hidden_value, time};
-           }),
+                       HiddenValue hidden_value,
+                       double time) { return AdvectOptions{scheme, pass, limiter, first_order_near, hidden_value, time}; }),
            py::arg("scheme"), py::arg("pass_"), py::arg("limiter"), py::arg("first_order_near"), py::arg("hidden_value"),
            py::arg("time"));
-  py::class_<AdvectInfo>(m, "AdvectInfo", "What a transport step did: `cfl`, the largest |component| dt / spacing, and `substeps`.")
+  py::class_<AdvectInfo>(m, "AdvectInfo",
+                         "What a transport step did: `cfl`, the largest |component| dt / spacing, and `substeps`.")
       .def_readonly("cfl", &AdvectInfo::cfl)
       .def_readonly("substeps", &AdvectInfo::substeps)
       .def("__repr__", [](const AdvectInfo& i) {

@@ -27,8 +27,7 @@ class Block {
   Block() = default;
 
   /// Memory for n values, not initialised.
-  explicit Block(Index n)
-      : size_(n), memory_(detail::allocate_block(static_cast<std::size_t>(n) * sizeof(T))) {}
+  explicit Block(Index n) : size_(n), memory_(detail::allocate_block(static_cast<std::size_t>(n) * sizeof(T))) {}
 
   T* data() { return reinterpret_cast<T*>(memory_.get()); }
   const T* data() const { return reinterpret_cast<const T*>(memory_.get()); }

@@ -37,8 +37,8 @@ void parallel_for(Index begin, Index end, Index chunk, Body&& body) {
                      &context);
 }
 
-/// Combines the values body(begin, end) of pieces of at least `chunk` elements pairwise in a fixed tree. `body` returns T, `combine`
-/// joins two. The pieces depend on the range alone and there are at most 256, so nothing is allocated.
+/// Combines the values body(begin, end) of pieces of at least `chunk` elements pairwise in a fixed tree. `body` returns T,
+/// `combine` joins two. The pieces depend on the range alone and there are at most 256, so nothing is allocated.
 template <class T, class Body, class Combine>
 T parallel_reduce(Index begin, Index end, Index chunk, T identity, Body&& body, Combine&& combine) {
   constexpr Index most = 256;
@@ -47,8 +47,7 @@ T parallel_reduce(Index begin, Index end, Index chunk, T identity, Body&& body, 
   const Index chunks = (end - begin + chunk - 1) / chunk;
   std::array<T, most> part;
   part.fill(identity);
-  parallel_for(begin, end, chunk,
-               [&](Index b, Index e) { part[static_cast<std::size_t>((b - begin) / chunk)] = body(b, e); });
+  parallel_for(begin, end, chunk, [&](Index b, Index e) { part[static_cast<std::size_t>((b - begin) / chunk)] = body(b, e); });
   for (Index stride = 1; stride < chunks; stride *= 2)
     for (Index i = 0; i + stride < chunks; i += 2 * stride) {
       auto& left = part[static_cast<std::size_t>(i)];

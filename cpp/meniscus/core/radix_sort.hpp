@@ -5,7 +5,8 @@
 
 namespace meniscus {
 
-/// Sorts `keys` (n values in [0, end_key)) ascending and fills `order` with the former position of each; equal keys keep their order.
+/// Sorts `keys` (n values in [0, end_key)) ascending and fills `order` with the former position of each; equal keys keep their
+/// order.
 void radix_sort(std::uint64_t* keys, Index* order, Index n, std::uint64_t end_key, Workspace& workspace);
 
 }  // namespace meniscus

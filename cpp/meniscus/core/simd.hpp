@@ -1,8 +1,8 @@
 /// One portable binary, several vector widths. A hot row kernel is written once, as a lambda of plain loops, and `simd_dispatch`
 /// runs the copy that was compiled for the widest instruction set that this machine has.
 ///
-/// No copy contracts a multiplication and an addition, and the kernels hold no reductions over floating-point sums, so every width
-/// gives the same bits.
+/// No copy contracts a multiplication and an addition, and the kernels hold no reductions over floating-point sums, so every
+/// width gives the same bits.
 #pragma once
 
 #include <string_view>
@@ -14,7 +14,8 @@ enum class SimdLevel : int { baseline = 0, avx2 = 1, avx512 = 2 };
 /// The widest level of this machine and build.
 SimdLevel simd_supported();
 
-/// The level in use: the environment variable MENISCUS_SIMD (baseline, avx2, avx512) at start-up, else the default of this machine.
+/// The level in use: the environment variable MENISCUS_SIMD (baseline, avx2, avx512) at start-up, else the default of this
+/// machine.
 SimdLevel simd_level();
 
 /// Changes the level in use. Throws InvalidArgument when the machine does not support it.

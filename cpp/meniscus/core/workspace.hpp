@@ -18,8 +18,7 @@ class Workspace {
   class Lease {
    public:
     Lease() = default;
-    Lease(Workspace* owner, std::size_t slot, T* data, Index size)
-        : owner_(owner), slot_(slot), data_(data), size_(size) {}
+    Lease(Workspace* owner, std::size_t slot, T* data, Index size) : owner_(owner), slot_(slot), data_(data), size_(size) {}
     Lease(Lease&& o) noexcept { swap(o); }
     Lease& operator=(Lease&& o) noexcept {
       Lease moved(std::move(o));

@@ -47,9 +47,9 @@ void sample_flow(const Flow<D>& flow, MacField<T, D>& velocity, double time, Flo
         Coord<D> c = row_start<D>(view.extents, r);
         for (c[D - 1] = 0; c[D - 1] < view.extents[D - 1]; ++c[D - 1]) {
           const Vec<double, D> x = sample_position<D>(grid, layout.stagger, c);
-          *view.at(c) = static_cast<T>(sampling == FlowSampling::pointwise
-                                           ? flow.velocity(x, time)[axis]
-                                           : face_circulation(flow, x, axis, grid.spacing(), time));
+          *view.at(c) =
+              static_cast<T>(sampling == FlowSampling::pointwise ? flow.velocity(x, time)[axis]
+                                                                 : face_circulation(flow, x, axis, grid.spacing(), time));
         }
       }
     });
@@ -92,10 +92,10 @@ void advance_points(const Flow<D>& flow, double* points, Index n, double time, d
   std::copy_n(result.data(), n * D, points);
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                       \
-  template void sample_flow<float, D>(const Flow<D>&, MacField<float, D>&, double, FlowSampling, Workspace&);                     \
-  template void sample_flow<double, D>(const Flow<D>&, MacField<double, D>&, double, FlowSampling, Workspace&);                   \
-  template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*);                                \
+#define MENISCUS_INSTANTIATE(D)                                                                                 \
+  template void sample_flow<float, D>(const Flow<D>&, MacField<float, D>&, double, FlowSampling, Workspace&);   \
+  template void sample_flow<double, D>(const Flow<D>&, MacField<double, D>&, double, FlowSampling, Workspace&); \
+  template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*);                          \
   template void advance_points<D>(const Flow<D>&, double*, Index, double, double, Trace, Workspace&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

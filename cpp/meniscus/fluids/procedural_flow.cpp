@@ -40,9 +40,7 @@ class Uniform final : public Flow<D> {
 class Rotation2 final : public Flow<2> {
  public:
   Rotation2(const Vec2& center, double rate) : center_(center), rate_(rate) {}
-  Vec2 velocity(const Vec2& x, double) const override {
-    return rate_ * Vec2(center_[1] - x[1], x[0] - center_[0]);
-  }
+  Vec2 velocity(const Vec2& x, double) const override { return rate_ * Vec2(center_[1] - x[1], x[0] - center_[0]); }
   Potential<2> potential(const Vec2& x, double) const override {
     return Potential<2>(-0.5 * rate_ * (x - center_).squaredNorm());
   }
@@ -127,7 +125,8 @@ struct Ramp {
 template <int D>
 class CurlNoise final : public Flow<D> {
  public:
-  CurlNoise(double strength, FractalNoiseOptions noise, const std::optional<RampBox<D>>& ramp) : strength_(strength), ramp_(ramp) {
+  CurlNoise(double strength, FractalNoiseOptions noise, const std::optional<RampBox<D>>& ramp)
+      : strength_(strength), ramp_(ramp) {
     for (int c = 0; c < Potential<D>::RowsAtCompileTime; ++c) {
       noise_.emplace_back(noise);
       noise.seed += 0x9E3779B97F4A7C15u;  // far from the consecutive seeds of the octaves
@@ -324,10 +323,10 @@ FlowPointer<D> weighted_sum(std::vector<FlowPointer<D>> flows, std::vector<doubl
   return std::make_shared<Sum<D>>(std::move(flows), std::move(weights));
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                          \
-  template FlowPointer<D> uniform_flow<D>(const Vec<double, D>&);                                                        \
-  template FlowPointer<D> source<D>(const Vec<double, D>&, double, double, double, const FractalNoiseOptions&);          \
-  template FlowPointer<D> curl_noise<D>(double, const FractalNoiseOptions&, const std::optional<RampBox<D>>&);           \
+#define MENISCUS_INSTANTIATE(D)                                                                                 \
+  template FlowPointer<D> uniform_flow<D>(const Vec<double, D>&);                                               \
+  template FlowPointer<D> source<D>(const Vec<double, D>&, double, double, double, const FractalNoiseOptions&); \
+  template FlowPointer<D> curl_noise<D>(double, const FractalNoiseOptions&, const std::optional<RampBox<D>>&);  \
   template FlowPointer<D> weighted_sum<D>(std::vector<FlowPointer<D>>, std::vector<double>);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

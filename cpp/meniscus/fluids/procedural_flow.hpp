@@ -1,8 +1,8 @@
-/// Velocity fields given by formulas: vortex rings, sources and curl noise (Brochu 2012, section 5.4.2), and the standard flows that
-/// transport is tested in. Flows add up and scale.
+/// Velocity fields given by formulas: vortex rings, sources and curl noise (Brochu 2012, section 5.4.2), and the standard flows
+/// that transport is tested in. Flows add up and scale.
 ///
-/// A flow that is the curl of a vector potential (in 2-D: of a stream function psi, v = (d psi/dy, -d psi/dx)) can be sampled as the
-/// discrete curl, whose discrete divergence is zero to rounding.
+/// A flow that is the curl of a vector potential (in 2-D: of a stream function psi, v = (d psi/dy, -d psi/dx)) can be sampled as
+/// the discrete curl, whose discrete divergence is zero to rounding.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -48,7 +48,8 @@ FlowPointer<3> rotation(const Vec<double, 3>& center, const Vec<double, 3>& angu
 /// speed 2 s / r^2 at the centre.
 FlowPointer<3> vortex_ring(const Vec<double, 3>& center, const Vec<double, 3>& axis, double radius, double strength);
 
-/// Outflow from a point, modulated by noise: v = s (1 + variation * noise) max(0, r - d) (x - c) / d. Not divergence-free within r.
+/// Outflow from a point, modulated by noise: v = s (1 + variation * noise) max(0, r - d) (x - c) / d. Not divergence-free within
+/// r.
 template <int D>
 FlowPointer<D> source(const Vec<double, D>& center, double radius, double strength, double variation,
                       const FractalNoiseOptions& noise);

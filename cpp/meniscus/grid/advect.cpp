@@ -29,7 +29,11 @@ class ScalarTransport {
  public:
   ScalarTransport(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double cfl, const AdvectOptions& options,
                   const TransportMasks<T, D>& masks, Workspace& workspace)
-      : layout_(layout), velocity_(velocity), far_width_(far_width(cfl, stencil_margin(options.pass))), options_(options), masks_(masks) {
+      : layout_(layout),
+        velocity_(velocity),
+        far_width_(far_width(cfl, stencil_margin(options.pass))),
+        options_(options),
+        masks_(masks) {
     const Index n = layout.storage_size();
     if (options.scheme == CompensationScheme::first_order) return;
     forward_ = workspace.take<T>(n);
@@ -73,9 +77,8 @@ class ScalarTransport {
       for (int l = 0; l < run.count; ++l) start[q + l] = bfecc_start(phi[q + l], s.value[l]);
     });
     const SampleSource<T, D> compensated = filled(start_.data(), time);
-    run_pass(forth, compensated, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
-      finish(run, q, s.value, phi, forward, low, high);
-    });
+    run_pass(forth, compensated,
+             [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) { finish(run, q, s.value, phi, forward, low, high); });
   }
 
  private:
@@ -179,8 +182,8 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
   info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
   const auto far = far_values(velocity, info.cfl, options.time);
   const VelocitySource<T, D> source(velocity, options.time, far.data());
-  const auto result = transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, options, masks,
-                                  workspace);
+  const auto result =
+      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, options, masks, workspace);
   check_interrupt();
   const NoInterrupts commit;
   copy_owned(field.layout(), result.data(), field.storage().data());
@@ -202,7 +205,8 @@ AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, co
   for (int d = 0; d < D; ++d) {
     Field<T, D>& c = field.component(d);
     const auto i = static_cast<std::size_t>(d);
-    result[i] = transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, options, masks[i], workspace);
+    result[i] =
+        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, options, masks[i], workspace);
     field.set_given_faces(d, result[i].data(), options.time + dt);
   }
   check_interrupt();
@@ -226,8 +230,8 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
   const double k = dt / field.grid().spacing();
   if (options.block == TransportBlock::upwind) {
     const double sum = max_speed_sum(velocity, field.stagger()) * std::abs(k);
-    require(sum <= 1.0 + 16.0 * std::numeric_limits<T>::epsilon(),
-            "an upwind pass needs dt * sum |V_d| / h <= 1, here it is ", sum);
+    require(sum <= 1.0 + 16.0 * std::numeric_limits<T>::epsilon(), "an upwind pass needs dt * sum |V_d| / h <= 1, here it is ",
+            sum);
   }
   field.fill_ghosts(time);
   const double cfl = max_component_speed(velocity) * std::abs(k);
@@ -248,12 +252,11 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template AdvectInfo advect<T, D>(Field<T, D>&, MacField<T, D>&, double, const AdvectOptions&, const AdvectMasks&,         \
-                                   Workspace&);                                                                            \
-  template AdvectInfo advect<T, D>(MacField<T, D>&, MacField<T, D>&, double, const AdvectOptions&,                          \
-                                   const std::array<AdvectMasks, D>&, Workspace&);                                         \
-  template void first_order_pass<T, D>(Field<T, D>&, MacField<T, D>&, double, const PassOptions&, double, Field<T, D>&,     \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
+  template AdvectInfo advect<T, D>(Field<T, D>&, MacField<T, D>&, double, const AdvectOptions&, const AdvectMasks&, Workspace&); \
+  template AdvectInfo advect<T, D>(MacField<T, D>&, MacField<T, D>&, double, const AdvectOptions&,                               \
+                                   const std::array<AdvectMasks, D>&, Workspace&);                                               \
+  template void first_order_pass<T, D>(Field<T, D>&, MacField<T, D>&, double, const PassOptions&, double, Field<T, D>&,          \
                                        Field<T, D>*, Field<T, D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -21,7 +21,7 @@ enum class Limiter {
 enum class FirstOrderNear {
   nothing,
   objects,  ///< within CFL * h of a hidden sample
-  walls,    ///< also within CFL * h of a side of the domain that is neither periodic nor prescribed (the thesis' rule, section 2.9)
+  walls,  ///< also within CFL * h of a side of the domain that is neither periodic nor prescribed (the thesis' rule, section 2.9)
 };
 
 struct AdvectOptions {
@@ -33,7 +33,8 @@ struct AdvectOptions {
   double time = 0.0;  ///< at the start of the step, s; handed to boundary functions
 };
 
-/// Optional restrictions for one scalar: contiguous arrays of the field's owned extents, nonzero is true; nullptr is no restriction.
+/// Optional restrictions for one scalar: contiguous arrays of the field's owned extents, nonzero is true; nullptr is no
+/// restriction.
 struct AdvectMasks {
   const std::uint8_t* active = nullptr;       ///< samples to update; the others keep their value
   const std::uint8_t* visible = nullptr;      ///< samples that may be used as sources
@@ -45,20 +46,20 @@ struct AdvectInfo {
   int substeps = 1;  ///< more than one for upwind blocks beyond their stability limit
 };
 
-/// Carries `field` along `velocity` for dt > 0 seconds, in place. The field is unchanged if anything is thrown: InvalidArgument for
-/// different grids, samples that are not finite, or a dt that is not positive and finite; Interrupted.
+/// Carries `field` along `velocity` for dt > 0 seconds, in place. The field is unchanged if anything is thrown: InvalidArgument
+/// for different grids, samples that are not finite, or a dt that is not positive and finite; Interrupted.
 template <class T, int D>
 AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options, const AdvectMasks& masks,
                   Workspace& workspace);
 
-/// Carries every component of `field`, which may be `velocity` itself, along `velocity`; wall and prescribed faces then take their
-/// given values at the end of the step.
+/// Carries every component of `field`, which may be `velocity` itself, along `velocity`; wall and prescribed faces then take
+/// their given values at the end of the step.
 template <class T, int D>
 AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options,
                   const std::array<AdvectMasks, D>& masks, Workspace& workspace);
 
-/// The bare pass with dt of either sign or zero: `out` becomes A(field); `low` and `high`, if given, the extremes of the samples used.
-/// All are fields of the same place; `out` must not be `field`.
+/// The bare pass with dt of either sign or zero: `out` becomes A(field); `low` and `high`, if given, the extremes of the samples
+/// used. All are fields of the same place; `out` must not be `field`.
 template <class T, int D>
 void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, const PassOptions& options, double time,
                       Field<T, D>& out, Field<T, D>* low, Field<T, D>* high);

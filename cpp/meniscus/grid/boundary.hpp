@@ -1,8 +1,8 @@
 /// What lies beyond the sides of the domain.
 ///
 /// Users say it in physical terms, once per side (`SideCondition`); a field sees, for its own component and location, a rule that
-/// continues its samples beyond the side without end (`GhostRule`). Ghost layers store the first three samples of that continuation;
-/// the rule answers for the rest. Periodicity belongs to the grid, not here.
+/// continues its samples beyond the side without end (`GhostRule`). Ghost layers store the first three samples of that
+/// continuation; the rule answers for the rest. Periodicity belongs to the grid, not here.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"
@@ -48,8 +48,8 @@ struct GivenValue {
   std::shared_ptr<const BoundaryFunction> function;
 };
 
-/// An impermeable wall that moves with a given velocity (m/s). Velocities: the normal component is that of the wall; the tangential
-/// one slips freely, or sticks with no_slip. Scalars have no gradient across it.
+/// An impermeable wall that moves with a given velocity (m/s). Velocities: the normal component is that of the wall; the
+/// tangential one slips freely, or sticks with no_slip. Scalars have no gradient across it.
 struct Wall {
   GivenValue velocity;
   bool no_slip = false;

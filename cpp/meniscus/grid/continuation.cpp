@@ -89,9 +89,9 @@ T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& vie
 
 template AxisImage resolve_axis<2>(const FieldLayout<2>&, int, Index);
 template AxisImage resolve_axis<3>(const FieldLayout<3>&, int, Index);
-#define MENISCUS_INSTANTIATE(T, D) \
+#define MENISCUS_INSTANTIATE(T, D)                                                                               \
   template T continued_value<T, D>(const FieldLayout<D>&, const FieldView<const T, D>&, const Coord<D>&, double, \
-                                     const FarValues<D>*);
+                                   const FarValues<D>*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

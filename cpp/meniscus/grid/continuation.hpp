@@ -1,6 +1,7 @@
 /// The value of a field at any index, however far outside: the one definition that ghost layers store and long traces ask for.
 ///
-/// Axes are resolved from the last to the first, which is what filling the ghosts axis by axis from the first to the last amounts to.
+/// Axes are resolved from the last to the first, which is what filling the ghosts axis by axis from the first to the last amounts
+/// to.
 #pragma once
 
 #include "meniscus/grid/given_values.hpp"

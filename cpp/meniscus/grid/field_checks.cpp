@@ -77,7 +77,8 @@ void require_finite(const Field<T, D>& field, const char* name) {
 
 template <class T, int D>
 void require_finite(const MacField<T, D>& velocity) {
-  for (int d = 0; d < D; ++d) require_finite(velocity.component(d), std::array{"velocity u", "velocity v", "velocity w"}[static_cast<std::size_t>(d)]);
+  for (int d = 0; d < D; ++d)
+    require_finite(velocity.component(d), std::array{"velocity u", "velocity v", "velocity w"}[static_cast<std::size_t>(d)]);
 }
 
 template <class T, int D>
@@ -117,10 +118,10 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
       [](double a, double b) { return std::max(a, b); });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                          \
-  template void require_finite<T, D>(const Field<T, D>&, const char*);     \
-  template void require_finite<T, D>(const MacField<T, D>&);               \
-  template double max_component_speed<T, D>(const MacField<T, D>&);        \
+#define MENISCUS_INSTANTIATE(T, D)                                     \
+  template void require_finite<T, D>(const Field<T, D>&, const char*); \
+  template void require_finite<T, D>(const MacField<T, D>&);           \
+  template double max_component_speed<T, D>(const MacField<T, D>&);    \
   template double max_speed_sum<T, D>(const MacField<T, D>&, const Stagger<D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -9,12 +9,18 @@
 namespace meniscus {
 namespace {
 
-/// The ghosts of one axis beyond one side, over all samples of the earlier axes (with ghosts) and the owned ones of the later axes.
+/// The ghosts of one axis beyond one side, over all samples of the earlier axes (with ghosts) and the owned ones of the later
+/// axes.
 template <class T, int D>
 class SideFill {
  public:
   SideFill(const FieldLayout<D>& layout, const FieldView<T, D>& view, int axis, int upper, double time)
-      : layout_(layout), view_(view), axis_(axis), upper_(upper), time_(time), box_(box_beyond(layout, axis, upper, ghost_width)) {}
+      : layout_(layout),
+        view_(view),
+        axis_(axis),
+        upper_(upper),
+        time_(time),
+        box_(box_beyond(layout, axis, upper, ghost_width)) {}
 
   /// Neither side asks a function: every ghost layer is an affine image of an owned layer.
   void fill_by_image() const {
@@ -79,9 +85,7 @@ class SideFill {
   }
 
   /// A constant given value has scale 0; owned samples are finite.
-  static T apply(const AxisImage& m, T v) {
-    return static_cast<T>(static_cast<T>(m.scale) * v + static_cast<T>(m.offset));
-  }
+  static T apply(const AxisImage& m, T v) { return static_cast<T>(static_cast<T>(m.scale) * v + static_cast<T>(m.offset)); }
 
   const FieldLayout<D>& layout_;
   const FieldView<T, D>& view_;
@@ -135,7 +139,7 @@ void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper
   for (std::size_t i = 0; i < given.size(); ++i) *view.at(box.coordinate(static_cast<Index>(i))) = static_cast<T>(given[i]);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                      \
+#define MENISCUS_INSTANTIATE(T, D)                                    \
   template void fill_ghosts<T, D>(const FieldLayout<D>&, T*, double); \
   template void set_side_values<T, D>(const FieldLayout<D>&, T*, int, int, double);
 MENISCUS_INSTANTIATE(float, 2)

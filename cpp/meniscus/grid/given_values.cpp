@@ -43,8 +43,8 @@ void FarValues<D>::prepare(const FieldLayout<D>& layout, Index width, double tim
     }
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                               \
-  template SampleBox<D> box_beyond<D>(const FieldLayout<D>&, int, int, Index);                                \
+#define MENISCUS_INSTANTIATE(D)                                                                                        \
+  template SampleBox<D> box_beyond<D>(const FieldLayout<D>&, int, int, Index);                                         \
   template void evaluate_given<D>(const FieldLayout<D>&, int, int, const SampleBox<D>&, double, std::vector<double>&); \
   template class FarValues<D>;
 MENISCUS_INSTANTIATE(2)

@@ -42,12 +42,10 @@ struct SampleBox {
 };
 
 /// Does the rule need its function to continue a field?
-inline bool asks_function(const GhostRule& rule) {
-  return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd);
-}
+inline bool asks_function(const GhostRule& rule) { return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd); }
 
-/// The samples up to `width` beyond a side that filling axis after axis reaches: those of the earlier axes with `width` more on both
-/// sides, the owned ones of the later axes.
+/// The samples up to `width` beyond a side that filling axis after axis reaches: those of the earlier axes with `width` more on
+/// both sides, the owned ones of the later axes.
 template <int D>
 SampleBox<D> box_beyond(const FieldLayout<D>& layout, int axis, int upper, Index width);
 
@@ -56,8 +54,8 @@ template <int D>
 void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const SampleBox<D>& box, double time,
                     std::vector<double>& values);
 
-/// How far out traces of the given CFL number ask for samples, with `margin` more for staggering or a wide stencil. The bound keeps
-/// what is prepared in proportion to the field.
+/// How far out traces of the given CFL number ask for samples, with `margin` more for staggering or a wide stencil. The bound
+/// keeps what is prepared in proportion to the field.
 inline Index far_width(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin, 64.0)); }
 
 /// Given values farther out than the ghosts, for traces that leave them: without this, each such sample costs a call.
@@ -85,8 +83,7 @@ class FarValues {
 template <class T, int D>
 std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cfl, double time) {
   std::array<FarValues<D>, D> far;
-  for (int d = 0; d < D; ++d)
-    far[static_cast<std::size_t>(d)].prepare(velocity.component(d).layout(), far_width(cfl, 1), time);
+  for (int d = 0; d < D; ++d) far[static_cast<std::size_t>(d)].prepare(velocity.component(d).layout(), far_width(cfl, 1), time);
   return far;
 }
 

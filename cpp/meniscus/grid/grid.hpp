@@ -9,7 +9,8 @@ namespace meniscus {
 template <int D>
 class Grid {
  public:
-  /// Throws InvalidArgument for a shape below one cell, a spacing that is not positive and finite, or an origin that is not finite.
+  /// Throws InvalidArgument for a shape below one cell, a spacing that is not positive and finite, or an origin that is not
+  /// finite.
   Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<bool, D> periodic);
 
   /// Cells per axis, of the whole domain.
@@ -62,8 +63,7 @@ template <int D>
 Vec<double, D> sample_position(const Grid<D>& grid, const Stagger<D>& stagger, const Coord<D>& index) {
   Vec<double, D> x;
   for (int d = 0; d < D; ++d)
-    x[d] = grid.origin()[d] +
-           grid.spacing() * (static_cast<double>(index[d]) + 0.5 * (1 - stagger.on_side[d]));
+    x[d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(index[d]) + 0.5 * (1 - stagger.on_side[d]));
   return x;
 }
 

@@ -60,8 +60,8 @@ MENISCUS_INLINE void locate(const FieldView<const T, D>& view, const RowRun<D>& 
       const T c2 = std::floor(x2);
       cells.fraction[2][l] = x2 - c2;
       inside = inside & (c1 >= low[1]) & (c1 <= high[1]) & (c2 >= low[2] - lane) & (c2 <= high[2] - lane);
-      offset += static_cast<std::int32_t>(inside ? c0 : T(0)) * stride[0] + static_cast<std::int32_t>(inside ? c1 : T(0)) * stride[1] +
-                static_cast<std::int32_t>(inside ? c2 : T(0));
+      offset += static_cast<std::int32_t>(inside ? c0 : T(0)) * stride[0] +
+                static_cast<std::int32_t>(inside ? c1 : T(0)) * stride[1] + static_cast<std::int32_t>(inside ? c2 : T(0));
     }
     cells.offset[l] = offset;
     cells.slow[l] = inside ? 0 : 1;
@@ -81,11 +81,10 @@ MENISCUS_INLINE void load_pair(const double* p, double& first, double& second) {
   second = p[1];
 }
 
-/// Linear interpolation of every lane. With Bounds, also the extremes of the corners, between which the value is kept (rounding could
-/// carry it past by one unit in the last place).
+/// Linear interpolation of every lane. With Bounds, also the extremes of the corners, between which the value is kept (rounding
+/// could carry it past by one unit in the last place).
 template <bool Bounds, class T, int D>
-MENISCUS_INLINE void linear_lanes(const T* p, const Coord<D>& strides, const LaneCells<T, D>& c, int n,
-                                  LaneSamples<T>& out) {
+MENISCUS_INLINE void linear_lanes(const T* p, const Coord<D>& strides, const LaneCells<T, D>& c, int n, LaneSamples<T>& out) {
   const auto s0 = static_cast<std::int32_t>(strides[0]);
   for (int l = 0; l < n; ++l) {
     const std::int32_t i = c.offset[l];
@@ -163,9 +162,8 @@ MENISCUS_INLINE std::array<T, D> lane(const LaneVectors<T, D>& v, int l) {
 
 /// Samples the source at run + displacement. Writes out.value; out.low and out.high too if Bounds.
 template <bool Bounds, class T, int D, class Policy>
-MENISCUS_INLINE void sample_row(const SampleSource<T, D>& source, const RowRun<D>& run,
-                                const LaneVectors<T, D>& displacement, Interpolation interpolation, const Policy& policy,
-                                LaneSamples<T>& out) {
+MENISCUS_INLINE void sample_row(const SampleSource<T, D>& source, const RowRun<D>& run, const LaneVectors<T, D>& displacement,
+                                Interpolation interpolation, const Policy& policy, LaneSamples<T>& out) {
   const int n = run.count;
   const T* p = source.view.at(run.base);
   detail::LaneCells<T, D> cells;

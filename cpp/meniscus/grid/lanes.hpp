@@ -1,4 +1,5 @@
-/// The shapes in which hot kernels hold their data: a few dozen points side by side, in arrays that stay in the first-level cache.
+/// The shapes in which hot kernels hold their data: a few dozen points side by side, in arrays that stay in the first-level
+/// cache.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

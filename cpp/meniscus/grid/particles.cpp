@@ -24,7 +24,8 @@ std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
     const Index n = grid.shape()[d];
     const auto last = static_cast<double>(n - 1);
     double inside = std::clamp(c, 0.0, last);
-    if (grid.periodic()[static_cast<std::size_t>(d)]) inside = c - static_cast<double>(n) * std::floor(c / static_cast<double>(n));
+    if (grid.periodic()[static_cast<std::size_t>(d)])
+      inside = c - static_cast<double>(n) * std::floor(c / static_cast<double>(n));
     key = key * static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(std::clamp(inside, 0.0, last));
   }
   return key;
@@ -94,8 +95,7 @@ Index ParticleSet::append(Index n) {
   require(n >= 0, "cannot append ", n, " particles");
   const Index first = size_;
   if (size_ + n > capacity_) reserve(std::max({size_ + n, capacity_ + capacity_ / 2, Index{64}}));
-  for (ParticleColumn& c : columns_)
-    std::memset(c.data.data() + first * c.row_bytes(), 0, bytes_of(n * c.row_bytes()));
+  for (ParticleColumn& c : columns_) std::memset(c.data.data() + first * c.row_bytes(), 0, bytes_of(n * c.row_bytes()));
   auto* id = reinterpret_cast<Index*>(ids().data.data());
   for (Index i = 0; i < n; ++i) id[first + i] = next_id_ + i;
   size_ += n;
@@ -123,8 +123,7 @@ void ParticleSet::permute(const Index* source, Workspace& workspace) {
     const Index row = c.row_bytes();
     auto sorted = workspace.take<std::byte>(size_ * row);
     parallel_for(0, size_, 8192, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i)
-        std::memcpy(sorted.data() + i * row, c.data.data() + source[i] * row, bytes_of(row));
+      for (Index i = b; i < e; ++i) std::memcpy(sorted.data() + i * row, c.data.data() + source[i] * row, bytes_of(row));
     });
     if (size_ > 0) std::memcpy(c.data.data(), sorted.data(), bytes_of(size_ * row));
   }

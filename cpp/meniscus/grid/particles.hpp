@@ -25,15 +25,15 @@ struct ParticleColumn {
   Index row_bytes() const { return width * column_type_size(type); }
 };
 
-/// Runs of particles that lie in the same cell, after sorting: particles starts[i] to starts[i + 1] - 1 are in cell keys[i] (linear
-/// C-ordered index). Only occupied cells are listed.
+/// Runs of particles that lie in the same cell, after sorting: particles starts[i] to starts[i + 1] - 1 are in cell keys[i]
+/// (linear C-ordered index). Only occupied cells are listed.
 struct CellRuns {
   std::vector<Index> keys;
   std::vector<Index> starts;
 };
 
-/// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its random
-/// numbers. Memory grows by taking new blocks: views of old ones stay valid but stale, which `generation` tells.
+/// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its
+/// random numbers. Memory grows by taking new blocks: views of old ones stay valid but stale, which `generation` tells.
 class ParticleSet {
  public:
   ParticleSet(int dimension, ColumnType position_type);
@@ -64,8 +64,8 @@ class ParticleSet {
   /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns how many went.
   Index remove(const std::uint8_t* flags, Workspace& workspace);
 
-  /// Orders the particles by cell, stably. Particles outside of the domain count to the nearest cell, on periodic axes to their image.
-  /// Throws InvalidArgument for a position that is not finite.
+  /// Orders the particles by cell, stably. Particles outside of the domain count to the nearest cell, on periodic axes to their
+  /// image. Throws InvalidArgument for a position that is not finite.
   template <int D>
   void sort_by_cell(const Grid<D>& grid, Workspace& workspace);
 

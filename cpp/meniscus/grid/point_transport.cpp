@@ -90,8 +90,7 @@ template <int D, class Kernel>
 void for_each_point_block(Index n, Kernel&& kernel) {
   parallel_for(0, (n + row_block - 1) / row_block, 32, [&](Index begin, Index end) {
     simd_dispatch([&] {
-      for (Index b = begin; b < end; ++b)
-        kernel(b * row_block, static_cast<int>(std::min<Index>(row_block, n - b * row_block)));
+      for (Index b = begin; b < end; ++b) kernel(b * row_block, static_cast<int>(std::min<Index>(row_block, n - b * row_block)));
     });
   });
 }
@@ -197,9 +196,9 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   std::copy_n(result.data(), n * D, points);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                          \
-  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*);              \
-  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);                          \
+#define MENISCUS_INSTANTIATE(T, D)                                                             \
+  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*); \
+  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);             \
   template void advance_points<T, D>(MacField<T, D>&, T*, Index, double, Trace, OutsidePoints, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

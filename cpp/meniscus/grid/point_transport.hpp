@@ -7,7 +7,8 @@
 
 namespace meniscus {
 
-/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the boundary rules answer, as of `time`.
+/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the boundary rules answer, as of
+/// `time`.
 template <class T, int D>
 void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values);
 
@@ -21,8 +22,8 @@ enum class OutsidePoints {
   clamp,  ///< on the domain: moved to the nearest point of it
 };
 
-/// Moves points (n, D) along the velocity for dt seconds of either sign, in place. On periodic axes they are wrapped into the domain.
-/// Nothing is moved if anything is thrown: InvalidArgument for points or velocities that are not finite; Interrupted.
+/// Moves points (n, D) along the velocity for dt seconds of either sign, in place. On periodic axes they are wrapped into the
+/// domain. Nothing is moved if anything is thrown: InvalidArgument for points or velocities that are not finite; Interrupted.
 template <class T, int D>
 void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Trace trace, OutsidePoints outside, double time,
                     Workspace& workspace);

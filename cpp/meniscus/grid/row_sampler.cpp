@@ -13,8 +13,8 @@ void sample_run(const SampleSource<T, D>& source, const RowRun<D>& run, const La
     simd_dispatch([&] { sample_row<true>(source, run, displacement, interpolation, AllVisible{}, out); });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template void sample_run<T, D>(const SampleSource<T, D>&, const RowRun<D>&, const LaneVectors<T, D>&, Interpolation,    \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                     \
+  template void sample_run<T, D>(const SampleSource<T, D>&, const RowRun<D>&, const LaneVectors<T, D>&, Interpolation, \
                                  const MaskedVisibility<T, D>*, LaneSamples<T>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -1,8 +1,8 @@
 /// Interpolation for a run of up to `row_block` points along a row of samples.
 ///
-/// A point is a sample index plus a displacement in cells, never an absolute coordinate, so that the value does not depend on where a
-/// block of the grid begins. Points whose stencil leaves the stored block, or is not clear under the visibility policy, are done one by
-/// one afterwards (point_sampler.hpp).
+/// A point is a sample index plus a displacement in cells, never an absolute coordinate, so that the value does not depend on
+/// where a block of the grid begins. Points whose stencil leaves the stored block, or is not clear under the visibility policy,
+/// are done one by one afterwards (point_sampler.hpp).
 #pragma once
 
 #include "meniscus/grid/lanes.hpp"

@@ -7,7 +7,8 @@
 
 namespace meniscus {
 
-/// Calls body(begin_row, end_row) on pieces of the rows (all axes but the last) of `extents`, of a size that depends on them alone.
+/// Calls body(begin_row, end_row) on pieces of the rows (all axes but the last) of `extents`, of a size that depends on them
+/// alone.
 template <int D, class Body>
 void parallel_rows(const Coord<D>& extents, Body&& body) {
   const Index length = extents[D - 1];

@@ -48,8 +48,8 @@ struct VelocitySource {
       : component{SampleSource<T, D>{&v.component(C).layout(), v.component(C).view(), time, far ? far + C : nullptr}...} {}
 };
 
-/// Displacements, in cells, to where the samples of the run were `dt` ago; `dt_over_h` = dt / spacing. A negative one goes forward.
-/// `stagger`: where in the cells the samples sit.
+/// Displacements, in cells, to where the samples of the run were `dt` ago; `dt_over_h` = dt / spacing. A negative one goes
+/// forward. `stagger`: where in the cells the samples sit.
 template <class T, int D>
 void trace_back(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run, T dt_over_h, Trace trace,
                 LaneVectors<T, D>& displacement);

@@ -24,8 +24,7 @@ class TransportMasks {
   MENISCUS_INLINE void first_order_lanes(const RowRun<D>& run, Index offset, Lanes<std::uint8_t>& out) const {
     const int n = run.count;
     bool row_in_band = false;
-    for (int d = 0; d + 1 < D; ++d)
-      row_in_band |= run.base[d] < trusted_begin_[d] || run.base[d] >= trusted_end_[d];
+    for (int d = 0; d + 1 < D; ++d) row_in_band |= run.base[d] < trusted_begin_[d] || run.base[d] >= trusted_end_[d];
     const Index begin = trusted_begin_[D - 1] - run.base[D - 1];
     const Index end = trusted_end_[D - 1] - run.base[D - 1];
     for (int l = 0; l < n; ++l) out[l] = static_cast<std::uint8_t>(row_in_band | (l < begin) | (l >= end));

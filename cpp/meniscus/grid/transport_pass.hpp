@@ -1,4 +1,5 @@
-/// One first-order pass of transport: the block A (or, with a negative dt, its reverse A^R) that BFECC and MacCormack are built on.
+/// One first-order pass of transport: the block A (or, with a negative dt, its reverse A^R) that BFECC and MacCormack are built
+/// on.
 #pragma once
 
 #include "meniscus/grid/row_sampler.hpp"

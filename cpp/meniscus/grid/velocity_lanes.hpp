@@ -42,8 +42,8 @@ MENISCUS_INLINE void component_at_samples(const SampleSource<T, D>& source, cons
 
 /// Velocity at the samples of a run.
 template <class T, int D>
-MENISCUS_INLINE void velocity_at_samples(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger,
-                                         const RowRun<D>& run, LaneVectors<T, D>& out) {
+MENISCUS_INLINE void velocity_at_samples(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run,
+                                         LaneVectors<T, D>& out) {
   for (int d = 0; d < D; ++d) detail::component_at_samples<T, D>(velocity.component[d], stagger, run, out[d]);
 }
 

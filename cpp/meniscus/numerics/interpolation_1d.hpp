@@ -6,8 +6,8 @@
 
 namespace meniscus {
 
-/// The value at offset t in [0, 1] between b and c, whose outer neighbours are a and d (equidistant samples). The result lies between
-/// b and c; it is third-order accurate where the data are monotone.
+/// The value at offset t in [0, 1] between b and c, whose outer neighbours are a and d (equidistant samples). The result lies
+/// between b and c; it is third-order accurate where the data are monotone.
 template <class T>
 MENISCUS_INLINE T monotone_cubic(T a, T b, T c, T d, T t) {
   const T delta = c - b;

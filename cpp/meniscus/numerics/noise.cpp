@@ -101,8 +101,7 @@ FractalNoise<D>::FractalNoise(const FractalNoiseOptions& options) : options_(opt
   require(options.wavelength > 0 && std::isfinite(options.wavelength), "the wavelength of a noise must be positive, got ",
           options.wavelength);
   require(options.octaves >= 1 && options.octaves <= 32, "a noise has 1 to 32 octaves, got ", options.octaves);
-  require(options.lacunarity > 0 && std::isfinite(options.lacunarity), "lacunarity must be positive, got ",
-          options.lacunarity);
+  require(options.lacunarity > 0 && std::isfinite(options.lacunarity), "lacunarity must be positive, got ", options.lacunarity);
   require(std::isfinite(options.gain) && std::isfinite(options.rate), "gain and rate of a noise must be finite");
   double rate = options.rate;
   for (int o = 0; o < options.octaves; ++o, rate *= options.lacunarity)

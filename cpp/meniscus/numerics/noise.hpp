@@ -7,8 +7,9 @@
 
 namespace meniscus {
 
-/// Gradient noise on the unit lattice with a quintic blend (C2 in space) and gradients that rotate in time (smooth in time): flow noise
-/// after Perlin and Neyret, 2001. Values lie in [-1, 1], the mean is 0, and the spectrum is that of one octave around wavelength 1.
+/// Gradient noise on the unit lattice with a quintic blend (C2 in space) and gradients that rotate in time (smooth in time): flow
+/// noise after Perlin and Neyret, 2001. Values lie in [-1, 1], the mean is 0, and the spectrum is that of one octave around
+/// wavelength 1.
 template <int D>
 class GradientNoise {
  public:
@@ -35,8 +36,8 @@ class GradientNoise {
 /// A sum of octaves: octave o has wavelength scale / lacunarity^o, amplitude gain^o and turns at rate * lacunarity^o.
 struct FractalNoiseOptions {
   std::uint64_t seed = 0;
-  double wavelength = 1.0;   ///< of the first octave, metres
-  double rate = 0.0;         ///< turns per second of the first octave
+  double wavelength = 1.0;  ///< of the first octave, metres
+  double rate = 0.0;        ///< turns per second of the first octave
   int octaves = 1;
   double gain = 0.5;
   double lacunarity = 2.0;

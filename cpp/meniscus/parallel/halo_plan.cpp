@@ -70,7 +70,7 @@ void HaloPlan<D>::exchange(int axis, T* first) const {
 
 template class HaloPlan<2>;
 template class HaloPlan<3>;
-#define MENISCUS_INSTANTIATE(T)                              \
+#define MENISCUS_INSTANTIATE(T)                          \
   template void HaloPlan<2>::exchange<T>(int, T*) const; \
   template void HaloPlan<3>::exchange<T>(int, T*) const;
 MENISCUS_INSTANTIATE(float)

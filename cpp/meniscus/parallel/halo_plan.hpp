@@ -1,7 +1,8 @@
 /// Which samples of a padded block are copies of samples owned elsewhere, and how they get there.
 ///
-/// The plan is made once for a decomposition and executed for every field with that layout. With one rank, the only neighbour of a block
-/// is the block itself across a periodic side, and a transfer is a copy in memory; the callers do not know the difference.
+/// The plan is made once for a decomposition and executed for every field with that layout. With one rank, the only neighbour of
+/// a block is the block itself across a periodic side, and a transfer is a copy in memory; the callers do not know the
+/// difference.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -13,8 +14,8 @@ template <int D>
 struct HaloLayout {
   Coord<D> owned{};
   int ghost = 0;
-  /// Number of distinct samples of a periodic axis, 0 where the axis is not periodic. It is owned - 1 for samples on the sides (the
-  /// first and last are the same unknown, which the lower block owns), else owned.
+  /// Number of distinct samples of a periodic axis, 0 where the axis is not periodic. It is owned - 1 for samples on the sides
+  /// (the first and last are the same unknown, which the lower block owns), else owned.
   Coord<D> period{};
 };
 
@@ -25,9 +26,9 @@ class HaloPlan {
   HaloPlan() = default;
   explicit HaloPlan(const HaloLayout<D>& layout);
 
-  /// Fills the ghosts of `axis` (and the copy of a shared first sample). `first` points at the start of the padded block, which is
-  /// contiguous and C-ordered. Along the axes before `axis` ghosts are included, so that going through the axes in order also fills
-  /// edges and corners; along later axes only owned samples are touched.
+  /// Fills the ghosts of `axis` (and the copy of a shared first sample). `first` points at the start of the padded block, which
+  /// is contiguous and C-ordered. Along the axes before `axis` ghosts are included, so that going through the axes in order also
+  /// fills edges and corners; along later axes only owned samples are touched.
   template <class T>
   void exchange(int axis, T* first) const;
 
