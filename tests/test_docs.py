@@ -17,7 +17,7 @@ def test_every_path_exists() -> None:
 
 
 def test_every_method_has_one_row_with_a_place_and_a_test() -> None:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in METHODS.splitlines() if re.match(r"\| [A-Z]{3}-\d+ ", line)]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in METHODS.splitlines() if re.match(r"\| [A-Z]{3,5}-\d+ ", line)]
     ids = [row[0] for row in rows]
     assert {"SEL-01", "SEL-02", "SEL-03", "SEL-04", "SEL-05", "SEL-06", "SEL-07", "RTP-39", "BRO-35"} <= set(ids)
     assert len(ids) == len(set(ids))
@@ -28,6 +28,6 @@ def test_every_method_has_one_row_with_a_place_and_a_test() -> None:
 
 
 def test_every_letter_code_is_a_document_with_a_reference() -> None:
-    codes = set(re.findall(r"^\| ([A-Z]{3}) \|", METHODS, re.MULTILINE))
-    assert {i for i in re.findall(r"^\| ([A-Z]{3})-\d+ ", METHODS, re.MULTILINE)} <= codes
+    codes = set(re.findall(r"^\| ([A-Z]{3,5}) \|", METHODS, re.MULTILINE))
+    assert {i for i in re.findall(r"^\| ([A-Z]{3,5})-\d+ ", METHODS, re.MULTILINE)} <= codes
     assert len(re.findall(r"^@\w+\{", METHODS, re.MULTILINE)) == len(codes) == 5
