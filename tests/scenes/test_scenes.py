@@ -99,3 +99,22 @@ def test_wave_carries_exact_data_for_whole_periods():
     scene = scenes.Wave(nodes=33, cfl=1.0, end=3.0)
     scenes.run(scene)
     np.testing.assert_allclose(scene.wave.array, scene.exact(0.0), atol=1e-13)
+
+
+def test_a_run_sets_its_scene_up_once_and_animates_its_own_pictures(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+
+    class Counting(scenes.Swirl):
+        setups = 0
+
+        def setup(self):
+            self.setups += 1
+            return super().setup()
+
+    for frames in (6, 2):
+        scene = Counting(resolution=16, frames=frames)
+        last = scenes.run(scene, tmp_path)
+        assert scene.setups == 1
+        assert last.total == frames
+    with image.open(tmp_path / "swirl.gif") as animation:
+        assert animation.n_frames == 3

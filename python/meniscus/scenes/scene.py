@@ -49,8 +49,8 @@ class Scene:
         """Return a matplotlib figure of the state at `time`, or None."""
         return None
 
-    def finish(self, out: Path) -> list[Path]:
-        """Write what summarises the whole run; returns the files."""
+    def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
+        """Write what summarises the whole run, of which `pictures` are the frames; returns the files."""
         return []
 
 
@@ -61,9 +61,10 @@ def parameter(default: Any, help: str, *, choices: tuple[Any, ...] | None = None
 
 @dataclass(frozen=True)
 class Frame:
-    """One finished frame."""
+    """One finished frame of a run of `total` frames after frame 0; `time` in seconds."""
 
     number: int
+    total: int
     time: float
     diagnostics: dict[str, float]
     picture: Path | None
@@ -81,12 +82,15 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, *, pictures:
     folder = None if out is None else Path(out)
     writer = None if folder is None else _RunFiles(scene, folder)
     stepper = scene.setup()
+    drawn: list[Path] = []
 
     def finished(diagnostics: dict[str, float]) -> Frame:
         picture = None
         if folder is not None and pictures:
             picture = _save_picture(scene, stepper, folder)
-        return Frame(stepper.frame, stepper.time, diagnostics, picture)
+        if picture is not None:
+            drawn.append(picture)
+        return Frame(stepper.frame, stepper.frames, stepper.time, diagnostics, picture)
 
     try:
         diagnostics = scene.report(0.0)
@@ -105,7 +109,7 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, *, pictures:
             if complete:
                 yield finished(diagnostics)
         if folder is not None and pictures:
-            scene.finish(folder)
+            scene.finish(folder, drawn)
     finally:
         if writer:
             writer.close()
@@ -120,11 +124,10 @@ def run(
 ) -> Frame:
     """Run a scene to its end and return its last frame; `on_frame(frame, number of frames)` is called for each. See `frames`."""
     _checks.one_of_type("scene", scene, Scene)
-    total = scene.setup().frames
     last: Frame | None = None
     for last in frames(scene, out, pictures=pictures):
         if on_frame:
-            on_frame(last, total)
+            on_frame(last, last.total)
     assert last is not None  # frame 0 always comes
     return last
 

@@ -90,8 +90,8 @@ class Swirl(Scene):
 
         return viz.image(self.dye.array, extent=(0.0, 1.0, 0.0, 1.0), title=f"{self.method}, t = {time:.2f} s")
 
-    def finish(self, out: Path) -> list[Path]:
+    def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
         """Write an animation of the frames."""
         from meniscus import viz
 
-        return [viz.animate(sorted(out.glob("frame-*.png")), out / "swirl.gif", frames_per_second=8)]
+        return [viz.animate(pictures, out / "swirl.gif", frames_per_second=8)]

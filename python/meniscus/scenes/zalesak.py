@@ -133,8 +133,8 @@ class Zalesak(Scene):
             title=f"{self.nodes}$^2$, {self.method}, t = {time:.0f} s",
         )
 
-    def finish(self, out: Path) -> list[Path]:
+    def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
         """Write an animation of the frames."""
         from meniscus import viz
 
-        return [viz.animate(sorted(out.glob("frame-*.png")), out / "zalesak.gif", frames_per_second=4)]
+        return [viz.animate(pictures, out / "zalesak.gif", frames_per_second=4)]
