@@ -12,9 +12,6 @@
 namespace meniscus {
 namespace {
 
-/// Samples that the interpolation needs on each side of a cell.
-int stencil_margin(const PassOptions& options) { return options.interpolation == Interpolation::cubic ? 1 : 0; }
-
 /// The limited result of a corrected value.
 template <class T>
 MENISCUS_INLINE T limited(Limiter limiter, T value, T first_order, T low, T high) {
@@ -31,7 +28,7 @@ class ScalarTransport {
                   const TransportMasks<T, D>& masks, Workspace& workspace)
       : layout_(layout),
         velocity_(velocity),
-        far_width_(far_width(cfl, stencil_margin(options.pass))),
+        far_width_(far_width(cfl, stencil_margin(options.pass.interpolation))),
         options_(options),
         masks_(masks) {
     const Index n = layout.storage_size();
@@ -237,7 +234,7 @@ void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, c
   const double cfl = max_component_speed(velocity) * std::abs(k);
   const auto velocity_far = far_values(velocity, cfl, time);
   FarValues<D> far;
-  far.prepare(field.layout(), far_width(cfl, stencil_margin(options)), time);
+  far.prepare(field.layout(), far_width(cfl, stencil_margin(options.interpolation)), time);
   const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time, velocity_far.data()), static_cast<T>(k), nullptr};
   const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time, &far};
   run_pass(pass, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {

@@ -167,7 +167,7 @@ MENISCUS_INLINE void sample_row(const SampleSource<T, D>& source, const RowRun<D
   const int n = run.count;
   const T* p = source.view.at(run.base);
   detail::LaneCells<T, D> cells;
-  detail::locate(source.view, run, displacement, interpolation == Interpolation::cubic ? 1 : 0, cells);
+  detail::locate(source.view, run, displacement, stencil_margin(interpolation), cells);
   if constexpr (!Policy::all_visible) {
     const Index start = p - source.view.origin;
     for (int l = 0; l < n; ++l)

@@ -12,6 +12,9 @@ namespace meniscus {
 
 enum class Interpolation { linear, cubic };
 
+/// Samples that an interpolation needs on each side of a cell.
+constexpr int stencil_margin(Interpolation interpolation) { return interpolation == Interpolation::cubic ? 1 : 0; }
+
 /// Samples to interpolate in, with ghosts filled as of `time`.
 template <class T, int D>
 struct SampleSource {

@@ -44,7 +44,7 @@ template <class T, int D>
 MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePoints<D>& x, int n, Interpolation interpolation,
                                   LaneSamples<T>& out) {
   detail::LaneCells<T, D> cells;
-  locate_points(source, x, n, interpolation == Interpolation::cubic ? 1 : 0, cells);
+  locate_points(source, x, n, stencil_margin(interpolation), cells);
   if (interpolation == Interpolation::linear)
     detail::linear_lanes<true, T, D>(source.view.origin, source.view.strides, cells, n, out);
   else

@@ -48,7 +48,7 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
     : mask_layout_(mask_layout(layout)) {
   const Index size = layout.storage_size();
   const Coord<D> padded = layout.padded();
-  const int margin = options.pass.interpolation == Interpolation::cubic ? 1 : 0;
+  const int margin = stencil_margin(options.pass.interpolation);
   if (masks.active) {
     active_lease_ = workspace.take<std::uint8_t>(size);
     active_ = pad_mask(mask_layout_, masks.active, active_lease_.data()).origin;
