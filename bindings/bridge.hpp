@@ -75,5 +75,6 @@ void bind_fields(py::module_& m);
 void bind_transport(py::module_& m);
 void bind_particles(py::module_& m);
 void bind_fluids(py::module_& m);
+void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
 
 }  // namespace meniscus::bindings

@@ -18,4 +18,5 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_particles(grid);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
+  bind_poisson(numerics, grid, fluids);
 }

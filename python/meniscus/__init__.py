@@ -18,15 +18,18 @@ from meniscus.grid import (
     Wall,
     ZeroGradient,
 )
+from meniscus.numerics.solve import ConvergenceError, SolveInfo
 
 __all__ = [
     "CellField",
+    "ConvergenceError",
     "Grid",
     "MacField",
     "NodeField",
     "Open",
     "Particles",
     "Prescribed",
+    "SolveInfo",
     "Wall",
     "Workspace",
     "ZeroGradient",
