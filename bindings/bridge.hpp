@@ -74,6 +74,7 @@ void bind_grid(py::module_& m);
 void bind_fields(py::module_& m);
 void bind_transport(py::module_& m);
 void bind_particles(py::module_& m);
+void bind_shapes(py::module_& m);
 void bind_fluids(py::module_& m);
 
 }  // namespace meniscus::bindings

@@ -16,6 +16,8 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_fields(grid);
   bind_transport(grid);
   bind_particles(grid);
+  auto surface = m.def_submodule("surface", "Shapes, kinematic solids.");
+  bind_shapes(surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-ROOMS = ["meniscus", "meniscus.core", "meniscus.numerics", "meniscus.grid", "meniscus.fluids"]
+ROOMS = ["meniscus", "meniscus.core", "meniscus.numerics", "meniscus.grid", "meniscus.surface", "meniscus.fluids"]
 
 
 def public() -> Iterator[tuple[str, Any]]:
