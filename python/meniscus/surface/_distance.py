@@ -21,15 +21,34 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 
 
+class ClosestTriangles(Protocol):
+    """The closest points of a mesh to n points."""
+
+    @property
+    def triangles(self) -> npt.NDArray[Any]:
+        """The triangle (n,) that each lies on."""
+
+    @property
+    def barycentric(self) -> Floats:
+        """Its barycentric coordinates (n, 3) there."""
+
+
 @runtime_checkable
 class MeshQueries(Protocol):
     """What a kinematic solid asks of a closed triangle mesh; `MeshDistance` answers it."""
 
+    @property
+    def vertices(self) -> Floats:
+        """Current positions (n, 3), m."""
+
     def signed_distance(self, points: Floats) -> Floats:
         """Return the signed distances (n,), m, of points (n, 3)."""
 
-    def closest(self, points: Floats) -> tuple[Any, ...]:
-        """Return, first, the closest triangle (n,) of each point and the barycentric coordinates (n, 3) of its closest point."""
+    def closest(self, points: Floats) -> ClosestTriangles:
+        """Return the closest points of the mesh to points (n, 3)."""
+
+    def update(self, vertices: Floats) -> None:
+        """Take new positions of the same vertices."""
 
 
 class Distance(ABC):
@@ -89,17 +108,11 @@ class FunctionDistance(Distance):
 
 
 class MeshSolid(Distance):
-    """A closed triangle mesh with the vertices (n, 3) that its box is taken from."""
+    """A closed triangle mesh."""
 
-    def __init__(self, queries: Any, vertices: Floats | None) -> None:
+    def __init__(self, queries: MeshQueries) -> None:
         self._queries = queries
-        self._vertices = vertices
         self.dimension = 3
-
-    @property
-    def queries(self) -> Any:
-        """The object that answers for the mesh."""
-        return self._queries
 
     def signed_distance(self, points: Floats) -> Floats:
         """Return the mesh's values, checked."""
@@ -107,16 +120,16 @@ class MeshSolid(Distance):
             return np.empty(0)
         return checked_distances("shape.signed_distance", self._queries.signed_distance(points), len(points))
 
-    def bounds(self) -> tuple[Floats, Floats] | None:
+    def bounds(self) -> tuple[Floats, Floats]:
         """Return the box of the vertices."""
-        return None if self._vertices is None else (self._vertices.min(axis=0), self._vertices.max(axis=0))
+        vertices = np.asarray(self._queries.vertices)
+        return vertices.min(axis=0), vertices.max(axis=0)
 
     def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
         """Evaluate the centres of blocks of nodes, then the nodes of blocks close to the surface."""
         shifts = [np.zeros(3)]
-        bounds = self.bounds()
-        if periodic_images and bounds is not None:
-            shifts = periodic_shifts(phi.grid, posed_bounds(bounds, pose))
+        if periodic_images:
+            shifts = periodic_shifts(phi.grid, posed_bounds(self.bounds(), pose))
         phi.array[...] = _sampled_in_blocks(phi, lambda x: self.signed_distance(pose.to_body(x)), shifts, band)
 
 
@@ -173,10 +186,10 @@ def checked_mesh(vertices: Any, triangles: Any) -> tuple[Floats, Integers]:
     return v, np.ascontiguousarray(t)
 
 
-def mesh_distance(vertices: Floats, triangles: Integers) -> Any:
+def mesh_distance(vertices: Floats, triangles: Integers) -> MeshQueries:
     """Return the signed distance of a mesh."""
-    # Looked up late: the class lives beside the modules that import this one.
-    return importlib.import_module("meniscus.surface").MeshDistance(vertices, triangles)
+    queries: MeshQueries = importlib.import_module("meniscus.surface.mesh_distance").MeshDistance(vertices, triangles)
+    return queries
 
 
 def distance_of(shape: Any, dimension: int | None) -> Distance:
@@ -194,10 +207,9 @@ def _distance_of(shape: Any, dimension: int | None) -> Distance:
         return ShapeDistance(shape)
     if isinstance(shape, tuple) and len(shape) == 2:
         vertices, triangles = checked_mesh(*shape)
-        return MeshSolid(mesh_distance(vertices, triangles), vertices)
+        return MeshSolid(mesh_distance(vertices, triangles))
     if isinstance(shape, MeshQueries):
-        vertices = getattr(shape, "vertices", None)
-        return MeshSolid(shape, None if vertices is None else np.array(vertices, np.float64))
+        return MeshSolid(shape)
     if callable(shape):
         if dimension is None:
             raise ValueError("dimension must be given where shape is a function of points")

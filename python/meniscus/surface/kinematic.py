@@ -232,9 +232,8 @@ class DeformingSolid(Solid):
         return self._evaluate("vertices", self._vertices, time, self._count)
 
     def _mesh(self, time: float) -> MeshSolid:
-        vertices = self._at(time)
-        self._queries.update(vertices)
-        return MeshSolid(self._queries, vertices)
+        self._queries.update(self._at(time))
+        return MeshSolid(self._queries)
 
     def _vertex_velocity(self, time: float, dt: float | None) -> Floats:
         if self._velocity is not None:
@@ -244,8 +243,8 @@ class DeformingSolid(Solid):
         return derivative(self._at, time, self._step)
 
     def _closest_velocity(self, points: Floats, velocity: Floats) -> Floats:
-        triangle, weights = self._queries.closest(points)[:2]
-        result: Floats = np.einsum("nk,nkd->nd", weights, velocity[self._triangles[triangle]])
+        closest = self._queries.closest(points)
+        result: Floats = np.einsum("nk,nkd->nd", closest.barycentric, velocity[self._triangles[closest.triangles]])
         return result
 
     def _sample_into(self, target: SolidSample, sampling: Sampling) -> None:
@@ -253,9 +252,7 @@ class DeformingSolid(Solid):
         velocity = self._vertex_velocity(sampling.time, sampling.dt)
         mesh.sample(Pose((0.0, 0.0, 0.0)), target.levelset, sampling.band, sampling.periodic_images, target._workspace)
         grid = target.grid
-        box = mesh.bounds()
-        assert box is not None
-        center, wrapped = _wrapping(grid, box, sampling.periodic_images)
+        center, wrapped = _wrapping(grid, mesh.bounds(), sampling.periodic_images)
         for axis in range(3):
             # Faces with a corner in the solid or within the band of it; beyond, nobody asks.
             lowest = target.levelset.array

@@ -28,7 +28,7 @@ def rotation_matrix(name: str, value: Any, dimension: int) -> Rows:
         dimension: 2 or 3.
 
     Raises:
-        TypeError, ValueError: another shape, NaN or infinity, a matrix that is not orthogonal or that reflects, a quaternion not of length 1.
+        TypeError, ValueError: another shape, NaN or infinity, a matrix that is no rotation, a quaternion not of length 1.
     """
     if value is None:
         return tuple(map(tuple, np.eye(dimension).tolist()))
