@@ -164,7 +164,7 @@ def _wrapping(grid: Grid, bounds: tuple[Floats, Floats], wanted: bool) -> tuple[
     finite = np.isfinite(bounds[0]) & np.isfinite(bounds[1])
     wrapped = [bool(wanted and p and f) for p, f in zip(grid.periodic, finite, strict=True)]
     center = np.zeros(grid.dimension)
-    center[finite] = 0.5 * (bounds[0] + bounds[1])[finite]
+    center[finite] = 0.5 * (bounds[0][finite] + bounds[1][finite])
     return center, wrapped
 
 
