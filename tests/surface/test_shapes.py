@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,7 @@ def surface_points(name: str) -> np.ndarray:
             points = np.concatenate([a + shape.radius * ring, b + shape.radius * ring, a + t * (b - a) + side, a + t * (b - a) - side])
             reach = np.clip((points - a) @ along, 0, np.linalg.norm(b - a))
             # The half circles that lie in the other parts are no surface.
-            return points[np.linalg.norm(points - a - reach[:, None] * along, axis=1) > shape.radius - 1e-9]
+            return points[np.linalg.norm(points - a - reach[:, None] * along, axis=1) > shape.radius - 1e-14]
         length = np.linalg.norm(b - a)
         t = np.linspace(0, np.pi / 2, 200)
         radius = np.concatenate([shape.radius * np.sin(t), np.full(200, shape.radius), shape.radius * np.cos(t)])
@@ -211,7 +212,7 @@ def test_sign_from_the_definitions() -> None:
     assert (inside("L with a hole") == (in_l & ~in_hole)).all()
 
 
-@pytest.mark.parametrize("radii", [(1.0, 0.6), (1.0, 1e-3), (0.2, 0.9, 0.5), (1.0, 1.0, 0.01), (0.3, 0.3, 0.3), (1e-4, 1.0, 0.5)])
+@pytest.mark.parametrize("radii", [(1.0, 0.6), (1.0, 1e-3), (0.2, 0.9, 0.5), (1.0, 1.0, 0.01), (0.3, 0.3, 0.3)])
 def test_ellipsoid_against_minimisation(radii: tuple[float, ...]) -> None:
     """Search of the surface's own angles, ever finer around the best one."""
     e = np.array(radii)
@@ -222,7 +223,7 @@ def test_ellipsoid_against_minimisation(radii: tuple[float, ...]) -> None:
     for x, value in zip(points, phi, strict=True):
         # The closest point lies in the octant of x.
         best, width = np.full(len(e) - 1, np.pi / 4), np.pi / 4
-        for _ in range(45):
+        for _ in range(110):
             axes = [np.clip(b + width * np.linspace(-1, 1, 33), 0, np.pi / 2) for b in best]
             a = np.meshgrid(*axes, indexing="ij")
             unit = (
@@ -233,9 +234,35 @@ def test_ellipsoid_against_minimisation(radii: tuple[float, ...]) -> None:
             distance = np.linalg.norm(e * unit - x, axis=-1)
             at = np.unravel_index(distance.argmin(), distance.shape)
             best = np.array([axis[i] for axis, i in zip(axes, at, strict=True)])
-            width *= 0.6
+            width *= 0.8
         sign = -1.0 if ((x / e) ** 2).sum() < 1 else 1.0
         assert value == pytest.approx(sign * distance.min(), abs=1e-10)
+
+
+@pytest.mark.parametrize("radii", [(1e-4, 1.0, 0.5), (1.0, 1e-6), (3.0, 2.0, 2.0), (1e3, 1.0, 1e-3)])
+def test_ellipsoid_to_the_last_digits(radii: tuple[float, ...]) -> None:
+    """Bisection of Lagrange's condition with 80 digits."""
+    e = [Decimal(r) for r in radii]
+    rng = np.random.default_rng(5)
+    points = np.concatenate([rng.uniform(-1.5, 1.5, (15, len(e))), rng.uniform(-1, 1, (15, len(e))) * radii])
+    points[::5, 0] = 0.0
+    phi = Ellipsoid((0.0,) * len(e), radii).signed_distance(points)
+    with localcontext() as context:
+        context.prec = 80
+        for x, value in zip(points.tolist(), phi, strict=True):
+            y = [Decimal(c) for c in x]
+            low, high = -(min(e) ** 2), Decimal(4) * max(e) ** 2 + 4
+            for _ in range(220):
+                t = (low + high) / 2
+                total = sum((a * b / (t + a * a)) ** 2 for a, b in zip(e, y, strict=True))
+                low, high = (t, high) if total > 1 else (low, t)
+            near = [a * a * b / (t + a * a) for a, b in zip(e, y, strict=True)]
+            # At the pole (x[0] = 0 for the shortest radius) the rest of the closest point lies along that axis.
+            missing = 1 - sum((n / a) ** 2 for n, a in zip(near, e, strict=True))
+            extra = max(missing, Decimal(0)) * min(e) ** 2 if t < 0 else Decimal(0)
+            squared = sum((n - b) ** 2 for n, b in zip(near, y, strict=True)) + extra
+            expected = float(squared.sqrt().copy_sign(t))
+            assert value == pytest.approx(expected, rel=1e-13, abs=1e-15)
 
 
 def test_ellipsoid_on_its_axes_and_near_them() -> None:
@@ -304,7 +331,7 @@ def test_offset_of_a_sharp_wedge_stays_in_its_bounds() -> None:
     for grown in (wedge.offset(0.1), wedge.shell(0.2), wedge.smooth_union(Sphere((0.5, 0.0), 0.01), 0.4)):
         x = cloud(2, 40_000, size=2.0)
         inside = x[grown.signed_distance(x) <= 0]
-        assert len(inside) > 500
+        assert len(inside) > 300
         lower, upper = grown.bounds
         assert (inside >= lower).all()
         assert (inside <= upper).all()
@@ -354,7 +381,7 @@ def test_transforms(primitive: Shape) -> None:
     else:
         given = np.array([0.5, -0.5, 0.1, 0.7]) / np.linalg.norm([0.5, -0.5, 0.1, 0.7])
         w, v = given[0], given[1:]
-        cross = np.cross(np.eye(3), v).T
+        cross = np.cross(v, np.eye(3)).T
         rotation = np.eye(3) + 2 * w * cross + 2 * cross @ cross
     t, about = np.linspace(0.3, -0.4, n), np.linspace(1.0, 0.2, n)
     close = {"rtol": 0, "atol": 1e-13}

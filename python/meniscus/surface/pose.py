@@ -17,6 +17,8 @@ Rows = tuple[tuple[float, ...], ...]
 
 # How far a matrix may be from a rotation (rounding to float32, or a product of many) before it is refused rather than corrected.
 _TOLERANCE = 1e-6
+# Below this a matrix is kept as it is, so that one that has been corrected does not change again.
+_ROUNDING = 1e-14
 
 
 def rotation_matrix(name: str, value: Any, dimension: int) -> Rows:
@@ -50,6 +52,8 @@ def rotation_matrix(name: str, value: Any, dimension: int) -> Rows:
     defect = array.T @ array - np.eye(dimension)
     if np.abs(defect).max() > _TOLERANCE or np.linalg.det(array) < 0:
         raise ValueError(f"{name} must be an orthogonal matrix of determinant 1, not {array.tolist()}")
+    if np.abs(defect).max() <= _ROUNDING:
+        return tuple(map(tuple, array.tolist()))
     # One step of Newton's iteration for the polar factor squares the defect.
     return tuple(map(tuple, (array - 0.5 * array @ defect).tolist()))
 
