@@ -94,7 +94,16 @@ void bind_operations(py::module_& m, const std::string& suffix) {
 }
 
 template <class T, int D>
-void bind_velocity_sampling(py::module_& m) {
+void bind_sampling(py::module_& m) {
+  m.def(
+      "sample_signed_distance",
+      [](const ImplicitShape<D>& shape, const Rows<D>& rotation, const Components<D>& translation, double band,
+         bool periodic_images, Field<T, D>& phi, Workspace& workspace) {
+        const RigidPose<D> pose{matrix<D>(rotation), vec<D>(translation)};
+        interruptible([&] { sample_signed_distance<T, D>(shape, pose, band, periodic_images, phi, workspace); });
+      },
+      py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("band"), py::arg("periodic_images"), py::arg("phi"),
+      py::arg("workspace"));
   m.def(
       "sample_affine_velocity",
       [](const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference, const Components<D>& center,
@@ -141,17 +150,8 @@ void bind_shape_type(py::module_& m, const std::string& suffix) {
         return shifts;
       },
       py::arg("grid"), py::arg("lower"), py::arg("upper"));
-  m.def(
-      "sample_signed_distance",
-      [](const S& shape, const Rows<D>& rotation, const Components<D>& translation, double band, bool periodic_images,
-         Field<double, D>& phi, Workspace& workspace) {
-        const RigidPose<D> pose{matrix<D>(rotation), vec<D>(translation)};
-        interruptible([&] { sample_signed_distance<D>(shape, pose, band, periodic_images, phi, workspace); });
-      },
-      py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("band"), py::arg("periodic_images"), py::arg("phi"),
-      py::arg("workspace"));
-  bind_velocity_sampling<float, D>(m);
-  bind_velocity_sampling<double, D>(m);
+  bind_sampling<float, D>(m);
+  bind_sampling<double, D>(m);
 }
 
 }  // namespace

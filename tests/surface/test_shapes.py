@@ -23,6 +23,7 @@ from meniscus.surface import (
     Intersection,
     Offset,
     Polygon,
+    Pose,
     Shape,
     Shell,
     SmoothUnion,
@@ -492,6 +493,49 @@ def test_polygons_of_either_orientation_and_vertices_at_the_height_of_points() -
     diamond = Polygon([(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)])
     y = np.array([[-2.0, 0.0], [-0.5, 0.0], [0.5, 0.0], [2.0, 0.0], [-2.0, 1.0], [-2.0, -1.0]])
     assert (diamond.signed_distance(y) < 0).tolist() == [False, True, True, False, False, False]
+
+
+@pytest.mark.parametrize("kind", [ms.CellField, ms.NodeField])
+def test_sampling_on_fields(kind: Any, dimension: int, dtype: type) -> None:
+    shape = Sphere((0.1,) * dimension, 0.4) - Box((0.0,) * dimension, (1.0,) * dimension)
+    grid = ms.Grid((20,) * dimension, 0.1, (-1.0,) * dimension)
+    phi = kind(grid, dtype)
+    shape.sample(phi)
+    x = np.stack([c.ravel() for c in np.broadcast_arrays(*phi.coordinates())], axis=1)
+    np.testing.assert_array_equal(phi.array.ravel(), shape.signed_distance(x).astype(dtype))
+    pose = Pose((0.2,) * dimension)
+    shape.sample(phi, pose=pose, band=0.1)
+    exact = shape.signed_distance(pose.to_body(x))
+    near = np.abs(exact) < 0.1
+    np.testing.assert_array_equal(phi.array.ravel()[near], exact[near].astype(dtype))
+    assert (np.sign(phi.array.ravel()) == np.sign(exact)).all()
+    wrapped = kind(ms.Grid((20,) * dimension, 0.1, (-1.0,) * dimension, True), dtype)
+    shape.translated((0.9,) * dimension).sample(wrapped)
+    whole = wrapped.array.copy()
+    shape.translated((-1.1,) * dimension).sample(wrapped)
+    np.testing.assert_allclose(wrapped.array, whole, rtol=0, atol=1e-6 if dtype == np.float32 else 1e-14)
+    space = ms.Workspace()
+    shape.sample(phi, workspace=space)
+    held = ms.core.block_allocations()
+    shape.sample(phi, workspace=space)
+    assert ms.core.block_allocations() == held
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"phi": 1}, TypeError, "phi must be a ScalarField"),
+        ({"phi": ms.CellField(ms.Grid((2, 2, 2), 1.0))}, ValueError, "phi must be 2-D like the shape"),
+        ({"pose": 1}, TypeError, "pose must be a Pose"),
+        ({"pose": Pose((0, 0, 0))}, ValueError, "pose must be 2-D like the shape"),
+        ({"band": -1.0}, ValueError, "band must be positive"),
+        ({"band": "wide"}, TypeError, "band must be a number"),
+        ({"workspace": 1}, TypeError, "workspace must be a Workspace"),
+    ],
+)
+def test_bad_fields(arguments: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        Sphere((0.0, 0.0), 1.0).sample(**{"phi": ms.CellField(ms.Grid((2, 2), 1.0)), **arguments})
 
 
 def test_repr_equality_and_frozenness() -> None:

@@ -94,9 +94,9 @@ std::vector<Vec<double, D>> periodic_shifts(const Grid<D>& grid, const Bounds<D>
   return shifts;
 }
 
-template <int D>
+template <class T, int D>
 void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& pose, double band, bool periodic_images,
-                            Field<double, D>& phi, Workspace& workspace) {
+                            Field<T, D>& phi, Workspace& workspace) {
   require(band >= 0, "band must not be negative, got ", band);
   const Grid<D>& grid = phi.grid();
   std::vector<Vec<double, D>> shifts{Vec<double, D>::Zero()};
@@ -104,15 +104,15 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
   const PosedImages<D> images(shape, pose, shifts);
 
   const FieldLayout<D>& layout = phi.layout();
-  const auto result = workspace.take<double>(layout.storage_size());
-  const FieldView<double, D> target = layout.view(result.data());
+  const auto result = workspace.take<T>(layout.storage_size());
+  const FieldView<T, D> target = layout.view(result.data());
   Coord<D> blocks;
   for (std::size_t d = 0; d < D; ++d) blocks[d] = (target.extents[d] + block_edge<D> - 1) / block_edge<D>;
   parallel_for(0, product<D>(blocks), 8, [&](Index begin, Index end) {
     std::vector<double> at_center(images.count());
     std::vector<std::size_t> active;
     std::array<Vec<double, D>, shape_batch> x;
-    std::array<double*, shape_batch> sample;
+    std::array<T*, shape_batch> sample;
     std::array<double, shape_batch> value;
     for (Index b = begin; b < end; ++b) {
       Coord<D> low, high;
@@ -131,7 +131,7 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
       images.at(0.5 * (lowest + highest), at_center.data());
       const double nearest = *std::min_element(at_center.begin(), at_center.end());
       if (std::abs(nearest) - radius > band) {
-        const double bound = std::copysign(std::abs(nearest) - radius, nearest);
+        const auto bound = static_cast<T>(std::copysign(std::abs(nearest) - radius, nearest));
         for_each_index<D>(low, high, [&](const Coord<D>& c) { *target.at(c) = bound; });
         continue;
       }
@@ -142,7 +142,7 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
       std::size_t n = 0;
       const auto flush = [&] {
         images.smallest(x.data(), static_cast<int>(n), active, value.data());
-        for (std::size_t i = 0; i < n; ++i) *sample[i] = value[i];
+        for (std::size_t i = 0; i < n; ++i) *sample[i] = static_cast<T>(value[i]);
         n = 0;
       };
       for_each_index<D>(low, high, [&](const Coord<D>& c) {
@@ -227,17 +227,19 @@ void merge_solid(const Field<double, D>& solid_phi, const MacField<T, D>& solid_
   });
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                                \
-  template std::vector<Vec<double, D>> periodic_shifts<D>(const Grid<D>&, const Bounds<D>&);                                   \
-  template void sample_signed_distance<D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool, Field<double, D>&,       \
-                                          Workspace&);                                                                         \
-  template void sample_affine_velocity<float, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,  \
-                                                 MacField<float, D>&, Workspace&);                                             \
-  template void sample_affine_velocity<double, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&, \
-                                                  MacField<double, D>&, Workspace&);                                           \
-  template void merge_solid<float, D>(const Field<double, D>&, const MacField<float, D>&, Field<double, D>&,                   \
-                                      MacField<float, D>&);                                                                    \
-  template void merge_solid<double, D>(const Field<double, D>&, const MacField<double, D>&, Field<double, D>&,                 \
+#define MENISCUS_INSTANTIATE(D)                                                                                                  \
+  template std::vector<Vec<double, D>> periodic_shifts<D>(const Grid<D>&, const Bounds<D>&);                                     \
+  template void sample_signed_distance<float, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool, Field<float, D>&,   \
+                                                 Workspace&);                                                                    \
+  template void sample_signed_distance<double, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool, Field<double, D>&, \
+                                                  Workspace&);                                                                   \
+  template void sample_affine_velocity<float, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,    \
+                                                 MacField<float, D>&, Workspace&);                                               \
+  template void sample_affine_velocity<double, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,   \
+                                                  MacField<double, D>&, Workspace&);                                             \
+  template void merge_solid<float, D>(const Field<double, D>&, const MacField<float, D>&, Field<double, D>&,                     \
+                                      MacField<float, D>&);                                                                      \
+  template void merge_solid<double, D>(const Field<double, D>&, const MacField<double, D>&, Field<double, D>&,                   \
                                        MacField<double, D>&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

@@ -19,9 +19,9 @@ std::vector<Vec<double, D>> periodic_shifts(const Grid<D>& grid, const Bounds<D>
 ///
 /// Blocks of samples that lie farther than `band` (m, may be infinite) from the surface get one value each, of the right sign, at
 /// least `band` in size and not above the distance; closer samples get the shape's own value.
-template <int D>
+template <class T, int D>
 void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& pose, double band, bool periodic_images,
-                            Field<double, D>& phi, Workspace& workspace);
+                            Field<T, D>& phi, Workspace& workspace);
 
 /// v(x) = linear + gradient (x - reference), m/s.
 template <int D>

@@ -2,25 +2,8 @@
 
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.pose import Pose, Twist
-from meniscus.surface.shapes import (
-    Box,
-    Capsule,
-    Complement,
-    Cone,
-    Cylinder,
-    Ellipsoid,
-    HalfSpace,
-    Intersection,
-    Offset,
-    Polygon,
-    Shape,
-    Shell,
-    SmoothUnion,
-    Sphere,
-    Torus,
-    Transformed,
-    Union,
-)
+from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
 from meniscus.surface.solid import Solid, SolidGroup, SolidSample
 
 __all__ = [

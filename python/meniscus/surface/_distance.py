@@ -87,7 +87,7 @@ class ShapeDistance(Distance):
 
     def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
         """Sample natively."""
-        _surface.sample_signed_distance(self._shape._core, pose.rotation, pose.translation, band, periodic_images, phi._core, workspace)
+        self._shape.sample(phi, pose=pose, band=band, periodic_images=periodic_images, workspace=workspace)
 
 
 class FunctionDistance(Distance):

@@ -1,7 +1,8 @@
-"""Analytic shapes with constructive operations: signed distances, negative inside, in metres."""
+"""Shapes and their constructive operations: signed distances, negative inside, in metres."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -11,6 +12,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
+from meniscus.grid.fields import ScalarField
+from meniscus.grid.transport import workspace_or_new
 from meniscus.surface.pose import Pose, Rows, rotation_matrix
 
 Floats = npt.NDArray[np.float64]
@@ -52,6 +56,46 @@ class Shape:
         out = np.empty(len(x))
         self._core.signed_distance(x, out)
         return out
+
+    def sample(
+        self,
+        phi: ScalarField,
+        *,
+        pose: Pose | None = None,
+        band: float = math.inf,
+        periodic_images: bool = True,
+        workspace: Workspace | None = None,
+    ) -> None:
+        """Set a cell or node field to the signed distance at its samples, m.
+
+        Args:
+            phi: of the shape's dimension, float64 or float32.
+            pose: where the shape is; default: as it was made.
+            band: m; samples in blocks farther from the surface take a bound of the right sign, at least `band` in size and not above the
+                distance, which is cheaper. Default: the shape's own values everywhere.
+            periodic_images: repeat the shape along periodic axes of the grid (those on which it is bounded).
+            workspace: scratch memory to reuse.
+
+        Raises:
+            TypeError, ValueError: not such a field, another dimension, a band that is not positive.
+        """
+        _checks.one_of_type("phi", phi, ScalarField)
+        if phi.grid.dimension != self._dimension:
+            raise ValueError(f"phi must be {self._dimension}-D like the shape, not {phi.grid.dimension}-D")
+        pose = Pose((0.0,) * self._dimension) if pose is None else _checks.one_of_type("pose", pose, Pose)
+        if pose.dimension != self._dimension:
+            raise ValueError(f"pose must be {self._dimension}-D like the shape, not {pose.dimension}-D")
+        _surface.sample_signed_distance(
+            self._core,
+            pose.rotation,
+            pose.translation,
+            checked_band(band),
+            bool(periodic_images),
+            phi._core,
+            workspace_or_new(workspace),
+        )
+        if any(phi.grid.periodic):
+            phi.fill_ghosts()  # the first and the last node are one unknown
 
     def translated(self, translation: Vector) -> Transformed:
         """Return the shape moved by a vector (m)."""
@@ -133,18 +177,17 @@ class Shape:
         object.__setattr__(self, "_core", getattr(_surface, maker)(*arguments))
 
 
+def checked_band(band: object) -> float:
+    """Return a positive number, which may be infinite."""
+    return math.inf if band == math.inf else _checks.positive("band", band)
+
+
 def _identity(dimension: int) -> Rows:
     return _rows(np.eye(dimension))
 
 
 def _rows(matrix: Floats) -> Rows:
     return tuple(tuple(row) for row in matrix.tolist())
-
-
-def _dimension_of(name: str, value: object) -> int:
-    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) not in (2, 3):
-        raise ValueError(f"{name} must hold 2 or 3 numbers, not {value!r}")
-    return len(value)
 
 
 def _shapes(value: object) -> tuple[Shape, ...]:
@@ -155,141 +198,6 @@ def _shapes(value: object) -> tuple[Shape, ...]:
         if s.dimension != shapes[0].dimension:
             raise ValueError(f"shapes[{i}] must be {shapes[0].dimension}-D like shapes[0], not {s.dimension}-D")
     return shapes
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Sphere(Shape):
-    """A ball, in 2-D a disc: center (m), radius (m). The length of `center` decides the dimension."""
-
-    center: Vector
-    radius: float
-
-    def _make(self) -> None:
-        n = _dimension_of("center", self.center)
-        c, r = _checks.vector("center", self.center, n), _checks.positive("radius", self.radius)
-        self._finish(f"sphere{n}", n, c, r, center=c, radius=r)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Box(Shape):
-    """An axis-aligned box from its lower to its upper corner (m), edges rounded by `rounding` (m) within; turn it with `rotated`."""
-
-    lower: Vector
-    upper: Vector
-    rounding: float = 0.0
-
-    def _make(self) -> None:
-        n = _dimension_of("lower", self.lower)
-        a, b = _checks.vector("lower", self.lower, n), _checks.vector("upper", self.upper, n)
-        r = _checks.number("rounding", self.rounding)
-        self._finish(f"box{n}", n, a, b, r, lower=a, upper=b, rounding=r)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HalfSpace(Shape):
-    """Everything behind the plane through `point` (m); `normal`, of any length but zero, points out of the solid."""
-
-    point: Vector
-    normal: Vector
-
-    def _make(self) -> None:
-        n = _dimension_of("point", self.point)
-        p, v = _checks.vector("point", self.point, n), _checks.vector("normal", self.normal, n)
-        self._finish(f"half_space{n}", n, p, v, point=p, normal=v)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Capsule(Shape):
-    """All points within `radius` (m) of the segment from `start` to `end` (m)."""
-
-    start: Vector
-    end: Vector
-    radius: float
-
-    def _make(self) -> None:
-        n = _dimension_of("start", self.start)
-        a, b = _checks.vector("start", self.start, n), _checks.vector("end", self.end, n)
-        r = _checks.positive("radius", self.radius)
-        self._finish(f"capsule{n}", n, a, b, r, start=a, end=b, radius=r)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Cylinder(Shape):
-    """A cylinder (3-D) around the segment from `start` to `end` (m), with flat ends."""
-
-    start: Vector
-    end: Vector
-    radius: float
-
-    def _make(self) -> None:
-        a, b = _checks.vector("start", self.start, 3), _checks.vector("end", self.end, 3)
-        r = _checks.positive("radius", self.radius)
-        self._finish("cone", 3, a, b, r, r, start=a, end=b, radius=r)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Cone(Shape):
-    """A frustum (3-D) around the segment from `start` to `end` (m) with flat ends; one of the radii (m) may be zero."""
-
-    start: Vector
-    end: Vector
-    start_radius: float
-    end_radius: float = 0.0
-
-    def _make(self) -> None:
-        a, b = _checks.vector("start", self.start, 3), _checks.vector("end", self.end, 3)
-        r, s = _checks.number("start_radius", self.start_radius), _checks.number("end_radius", self.end_radius)
-        self._finish("cone", 3, a, b, r, s, start=a, end=b, start_radius=r, end_radius=s)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Torus(Shape):
-    """A ring (3-D) of circular section: the circle of `major_radius` (m) around `axis`, thick by `minor_radius` (m)."""
-
-    center: Vector
-    axis: Vector
-    major_radius: float
-    minor_radius: float
-
-    def _make(self) -> None:
-        c, a = _checks.vector("center", self.center, 3), _checks.vector("axis", self.axis, 3)
-        r, s = _checks.positive("major_radius", self.major_radius), _checks.positive("minor_radius", self.minor_radius)
-        self._finish("torus", 3, c, a, r, s, center=c, axis=a, major_radius=r, minor_radius=s)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ellipsoid(Shape):
-    """An ellipsoid, in 2-D an ellipse, along the axes; one radius (m) per axis.
-
-    Source of the distance: Eberly, "Distance from a point to an ellipse, an ellipsoid, or a hyperellipsoid".
-    """
-
-    center: Vector
-    radii: Vector
-
-    def _make(self) -> None:
-        n = _dimension_of("center", self.center)
-        c, r = _checks.vector("center", self.center, n), _checks.vector("radii", self.radii, n)
-        self._finish(f"ellipsoid{n}", n, c, r, center=c, radii=r)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Polygon(Shape):
-    """A polygon (2-D): one loop of vertices (n, 2), m, or a sequence of loops; inside is what an odd number of them surrounds.
-
-    Loops may run either way and may be holes; they should not cross themselves or each other (where they do, the even-odd rule holds).
-    """
-
-    loops: Any
-
-    def _make(self) -> None:
-        value = self.loops
-        if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) == 0:
-            raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
-        if np.ndim(value[0]) == 1:
-            value = [value]
-        loops = tuple(tuple(_checks.vector(f"loops[{i}][{j}]", v, 2) for j, v in enumerate(loop)) for i, loop in enumerate(value))
-        self._finish("polygon", 2, loops, loops=loops)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

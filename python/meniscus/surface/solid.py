@@ -15,6 +15,7 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, MacField, NodeField, ZeroGradient
+from meniscus.surface.shapes import checked_band
 
 Floats = npt.NDArray[np.float64]
 
@@ -126,7 +127,8 @@ class Solid(ABC):
             grid: of the solid's dimension.
             time: s, of the level set.
             dt: None: the velocity at `time`. A number of either sign, s: the mean velocity between `time` and `time + dt`; for a rigid
-                motion the constant twist that carries the body from one pose to the other.
+                motion the constant twist that carries the body from one pose to the other. For the end of a step that began at t0, pass
+                `time=t0 + dt, dt=-dt`.
             dtype: of the velocity; default float64, or that of `out`.
             band: m; default 4 cells. Closer to the surface than this, the level set has the solid's own values; beyond, a bound of the same
                 sign, at least `band` in size and not above the distance. `math.inf` for the values everywhere.
@@ -140,8 +142,7 @@ class Solid(ABC):
         if grid.dimension != self.dimension:
             raise ValueError(f"grid must be {self.dimension}-D like the solid, not {grid.dimension}-D")
         step = None if dt is None else checked_step(dt)
-        if band is not None and not (isinstance(band, float) and band == math.inf):
-            band = _checks.positive("band", band)
+        width = 4.0 * grid.spacing if band is None else checked_band(band)
         if out is None:
             out = SolidSample(grid, np.float64 if dtype is None else dtype)
         else:
@@ -151,7 +152,7 @@ class Solid(ABC):
             if dtype is not None and out.velocity.dtype != _checks.scalar_type(dtype):
                 raise TypeError(f"out must have a velocity of dtype {np.dtype(dtype)}, not {out.velocity.dtype}")
         when = _checks.number("time", time)
-        sampling = Sampling(when, step, 4.0 * grid.spacing if band is None else band, bool(periodic_images))
+        sampling = Sampling(when, step, width, bool(periodic_images))
         out._time = math.nan
         self._sample_into(out, sampling)
         out.levelset.fill_ghosts(when)
