@@ -50,36 +50,51 @@ TrianglePoint on_closest_of_edges(const Point& p, const Point& a, const Point& b
   return best;
 }
 
-/// In a thin triangle the products that tell the regions apart cancel. The best of the three edges and the projection to the
-/// plane, which is improved by one step of iterative refinement, is right to round-off.
+/// In a thin triangle the products that tell the regions apart cancel. Here the face is measured in coordinates along the longest
+/// edge and across, and competes with the three edges. Round-off tilts the direction across by its part of the thinness, which
+/// moves the point by less than its own round-off or, far from the plane, changes the distance in second order only.
 TrianglePoint closest_point_on_thin_triangle(const Point& p, const Point& a, const Point& b, const Point& c) {
   TrianglePoint best = on_closest_of_edges(p, a, b, c);
-  const Point ab = b - a;
-  const Point ac = c - a;
-  const double bb = ab.squaredNorm();
-  const double bc = ab.dot(ac);
-  const double cc = ac.squaredNorm();
-  const double determinant = ab.cross(ac).squaredNorm();
-  if (!(determinant > 0)) return best;
-  double v = 0;
-  double w = 0;
-  for (int step = 0; step < 2; ++step) {
-    const Point r = p - (a + v * ab + w * ac);
-    const double rb = ab.dot(r);
-    const double rc = ac.dot(r);
-    v += (cc * rb - bc * rc) / determinant;
-    w += (bb * rc - bc * rb) / determinant;
+  const std::array<const Point*, 3> corner{&a, &b, &c};
+  std::size_t longest = 0;
+  double length2 = 0;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const double edge2 = (*corner[(k + 1) % 3] - *corner[k]).squaredNorm();
+    if (edge2 > length2) {
+      length2 = edge2;
+      longest = k;
+    }
   }
-  if (v > 0 && w > 0 && v + w < 1) {
-    const TrianglePoint face = on_face(p, a, ab, ac, v, w);
-    if (face.squared_distance < best.squared_distance) best = face;
-  }
-  return best;
+  if (!(length2 > 0)) return best;
+  const Point& from = *corner[longest];
+  const Point along = *corner[(longest + 1) % 3] - from;
+  const Point to_apex = *corner[(longest + 2) % 3] - from;
+  double foot = to_apex.dot(along) / length2;
+  Point height = to_apex - foot * along;
+  // Once more, because the first subtraction leaves round-off along the edge.
+  const double rest = height.dot(along) / length2;
+  foot += rest;
+  height -= rest * along;
+  const double height2 = height.squaredNorm();
+  if (!(height2 > 0)) return best;
+  const Point r = p - from;
+  const double x = r.dot(along) / length2;
+  const double apex = (r - x * along).dot(height) / height2;
+  const double end = x - apex * foot;
+  if (!(apex > 0 && end > 0 && apex + end < 1)) return best;
+  TrianglePoint face;
+  face.barycentric[static_cast<Index>(longest)] = 1 - apex - end;
+  face.barycentric[static_cast<Index>((longest + 1) % 3)] = end;
+  face.barycentric[static_cast<Index>((longest + 2) % 3)] = apex;
+  face.position = from + end * along + apex * to_apex;
+  face.squared_distance = (p - face.position).squaredNorm();
+  face.feature = TriangleFeature::face;
+  return face.squared_distance < best.squared_distance ? face : best;
 }
 
 /// Below this square of the sine of the angle at the first corner a triangle counts as thin: round-off of the regions grows with
 /// its inverse.
-constexpr double thin = 1e-3;
+constexpr double thin = 0.02;
 
 }  // namespace
 
