@@ -52,7 +52,9 @@ def torus(major: float = 1.0, minor: float = 0.4, n: int = 40, m: int = 24) -> M
 def join(*meshes: Mesh) -> Mesh:
     """One mesh of several parts."""
     starts = np.cumsum([0] + [len(v) for v, _ in meshes[:-1]])
-    return np.concatenate([v for v, _ in meshes]), np.concatenate([t + s for (_, t), s in zip(meshes, starts, strict=True)]).astype(np.int32)
+    return np.concatenate([v for v, _ in meshes]), np.concatenate([t + s for (_, t), s in zip(meshes, starts, strict=True)]).astype(
+        np.int32
+    )
 
 
 def reversed_mesh(mesh: Mesh) -> Mesh:

@@ -22,9 +22,14 @@ double winding_contribution(const Point& p, const Point& a, const Point& b, cons
 
 WindingTree::WindingTree(const TriangleTree& tree, std::span<const char> reversed)
     : moments_(tree.volumes().nodes().size()), orientation_(static_cast<std::size_t>(tree.size()), 1.0) {
-  if (!reversed.empty())
-    for (Index s = 0; s < tree.size(); ++s)
-      if (reversed[static_cast<std::size_t>(tree.triangle(s))]) orientation_[static_cast<std::size_t>(s)] = -1;
+  for (Index s = 0; s < tree.size(); ++s) {
+    const auto& [a, b, c] = tree.corners(s);
+    double& o = orientation_[static_cast<std::size_t>(s)];
+    if (has_no_area(a, b, c))
+      o = 0;  // no solid angle either, but round-off beside it
+    else if (!reversed.empty() && reversed[static_cast<std::size_t>(tree.triangle(s))])
+      o = -1;
+  }
   // Total areas are needed for the centres of parents only.
   std::vector<double> weights(moments_.size());
   const auto levels = tree.volumes().levels();

@@ -40,7 +40,7 @@ class WindingTree {
     Eigen::Matrix3d first;
   };
   std::vector<Moments> moments_;
-  /// By slot: 1 or -1.
+  /// By slot: 1, -1 where reversed, 0 for a triangle without area.
   std::vector<double> orientation_;
 };
 
