@@ -12,7 +12,7 @@ from support.solids import body, drifting, icosahedron, swing2, swing3, unit_gri
 from meniscus.surface import DeformingSolid, KinematicSolid, Pose, SolidGroup, SolidSample, Sphere, Twist
 
 
-def test_pickling(dimension: int, oracle_for_meshes: None) -> None:
+def test_pickling(dimension: int) -> None:
     motion = swing2 if dimension == 2 else swing3
     spin: Any = 1.0 if dimension == 2 else (1.0, 0.0, 0.0)
     solids: list[Any] = [
@@ -35,7 +35,7 @@ def test_pickling(dimension: int, oracle_for_meshes: None) -> None:
         assert same_bits(stored.levelset.array, solid.sample(grid, 0.5).levelset.array)
 
 
-def test_reprs(oracle_for_meshes: None) -> None:
+def test_reprs() -> None:
     solid = KinematicSolid(Sphere((0.5, 0.5), 0.25))
     text = "KinematicSolid(Sphere(center=(0.5, 0.5), radius=0.25), motion=None, velocity=None)"
     assert repr(solid) == text
@@ -132,7 +132,7 @@ def test_a_failed_sampling_says_so_in_the_time() -> None:
     assert np.isnan(out.time)
 
 
-def test_bad_deformations_and_points(oracle_for_meshes: None) -> None:
+def test_bad_deformations_and_points() -> None:
     shrinking = DeformingSolid(lambda t: V if t == 0 else V[1:], T)
     with pytest.raises(ValueError, match=r"vertices must return an array of shape \(12, 3\), not \(11, 3\)"):
         shrinking.sample(unit_grid(3, 4), 1.0)

@@ -1,6 +1,8 @@
-"""Surfaces of solids: analytic shapes, and kinematic solids that a fluid sees as a level set and a velocity on its grid."""
+"""Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
+from meniscus.surface.levelset import LevelSet
+from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
 from meniscus.surface.pose import Pose, Twist
 from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
 from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
@@ -17,6 +19,9 @@ __all__ = [
     "HalfSpace",
     "Intersection",
     "KinematicSolid",
+    "LevelSet",
+    "MeshDistance",
+    "NotWatertightWarning",
     "Offset",
     "Polygon",
     "Pose",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
@@ -14,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, NodeField
+from meniscus.surface.mesh_distance import MeshDistance
 from meniscus.surface.pose import Pose, Rows
 from meniscus.surface.shapes import Shape
 
@@ -186,12 +186,6 @@ def checked_mesh(vertices: Any, triangles: Any) -> tuple[Floats, Integers]:
     return v, np.ascontiguousarray(t)
 
 
-def mesh_distance(vertices: Floats, triangles: Integers) -> MeshQueries:
-    """Return the signed distance of a mesh."""
-    queries: MeshQueries = importlib.import_module("meniscus.surface.mesh_distance").MeshDistance(vertices, triangles)
-    return queries
-
-
 def distance_of(shape: Any, dimension: int | None) -> Distance:
     """Return the interface to whatever a user calls a shape; `dimension` is needed for a function. Raises TypeError or ValueError."""
     if dimension not in (None, 2, 3):
@@ -207,7 +201,7 @@ def _distance_of(shape: Any, dimension: int | None) -> Distance:
         return ShapeDistance(shape)
     if isinstance(shape, tuple) and len(shape) == 2:
         vertices, triangles = checked_mesh(*shape)
-        return MeshSolid(mesh_distance(vertices, triangles))
+        return MeshSolid(MeshDistance(vertices, triangles))
     if isinstance(shape, MeshQueries):
         return MeshSolid(shape)
     if callable(shape):

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.grid import Grid
-from meniscus.surface._distance import MeshSolid, checked_mesh, distance_of, mesh_distance, posed_bounds
+from meniscus.surface._distance import MeshQueries, MeshSolid, checked_mesh, distance_of, posed_bounds
+from meniscus.surface.mesh_distance import MeshDistance
 from meniscus.surface.pose import Pose, Twist, derivative, twist_at, twist_between
 from meniscus.surface.solid import Sampling, Solid, SolidSample, checked_step
 
@@ -198,7 +199,7 @@ class DeformingSolid(Solid):
         self._step = _checks.positive("difference_step", difference_step)
         start, self._triangles = checked_mesh(self._evaluate("vertices", vertices, 0.0, None), triangles)
         self._count = len(start)
-        self._queries = mesh_distance(start, self._triangles)
+        self._queries: MeshQueries = MeshDistance(start, self._triangles)
 
     @property
     def dimension(self) -> int:
