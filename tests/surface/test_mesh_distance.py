@@ -77,10 +77,10 @@ def test_orientation_to_the_inside_is_turned_round(rng: np.random.Generator) -> 
         assert same_bits(MeshDistance(*reversed_mesh(mesh)).signed_distance(points) < 0, d < 0)
         assert np.abs(MeshDistance(*reversed_mesh(mesh)).signed_distance(points) - d).max() <= 1e-15
         # Parts that lie apart are turned round one by one, also if most of the volume is the right way round.
-        far = (mesh[0] + [10.0, 0, 0], mesh[1])
-        both = MeshDistance(*join(mesh, reversed_mesh(far), (mesh[0] - [10.0, 0, 0], mesh[1])))
+        shift = np.array([10.0, 0, 0])
+        both = MeshDistance(*join(mesh, reversed_mesh((mesh[0] + shift, mesh[1])), (mesh[0] - shift, mesh[1])))
         assert both.report.components == 3
-        assert (both.contains(np.concatenate([points, points + [10.0, 0, 0], points - [10.0, 0, 0]])) == np.tile(d < 0, 3)).all()
+        assert (both.contains(np.concatenate([points, points + shift, points - shift])) == np.tile(d < 0, 3)).all()
 
 
 def test_shells_within_shells(rng: np.random.Generator) -> None:

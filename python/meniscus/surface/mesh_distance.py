@@ -45,9 +45,9 @@ class MeshDistance:
 
     def __init__(self, vertices: Floats, triangles: Ints) -> None:
         x = _checks.points("vertices", vertices, _FLOAT64, 3)
-        self._triangles = _checks.triangles("triangles", triangles).copy()
+        self._triangles: Ints = _checks.triangles("triangles", triangles).copy()
         self._core: Any = _surface.MeshDistance(x, self._triangles)
-        self._vertices = x.copy()
+        self._vertices: Floats = x.copy()
         self._report = report_of(self._core.report)
         warn_unless_watertight(self._report, stacklevel=3)
 
