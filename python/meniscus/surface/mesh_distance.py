@@ -54,12 +54,12 @@ class MeshDistance:
     @property
     def vertices(self) -> Floats:
         """A copy of the current positions, m."""
-        return self._vertices.copy()
+        return np.array(self._vertices)
 
     @property
     def triangles(self) -> Ints:
         """A copy of the triangles."""
-        return self._triangles.copy()
+        return np.array(self._triangles)
 
     @property
     def report(self) -> WatertightReport:
