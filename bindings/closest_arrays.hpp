@@ -5,6 +5,8 @@
 
 #include "meniscus/collision/closest_point.hpp"
 
+#include <cmath>
+
 namespace meniscus::bindings {
 
 /// `find(points, out)` fills the closest points without the GIL.

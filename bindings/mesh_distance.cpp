@@ -5,10 +5,17 @@
 namespace meniscus::bindings {
 namespace {
 
+// Queries work on a copy of the value and updates on another, which is put in place once it is complete: both happen with the GIL
+// held, so that other Python threads may query while one updates.
+
 template <class T>
 void bind_sample(py::class_<MeshDistance>& c) {
   c.def(
-      "sample", [](const MeshDistance& d, Field<T, 3>& phi, double band) { interruptible([&] { d.sample(phi, band); }); },
+      "sample",
+      [](const MeshDistance& self, Field<T, 3>& phi, double band) {
+        const MeshDistance d = self;
+        interruptible([&] { d.sample(phi, band); });
+      },
       py::arg("phi"), py::arg("band"));
 }
 
@@ -24,15 +31,18 @@ void bind_mesh_distance(py::module_& m) {
         py::arg("vertices"), py::arg("triangles"))
       .def(
           "update",
-          [](MeshDistance& d, const py::array& vertices) {
+          [](MeshDistance& self, const py::array& vertices) {
             const auto x = positions_of(vertices, "vertices");
+            MeshDistance d = self;
             interruptible([&] { d.update(x); });
+            self = std::move(d);
           },
           py::arg("vertices"))
       .def_property_readonly("report", [](const MeshDistance& d) { return d.report(); })
       .def(
           "signed_distance",
-          [](const MeshDistance& d, const py::array& points) {
+          [](const MeshDistance& self, const py::array& points) {
+            const MeshDistance d = self;
             const auto x = positions_of(points, "points");
             py::array_t<double> result(static_cast<py::ssize_t>(x.size()));
             const std::span<double> out(result.mutable_data(), x.size());
@@ -45,7 +55,8 @@ void bind_mesh_distance(py::module_& m) {
           py::arg("points"))
       .def(
           "contains",
-          [](const MeshDistance& d, const py::array& points) {
+          [](const MeshDistance& self, const py::array& points) {
+            const MeshDistance d = self;
             const auto x = positions_of(points, "points");
             py::array_t<bool> result(static_cast<py::ssize_t>(x.size()));
             const std::span<bool> out(result.mutable_data(), x.size());
@@ -58,7 +69,8 @@ void bind_mesh_distance(py::module_& m) {
           py::arg("points"))
       .def(
           "closest",
-          [](const MeshDistance& d, const py::array& points) {
+          [](const MeshDistance& self, const py::array& points) {
+            const MeshDistance d = self;
             return closest_arrays(points, [&](std::span<const Point> x, std::span<MeshPoint> out) {
               require_finite(x, "points");
               d.closest(x, out);

@@ -73,7 +73,7 @@ def test_far_away_the_expansion_has_its_orders() -> None:
 def test_what_is_refused() -> None:
     v, t = box()
     p = np.zeros((1, 3))
-    with pytest.raises(ValueError, match="accuracy must be at least 1, or None for the sum over all triangles, not 0.5"):
+    with pytest.raises(ValueError, match=r"accuracy must be at least 1, or None for the sum over all triangles, not 0\.5"):
         winding_number(v, t, p, accuracy=0.5)
     with pytest.raises(TypeError, match="accuracy must be a number"):
         winding_number(v, t, p, accuracy="best")  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """Signed distance to meshes: brute force, orientation, components, updates, pickling, threads, and the samples of grids."""
 
 import pickle
+import threading
 import warnings
 
 import numpy as np
@@ -77,10 +78,10 @@ def test_orientation_to_the_inside_is_turned_round(rng: np.random.Generator) -> 
         assert same_bits(MeshDistance(*reversed_mesh(mesh)).signed_distance(points) < 0, d < 0)
         assert np.abs(MeshDistance(*reversed_mesh(mesh)).signed_distance(points) - d).max() <= 1e-15
         # Parts that lie apart are turned round one by one, also if most of the volume is the right way round.
-        far = (mesh[0] + [10.0, 0, 0], mesh[1])
-        both = MeshDistance(*join(mesh, reversed_mesh(far), (mesh[0] - [10.0, 0, 0], mesh[1])))
+        shift = np.array([10.0, 0, 0])
+        both = MeshDistance(*join(mesh, reversed_mesh((mesh[0] + shift, mesh[1])), (mesh[0] - shift, mesh[1])))
         assert both.report.components == 3
-        assert (both.contains(np.concatenate([points, points + [10.0, 0, 0], points - [10.0, 0, 0]])) == np.tile(d < 0, 3)).all()
+        assert (both.contains(np.concatenate([points, points + shift, points - shift])) == np.tile(d < 0, 3)).all()
 
 
 def test_shells_within_shells(rng: np.random.Generator) -> None:
@@ -161,6 +162,28 @@ def test_an_update_is_a_new_mesh(rng: np.random.Generator) -> None:
     flat[t[5, 0]] = flat[t[5, 1]]
     d.update(flat)
     assert 5 in d.report.degenerate
+
+
+def test_other_threads_may_ask_during_an_update(rng: np.random.Generator) -> None:
+    v, t = torus()
+    d = MeshDistance(v, t)
+    points = random_points((v, t), 200, rng)
+    small, large = d.signed_distance(points), MeshDistance(1.5 * v, t).signed_distance(points)
+    stop, answers = threading.Event(), []
+
+    def ask() -> None:
+        while not stop.is_set():
+            answers.append(d.signed_distance(points))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    for _ in range(100):
+        d.update(1.5 * v)
+        d.update(v)
+    stop.set()
+    thread.join()
+    assert answers
+    assert all(same_bits(a, small) or same_bits(a, large) for a in answers)
 
 
 def test_a_failing_update_changes_nothing(rng: np.random.Generator) -> None:

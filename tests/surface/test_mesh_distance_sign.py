@@ -44,10 +44,11 @@ def test_a_million_points_on_lines(name: str, rng: np.random.Generator) -> None:
     assert wrong.sum() == 0, f"{wrong.sum()} wrong signs, at distances up to {np.abs(d[wrong]).max()}"
 
 
+@pytest.mark.parametrize("n", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", WATERTIGHT_FILES)
-def test_a_million_points_by_winding_number(name: str, rng: np.random.Generator) -> None:
+def test_random_points_by_winding_number(name: str, n: int, rng: np.random.Generator) -> None:
     mesh = real_mesh(name)
-    points = random_points(mesh, 1_000_000, rng, 0.02)
+    points = random_points(mesh, n, rng, 0.02)
     w = outward_winding(mesh, points, 2.0)
     assert np.abs(w - np.round(w)).max() < 0.1  # closed: an integer to within the accuracy
     d = MeshDistance(*mesh).signed_distance(points)

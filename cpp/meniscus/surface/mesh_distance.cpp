@@ -63,18 +63,20 @@ bool overlaps_itself(const TriangleTree& tree, const WindingTree& winding) {
 
 }  // namespace
 
-MeshDistance::MeshDistance(std::span<const Point> vertices, std::span<const Triangle> triangles)
-    : triangles_((require_valid({vertices, triangles}), std::vector<Triangle>(triangles.begin(), triangles.end()))),
-      topology_(triangles_) {
-  const TriangleMeshView mesh{vertices, triangles_};
-  geometry_ = make_geometry({vertices.begin(), vertices.end()}, TriangleTree(mesh), check_watertight(mesh, topology_));
+MeshDistance::MeshDistance(std::span<const Point> vertices, std::span<const Triangle> triangles) {
+  require_valid({vertices, triangles});
+  connectivity_ =
+      std::make_shared<const Connectivity>(Connectivity{{triangles.begin(), triangles.end()}, TriangleTopology(triangles)});
+  const TriangleMeshView mesh{vertices, connectivity_->triangles};
+  geometry_ =
+      make_geometry({vertices.begin(), vertices.end()}, TriangleTree(mesh), check_watertight(mesh, connectivity_->topology));
 }
 
 void MeshDistance::update(std::span<const Point> vertices) {
   require(vertices.size() == geometry_->vertices.size(), "vertices must hold ", geometry_->vertices.size(), " positions, not ",
           vertices.size());
   require_finite(vertices, "vertices");
-  const TriangleMeshView mesh{vertices, triangles_};
+  const TriangleMeshView mesh{vertices, connectivity_->triangles};
   TriangleTree tree = geometry_->tree;
   tree.refit(mesh);
   WatertightReport report = geometry_->report;
@@ -82,21 +84,21 @@ void MeshDistance::update(std::span<const Point> vertices) {
   geometry_ = make_geometry({vertices.begin(), vertices.end()}, std::move(tree), std::move(report));
 }
 
-std::unique_ptr<const MeshDistance::Geometry> MeshDistance::make_geometry(std::vector<Point> vertices, TriangleTree tree,
+std::shared_ptr<const MeshDistance::Geometry> MeshDistance::make_geometry(std::vector<Point> vertices, TriangleTree tree,
                                                                           WatertightReport report) const {
-  const TriangleMeshView mesh{vertices, triangles_};
+  const TriangleMeshView mesh{vertices, connectivity_->triangles};
   const Components components(mesh, report);
   const bool apart = report.watertight() && components.apart();
   const bool reverse_all = std::accumulate(components.volumes.begin(), components.volumes.end(), 0.0) < 0;
-  std::vector<char> reversed(triangles_.size(), 0);
+  std::vector<char> reversed(mesh.triangles.size(), 0);
   for (std::size_t t = 0; t < reversed.size(); ++t) {
     const std::int32_t c = report.component[t];
     if (c >= 0) reversed[t] = apart ? components.volumes[static_cast<std::size_t>(c)] < 0 : report.watertight() && reverse_all;
   }
-  PseudoNormals normals(mesh, topology_, reversed);
+  PseudoNormals normals(mesh, connectivity_->topology, reversed);
   WindingTree winding(tree, reversed);
   const bool pseudo_normals_decide = apart && !overlaps_itself(tree, winding);
-  return std::make_unique<const Geometry>(Geometry{std::move(vertices), std::move(tree), std::move(report), pseudo_normals_decide,
+  return std::make_shared<const Geometry>(Geometry{std::move(vertices), std::move(tree), std::move(report), pseudo_normals_decide,
                                                    std::move(normals), std::move(winding)});
 }
 
@@ -116,7 +118,7 @@ bool MeshDistance::inside_by_winding_number(const Point& p) const {
 bool MeshDistance::inside(const Point& p, const MeshPoint& closest) const {
   if (!geometry_->pseudo_normals_decide) return inside_by_winding_number(p);
   const Point offset = p - closest.position;
-  const Point normal = geometry_->normals.at(closest, triangles_[static_cast<std::size_t>(closest.triangle)], topology_);
+  const Point normal = geometry_->normals.at(closest, mesh().triangle(closest.triangle), connectivity_->topology);
   const double side = normal.dot(offset);
   const double distance = offset.norm();
   const double error = round_off(p);

@@ -15,6 +15,7 @@
 
 namespace meniscus {
 
+/// A value: copies share what they know, and an update changes one of them only.
 class MeshDistance {
  public:
   /// Copies the mesh. Throws InvalidArgument for what `require_valid` refuses. Triangles may be oriented to the inside as long as
@@ -25,7 +26,7 @@ class MeshDistance {
   /// Takes new positions of the same vertices; the tree keeps its shape. Nothing changes if anything is thrown.
   void update(std::span<const Point> vertices);
 
-  TriangleMeshView mesh() const { return {geometry_->vertices, triangles_}; }
+  TriangleMeshView mesh() const { return {geometry_->vertices, connectivity_->triangles}; }
   const WatertightReport& report() const { return geometry_->report; }
 
   MeshPoint closest(const Point& p, std::int32_t hint = 0) const { return closest_point(geometry_->tree, p, hint); }
@@ -44,6 +45,11 @@ class MeshDistance {
   void sample(Field<T, 3>& phi, double band) const;
 
  private:
+  struct Connectivity {
+    std::vector<Triangle> triangles;
+    TriangleTopology topology;
+  };
+
   /// Everything that depends on positions.
   struct Geometry {
     std::vector<Point> vertices;
@@ -54,7 +60,7 @@ class MeshDistance {
     WindingTree winding;
   };
 
-  std::unique_ptr<const Geometry> make_geometry(std::vector<Point> vertices, TriangleTree tree, WatertightReport report) const;
+  std::shared_ptr<const Geometry> make_geometry(std::vector<Point> vertices, TriangleTree tree, WatertightReport report) const;
 
   /// Which side of the surface p is on, given its closest point.
   bool inside(const Point& p, const MeshPoint& closest) const;
@@ -65,9 +71,8 @@ class MeshDistance {
   void sample_block(const FieldView<T, 3>& out, const FieldLayout<3>& layout, const Coord<3>& low, const Coord<3>& high,
                     double band) const;
 
-  std::vector<Triangle> triangles_;
-  TriangleTopology topology_;
-  std::unique_ptr<const Geometry> geometry_;
+  std::shared_ptr<const Connectivity> connectivity_;
+  std::shared_ptr<const Geometry> geometry_;
 };
 
 }  // namespace meniscus

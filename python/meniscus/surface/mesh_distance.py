@@ -45,21 +45,21 @@ class MeshDistance:
 
     def __init__(self, vertices: Floats, triangles: Ints) -> None:
         x = _checks.points("vertices", vertices, _FLOAT64, 3)
-        self._triangles = _checks.triangles("triangles", triangles).copy()
+        self._triangles: Ints = _checks.triangles("triangles", triangles).copy()
         self._core: Any = _surface.MeshDistance(x, self._triangles)
-        self._vertices = x.copy()
+        self._vertices: Floats = x.copy()
         self._report = report_of(self._core.report)
         warn_unless_watertight(self._report, stacklevel=3)
 
     @property
     def vertices(self) -> Floats:
         """A copy of the current positions, m."""
-        return self._vertices.copy()
+        return np.array(self._vertices)
 
     @property
     def triangles(self) -> Ints:
         """A copy of the triangles."""
-        return self._triangles.copy()
+        return np.array(self._triangles)
 
     @property
     def report(self) -> WatertightReport:
