@@ -10,6 +10,7 @@ from meniscus.fluids.flows import (
     uniform_flow,
     vortex_ring,
 )
+from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.grid.transport import advect
 
@@ -18,6 +19,8 @@ __all__ = [
     "PressureSolver",
     "ProjectionInfo",
     "Region",
+    "StepInfo",
+    "advance",
     "advect",
     "curl_noise",
     "deformation",

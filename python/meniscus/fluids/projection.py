@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
+from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
 
 FluxFix = Literal["volume", "walls"]
+SolidLike = Solid | SolidSample | Shape | LevelSet | NodeField
 
 
 @dataclass(frozen=True)
@@ -71,11 +74,11 @@ class PressureSolver:
 def project(
     velocity: MacField,
     dt: float,
-    solid: Any = None,
+    solid: SolidLike | None = None,
     density: float | CellField = 1.0,
     tolerance: float = 1e-8,
     *,
-    liquid: Any = None,
+    liquid: CellField | LevelSet | npt.ArrayLike | None = None,
     air_pressure: float = 0.0,
     target_divergence: CellField | None = None,
     pressure: CellField | None = None,
@@ -97,7 +100,8 @@ def project(
     Args:
         velocity: float32 or float64, 2-D or 3-D, m/s.
         dt: seconds.
-        solid: a KinematicSolid (sampled at `time`), a SolidSample, or a LevelSet or NodeField (float64, solid where <= 0) at rest.
+        solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample; or at rest: a Shape, or a LevelSet on nodes or a
+            NodeField of dtype float64 (solid where <= 0).
         density: kg/m^3, a number or a CellField of the velocity's dtype.
         tolerance: of the divergence that is left, in the L2 norm relative to the one before (given normal velocities and target
             divergence included).
@@ -132,7 +136,7 @@ def project(
     if solver.grid != grid:
         raise ValueError(f"solver must have the grid of the velocity, {grid}, not {solver.grid}")
     time = _checks.number("time", time)
-    levelset, solid_velocity = solid_fields(solid, velocity, time)
+    levelset, solid_velocity = _solid_fields(solid, velocity, time)
     density_field = None
     if isinstance(density, CellField):
         density_field = _cells("density", density, grid, dtype)
@@ -172,7 +176,7 @@ def project(
     return info
 
 
-def divergence(velocity: MacField, solid: Any = None, *, time: float = 0.0, out: CellField | None = None) -> CellField:
+def divergence(velocity: MacField, solid: SolidLike | None = None, *, time: float = 0.0, out: CellField | None = None) -> CellField:
     """Return the divergence of a velocity, 1/s: what leaves a cell through its faces, per volume of the cell.
 
     Args:
@@ -189,31 +193,39 @@ def divergence(velocity: MacField, solid: Any = None, *, time: float = 0.0, out:
     _checks.one_of_type("velocity", velocity, MacField)
     result = CellField(velocity.grid, dtype=velocity.dtype) if out is None else out
     core = _cells("out", result, velocity.grid, velocity.dtype)
-    levelset, solid_velocity = solid_fields(solid, velocity, _checks.number("time", time))
+    levelset, solid_velocity = _solid_fields(solid, velocity, _checks.number("time", time))
     PressureSolver(velocity.grid)._core.divergence(velocity._core, levelset, solid_velocity, core)
     return result
 
 
-def solid_fields(solid: Any, velocity: MacField, time: float) -> tuple[Any, Any]:
+def on_grid(solid: SolidLike, velocity: MacField, time: float) -> tuple[NodeField, MacField | None]:
+    """Return the level set and the velocity (None: at rest) of a solid on the grid of a velocity; samples are not copied."""
+    if isinstance(solid, Shape):
+        solid = KinematicSolid(solid)
+    if isinstance(solid, Solid):
+        solid = solid.sample(velocity.grid, time, dtype=velocity.dtype)
+    if isinstance(solid, SolidSample):
+        return solid.levelset, solid.velocity
+    levelset = solid.field if isinstance(solid, LevelSet) else solid
+    if not isinstance(levelset, NodeField):
+        raise TypeError(
+            "solid must be a Solid such as KinematicSolid, a SolidSample, a Shape, or a LevelSet on nodes or NodeField, "
+            f"not {type(solid).__name__}" + (" on cells" if isinstance(solid, LevelSet) else "")
+        )
+    if levelset.dtype != np.float64:
+        raise TypeError(f"the level set of the solid must be of dtype float64, not {levelset.dtype}")
+    return levelset, None
+
+
+def _solid_fields(solid: SolidLike | None, velocity: MacField, time: float) -> tuple[Any, Any]:
     """Return the level set and the velocity of a solid, as the core wants them."""
     if solid is None:
         return None, None
-    if hasattr(solid, "sample") and hasattr(solid, "motion"):
-        solid = solid.sample(velocity.grid, time, dtype=velocity.dtype)
-    solid_velocity = getattr(solid, "velocity", None)
-    levelset = getattr(solid, "levelset", solid)
-    levelset = getattr(levelset, "field", levelset)
-    if not isinstance(levelset, NodeField):
-        raise TypeError(f"solid must be a KinematicSolid, SolidSample, NodeField or LevelSet on nodes, not {type(solid).__name__}")
-    if levelset.dtype != np.float64:
-        raise TypeError(f"the level set of the solid must be of dtype float64, not {levelset.dtype}")
+    levelset, solid_velocity = on_grid(solid, velocity, time)
     if levelset.grid != velocity.grid:
         raise ValueError(f"solid must have the grid of the velocity, {velocity.grid}, not {levelset.grid}")
     if solid_velocity is None:
         return levelset._core, None
-    _checks.one_of_type("velocity of the solid", solid_velocity, MacField)
-    if solid_velocity.grid != velocity.grid:
-        raise ValueError(f"the velocity of the solid must have the grid {velocity.grid}, not {solid_velocity.grid}")
     if solid_velocity.dtype != velocity.dtype:
         raise TypeError(f"the velocity of the solid must be of dtype {velocity.dtype}, not {solid_velocity.dtype}")
     return levelset._core, solid_velocity._core
@@ -228,10 +240,11 @@ def _cells(name: str, value: Any, grid: Grid, dtype: np.dtype[Any]) -> Any:
     return value._core
 
 
-def _liquid(liquid: Any, grid: Grid, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def _liquid(liquid: CellField | LevelSet | npt.ArrayLike | None, grid: Grid, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if liquid is None:
         return None, None
-    liquid = getattr(liquid, "field", liquid)
+    if isinstance(liquid, LevelSet):
+        return _cells("liquid", liquid.field, grid, dtype), None
     if isinstance(liquid, CellField):
         return _cells("liquid", liquid, grid, dtype), None
     return None, _checks.mask("liquid", liquid, grid.shape)
