@@ -35,6 +35,27 @@ def test_an_obj_file_keeps_vertices_and_triangles(tmp_path: Path, rng: np.random
     assert (y == t).all()
 
 
+def test_polygons_are_cut_into_triangles(tmp_path: Path) -> None:
+    v, t = box()
+    quads = [" ".join(str(k + 1) for k in (*t[i], t[i + 1, 2])) for i in range(0, 12, 2)]
+    x, y = ms.mesh.read(write_obj(tmp_path / "a.obj", v, quads))
+    assert (x == v).all()
+    assert len(y) == 12
+    assert ms.mesh.check_watertight(x, y).watertight
+
+
+def test_parts_that_share_positions_become_one_mesh(tmp_path: Path) -> None:
+    import trimesh
+
+    v, t = box()
+    parts = {f"part{i}": trimesh.Trimesh(v, t[6 * i : 6 * i + 6], process=False) for i in range(2)}
+    trimesh.Scene(parts).export(tmp_path / "box.glb")
+    x, y = ms.mesh.read(tmp_path / "box.glb")
+    assert len(x) == 8
+    assert len(y) == 12
+    assert ms.mesh.check_watertight(x, y).watertight
+
+
 def test_texture_coordinates_do_not_split_vertices(tmp_path: Path) -> None:
     v, t = box()
     texture = "\n".join(f"vt {k / 36!r} 0.5" for k in range(36))

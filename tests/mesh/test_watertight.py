@@ -77,7 +77,7 @@ def test_an_open_box_has_one_hole() -> None:
     assert repr(r) == "<WatertightReport: 10 triangles in 1 component, not watertight: 1 hole with 4 boundary edges>"
 
 
-def test_holes_that_touch_in_a_vertex_are_told_apart() -> None:
+def test_loops_follow_the_fans_of_triangles_at_a_vertex() -> None:
     # Two triangles of a torus that share a vertex only: two holes; around that vertex the triangles form two fans.
     v, t = torus(n=12, m=12)
     at_vertex = np.flatnonzero((t == 30).any(axis=1))

@@ -12,8 +12,9 @@ import numpy.typing as npt
 def read(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
     """Return vertices (n, 3) float64 and triangles (m, 3) int32 of a mesh file (OBJ, PLY, STL, OFF and what else trimesh reads).
 
-    Vertices stay as they are in the file, in its order. They are merged, where their positions are the same to the last bit, only
-    if the format knows no shared vertices (STL) or the file holds several parts with vertices of their own.
+    Vertices stay as they are in the file, in its order; polygons are cut into triangles. Vertices are merged, where their positions
+    are the same to the last bit, only if the format knows no shared vertices (STL) or the file holds several parts with vertices of
+    their own.
 
     Raises:
         FileNotFoundError: there is no such file.

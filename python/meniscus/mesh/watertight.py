@@ -20,8 +20,9 @@ class WatertightReport:
 
     Attributes:
         watertight: no boundary, no non-manifold and no flipped edge.
-        holes: one loop of vertex indices per hole, in the direction of the triangle at its first edge. Where non-manifold edges cut
-            a loop, it is an open chain.
+        holes: one loop of vertex indices per hole, in the direction of the triangle at its first edge. A loop goes round the
+            triangles at a vertex: holes that touch in a vertex make one loop, and parts of a surface that touch there have each
+            their own. Where non-manifold edges cut a loop, it is an open chain.
         boundary_edges: number of edges with one triangle.
         hole_lengths: number of vertices of each hole.
         nonmanifold_edges: (n, 2), the edges with more than two triangles.
