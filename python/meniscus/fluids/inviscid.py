@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core import Workspace
@@ -16,6 +18,7 @@ from meniscus.grid.transport import Method, advect
 
 Splitting = Literal["projection", "reflection"]
 Slip = Literal["free", "no-slip"]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ def advance(
         splitting: 'projection' or 'reflection'.
         method: how the velocity is carried, as in `advect`.
         solid: as in `project`; a moving one is sampled at the end of the (half) step that is projected.
-        slip: 'free': the flow is continued into solids before it is carried; 'no-slip': there it has the velocity of the solid.
+        slip: 'free': the flow is continued into solids before it is carried; 'no-slip': faces whose centre
+            lies in the solid have its velocity.
         density: as in `project`.
         tolerance: of the projections, as in `project`.
         time: at the start of the step, s.
@@ -78,9 +82,9 @@ def advance(
     work = velocity.copy()
 
     def carry(field: MacField, by: MacField, seconds: float, start: float) -> None:
-        if slip == "free" and solid is not None:
-            for each in {id(field): field, id(by): by}.values():
-                _continue_into_solid(each, on_grid(solid, each, start)[0], workspace)
+        if solid is not None:
+            for each in (field,) if field is by else (field, by):
+                _prepare_near_solid(each, solid, slip, start, workspace)
         advect(field, by, seconds, method=method, time=start, workspace=workspace, **options)
 
     def make_incompressible(field: MacField, seconds: float, end: float) -> ProjectionInfo:
@@ -106,15 +110,26 @@ def advance(
     return StepInfo(projections)
 
 
-def _continue_into_solid(velocity: MacField, levelset: NodeField, workspace: Workspace, layers: int = 4) -> None:
-    """Extrapolate the velocity to the faces that lie inside a solid entirely."""
-    outside = levelset.array > 0
-    known = []
-    for d in range(velocity.grid.dimension):
-        face = outside
-        for axis in range(velocity.grid.dimension):
+def _prepare_near_solid(velocity: MacField, solid: SolidLike, slip: Slip, time: float, workspace: Workspace) -> None:
+    """Give faces in a solid the velocity that transport shall find there: the fluid's, continued, or the solid's own."""
+    levelset, solid_velocity = on_grid(solid, velocity, time)
+    if slip == "no-slip":
+        # The side on which the centre of the face lies, so that the wall is where it should be on average.
+        for d, phi in enumerate(_at_faces(levelset, np.mean)):
+            inside = phi <= 0
+            velocity.component(d)[inside] = 0.0 if solid_velocity is None else solid_velocity.component(d)[inside]
+    else:
+        known = [phi > 0 for phi in _at_faces(levelset, np.max)]
+        extrapolate(velocity, known, layers=4, workspace=workspace)
+
+
+def _at_faces(levelset: NodeField, combine: Callable[..., Floats]) -> list[Floats]:
+    """Combine the corner values of every face, per axis."""
+    result = []
+    for d in range(levelset.grid.dimension):
+        corners = [levelset.array]
+        for axis in range(levelset.grid.dimension):
             if axis != d:
-                n = face.shape[axis] - 1
-                face = np.logical_or(face.take(range(n), axis=axis), face.take(range(1, n + 1), axis=axis))
-        known.append(face)
-    extrapolate(velocity, known, layers=layers, workspace=workspace)
+                corners = [half for c in corners for half in (np.delete(c, -1, axis), np.delete(c, 0, axis))]
+        result.append(combine(corners, axis=0))
+    return result
