@@ -237,7 +237,7 @@ void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids)
       .def_readonly("residual", &SolveInfo::residual)
       .def_readonly("history", &SolveInfo::history)
       .def_readonly("converged", &SolveInfo::converged)
-      .def_readonly("reason", &SolveInfo::reason)
+      .def_property_readonly("reason", [](const SolveInfo& i) { return std::string(describe(i.end)); })
       .def_readonly("seconds", &SolveInfo::seconds);
   bind_array_poisson<2>(grid, "PoissonSolver2");
   bind_array_poisson<3>(grid, "PoissonSolver3");

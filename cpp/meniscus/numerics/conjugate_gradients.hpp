@@ -84,13 +84,13 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
   info.residual = 0;
   info.history.clear();
   info.converged = false;
-  info.reason.clear();
+  info.end = SolveEnd::none;
   const double norm_b = std::sqrt(s.inner_product(v.b, v.b));
   if (norm_b == 0) {
     s.combine(0.0, std::as_const(v.b), 0.0, v.x);
     info.history.push_back(0.0);
     info.converged = true;
-    info.reason = "the right-hand side is zero";
+    info.end = SolveEnd::zero_right_hand_side;
     return;
   }
   const double goal = options.tolerance * norm_b;
@@ -111,7 +111,7 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
   info.history.push_back(norm / norm_b);
   double best = norm;
   int restarts = 0;
-  while (norm > goal && info.iterations < options.max_iterations && info.reason.empty()) {
+  while (norm > goal && info.iterations < options.max_iterations && info.end == SolveEnd::none) {
     double rz_before = 0, alpha = 0;
     bool first = true;
     while (norm > goal && info.iterations < options.max_iterations) {
@@ -119,7 +119,7 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
       s.precondition(v.r, v.z);
       const double rz = s.inner_product(std::as_const(v.r), std::as_const(v.z));
       if (!(rz > 0)) {
-        info.reason = std::isnan(rz) ? "a value that is no number appeared" : "the preconditioner is not positive definite";
+        info.end = std::isnan(rz) ? SolveEnd::not_a_number : SolveEnd::indefinite_preconditioner;
         break;
       }
       if (first)
@@ -131,7 +131,7 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
       const double pq = detail::multiply_dot(s, v.p, v.q);
       if (!(pq > 0)) {
         alpha = 0;
-        info.reason = std::isnan(pq) ? "a value that is no number appeared" : "the matrix is not positive definite";
+        info.end = std::isnan(pq) ? SolveEnd::not_a_number : SolveEnd::indefinite_matrix;
         break;
       }
       alpha = rz / pq;
@@ -143,16 +143,17 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
     // Rounding separates the recursive residual from the true one; where that matters, start again from the true one, as long as
     // this gains anything.
     norm = fresh_residual();
-    if (norm > goal && info.reason.empty() && (norm > 0.5 * best || ++restarts > 20) && info.iterations < options.max_iterations)
-      info.reason = "rounding errors allow no smaller residual";
+    if (norm > goal && info.end == SolveEnd::none && (norm > 0.5 * best || ++restarts > 20) &&
+        info.iterations < options.max_iterations)
+      info.end = SolveEnd::round_off;
     best = std::min(best, norm);
   }
   info.residual = norm / norm_b;
   info.converged = norm <= goal;
   if (info.converged)
-    info.reason = "converged";
-  else if (info.reason.empty())
-    info.reason = "the limit of iterations was reached";
+    info.end = SolveEnd::converged;
+  else if (info.end == SolveEnd::none)
+    info.end = SolveEnd::iteration_limit;
 }
 
 }  // namespace meniscus

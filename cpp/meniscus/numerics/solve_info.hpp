@@ -2,9 +2,44 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace meniscus {
+
+/// Why an iteration ended.
+enum class SolveEnd {
+  none,
+  converged,
+  zero_right_hand_side,
+  iteration_limit,
+  round_off,
+  not_a_number,
+  indefinite_matrix,
+  indefinite_preconditioner,
+};
+
+constexpr std::string_view describe(SolveEnd end) {
+  switch (end) {
+    case SolveEnd::none:
+      break;
+    case SolveEnd::converged:
+      return "converged";
+    case SolveEnd::zero_right_hand_side:
+      return "the right-hand side is zero";
+    case SolveEnd::iteration_limit:
+      return "the limit of iterations was reached";
+    case SolveEnd::round_off:
+      return "rounding errors allow no smaller residual";
+    case SolveEnd::not_a_number:
+      return "a value that is no number appeared";
+    case SolveEnd::indefinite_matrix:
+      return "the matrix is not positive definite";
+    case SolveEnd::indefinite_preconditioner:
+      return "the preconditioner is not positive definite";
+  }
+  return "not begun";
+}
 
 struct SolveInfo {
   int iterations = 0;
@@ -13,8 +48,7 @@ struct SolveInfo {
   /// The same as the iteration saw it, before the first and after each iteration.
   std::vector<double> history;
   bool converged = false;
-  /// Why the iteration ended.
-  std::string reason;
+  SolveEnd end = SolveEnd::none;
   double seconds = 0.0;
 };
 
