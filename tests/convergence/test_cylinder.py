@@ -64,7 +64,7 @@ def test_shedding_at_reynolds_100() -> None:
 
 @pytest.mark.slow
 def test_shedding_without_viscosity() -> None:
-    """Separation from a wall that the fluid sticks to: in 2-D the number rises from 0.20 at Re = 200 to 0.24 at Re = 1000 (Henderson 1997)."""
+    """Separation from a wall that the fluid sticks to: in 2-D, 0.20 at Re = 200 rises to 0.24 at Re = 1000 (Henderson 1997)."""
     frequency, scatter = _strouhal(np.inf, 12, 14.0, 16.0, 80.0, "projection")
     assert 0.20 < frequency < 0.24
     assert scatter < 0.02
