@@ -74,6 +74,11 @@ void bind_grid(py::module_& m);
 void bind_fields(py::module_& m);
 void bind_transport(py::module_& m);
 void bind_particles(py::module_& m);
+void bind_mesh(py::module_& m);
+void bind_collision(py::module_& m);
+void bind_mesh_distance(py::module_& m);
+void bind_shapes(py::module_& m);
 void bind_fluids(py::module_& m);
+void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
 
 }  // namespace meniscus::bindings

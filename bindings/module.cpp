@@ -16,6 +16,14 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_fields(grid);
   bind_transport(grid);
   bind_particles(grid);
+  auto mesh = m.def_submodule("mesh", "Triangle meshes.");
+  bind_mesh(mesh);
+  auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
+  bind_collision(collision);
+  auto surface = m.def_submodule("surface", "Implicit surfaces.");
+  bind_mesh_distance(surface);
+  bind_shapes(surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
+  bind_poisson(numerics, grid, fluids);
 }

@@ -105,6 +105,19 @@ def points(name: str, value: npt.ArrayLike, dtype: np.dtype[Any], dimension: int
     return value
 
 
+def triangles(name: str, value: npt.ArrayLike) -> npt.NDArray[np.int32]:
+    """Check an (m, 3) int32 C-contiguous array that is used in place."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
+    if value.dtype != np.int32:
+        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
+    if value.ndim != 2 or value.shape[1] != 3:
+        raise ValueError(f"{name} must have shape (m, 3), not {value.shape}")
+    if not value.flags.c_contiguous:
+        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
+    return value
+
+
 def mask(name: str, value: Any, shape: tuple[int, ...]) -> Bools:
     """Check a boolean array; return it C-contiguous (masks are inputs: a copy is made where it is not)."""
     array = np.asarray(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-ROOMS = ["meniscus", "meniscus.core", "meniscus.numerics", "meniscus.grid", "meniscus.fluids"]
+ROOMS = ["meniscus", *(f"meniscus.{room}" for room in ("core", "numerics", "grid", "mesh", "collision", "surface", "fluids"))]
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -88,6 +88,16 @@ CASES = {
         flow = curl_noise(3, FractalNoise(octaves=8))
         interrupted(lambda: [x], lambda: flow.trace(x, 0.0, 0.1))
     """,
+    "distance to a mesh": """
+        v = rng.random((20_000, 3))
+        t = np.arange(18_000, dtype=np.int32).reshape(-1, 3)
+        phi = ms.NodeField(ms.Grid((150, 150, 150), 0.01, (-0.25, -0.25, -0.25)))
+        phi.array = 7.0
+        import warnings
+        warnings.simplefilter("ignore")
+        d = ms.surface.MeshDistance(v, t)
+        interrupted(lambda: [phi.array], lambda: d.sample(phi))
+    """,
 }
 
 
@@ -108,6 +118,7 @@ def long_calls() -> dict:
     known = np.zeros(f.shape, bool)
     known[0, 0, 0] = True
     x = np.random.default_rng(1).random((200_000, 3))
+    triangles = np.arange(3000, dtype=np.int32).reshape(-1, 3)
     noise = ms.numerics.FractalNoise(octaves=2)
     flow = ms.fluids.curl_noise(3, noise)
     return {
@@ -121,6 +132,8 @@ def long_calls() -> dict:
         "uniform": lambda: ms.core.uniform(0, np.arange(3_000_000), 0),
         "ghosts": lambda: [f.fill_ghosts() for _ in range(300)],
         "sort": lambda: [ms.Particles(x).sort_by_cell(g) for _ in range(10)],
+        "closest point": lambda: ms.collision.closest_point(x[:3000], triangles, x[:50_000]),
+        "winding number": lambda: ms.collision.winding_number(x[:3000], triangles, x[:30_000]),
     }
 
 

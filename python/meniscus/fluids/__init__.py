@@ -1,4 +1,4 @@
-"""Fluids: transport (re-exported from `meniscus.grid`) and procedural flows."""
+"""Fluids: transport (re-exported from `meniscus.grid`), pressure projection and procedural flows."""
 
 from meniscus.fluids.flows import (
     Flow,
@@ -10,14 +10,20 @@ from meniscus.fluids.flows import (
     uniform_flow,
     vortex_ring,
 )
+from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.grid.transport import advect
 
 __all__ = [
     "Flow",
+    "PressureSolver",
+    "ProjectionInfo",
+    "Region",
     "advect",
     "curl_noise",
     "deformation",
+    "divergence",
     "point_source",
+    "project",
     "rotation",
     "single_vortex",
     "uniform_flow",

@@ -1,4 +1,4 @@
-"""Uniform grids, fields with ghost layers, boundary conditions, transport, extrapolation and particles."""
+"""Uniform grids, fields with ghost layers, boundary conditions, transport, extrapolation, particles and Poisson problems."""
 
 from meniscus._meniscus.grid import AdvectInfo
 from meniscus.grid.boundary import Open, Prescribed, Wall, ZeroGradient
@@ -6,6 +6,7 @@ from meniscus.grid.extrapolation import extrapolate
 from meniscus.grid.fields import GHOST_WIDTH, CellField, MacField, NodeField, ScalarField
 from meniscus.grid.particles import Particles
 from meniscus.grid.points import sample, trace
+from meniscus.grid.poisson import PoissonRegion, PoissonSolver
 from meniscus.grid.transport import advect, max_speed, semi_lagrangian, upwind
 from meniscus.grid.uniform import Grid
 
@@ -18,6 +19,8 @@ __all__ = [
     "NodeField",
     "Open",
     "Particles",
+    "PoissonRegion",
+    "PoissonSolver",
     "Prescribed",
     "ScalarField",
     "Wall",

@@ -1,0 +1,28 @@
+#include "meniscus/mesh/triangle_mesh.hpp"
+
+#include "meniscus/core/error.hpp"
+
+#include <cmath>
+
+namespace meniscus {
+
+void require_finite(std::span<const Point> positions, const char* name) {
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    for (int d = 0; d < 3; ++d)
+      require(std::isfinite(positions[i][d]), name, " must be finite, but [", i, ", ", d, "] is ", positions[i][d]);
+}
+
+void require_valid(const TriangleMeshView& mesh) {
+  require(!mesh.triangles.empty(), "triangles must hold at least one triangle");
+  require(mesh.vertices.size() <= 2147483647 && mesh.triangles.size() <= 2147483647, "a mesh can have at most 2147483647 ",
+          "vertices and as many triangles, not ", mesh.vertices.size(), " and ", mesh.triangles.size());
+  const auto n = static_cast<std::int64_t>(mesh.vertices.size());
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t)
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::int32_t v = mesh.triangles[t][k];
+      require(v >= 0 && v < n, "triangles must hold indices of the ", n, " vertices, but [", t, ", ", k, "] is ", v);
+    }
+  require_finite(mesh.vertices, "vertices");
+}
+
+}  // namespace meniscus

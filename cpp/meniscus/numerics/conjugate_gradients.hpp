@@ -1,0 +1,158 @@
+/// Preconditioned conjugate gradients for symmetric positive (semi-)definite systems of any kind.
+///
+/// The method sees a system through four operations: `multiply` by the matrix, `precondition`, `project` onto the space in which
+/// the system can be solved, and `inner_product`; and it moves vectors with `combine`. A system that can do a group of these in
+/// one pass over memory may offer the fused forms too.
+#pragma once
+
+#include "meniscus/numerics/solve_info.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <utility>
+
+namespace meniscus {
+
+/// `Vector` holds unknowns, `Correction` what the preconditioner returns (perhaps in lower precision).
+template <class S>
+concept LinearSystem = requires(S s, typename S::Vector& v, const typename S::Vector& u, typename S::Correction& z, double a) {
+  s.multiply(v, v);      // q = A p; may refresh ghosts of p
+  s.precondition(u, z);  // z = M r
+  s.project(v);          // removes what the matrix cannot produce
+  { s.inner_product(u, u) } -> std::convertible_to<double>;
+  { s.inner_product(u, std::as_const(z)) } -> std::convertible_to<double>;
+  s.combine(a, u, a, v);  // y = a x + b y
+  s.combine(a, std::as_const(z), a, v);
+};
+
+namespace detail {
+
+template <LinearSystem S>
+double multiply_dot(S& s, typename S::Vector& p, typename S::Vector& q) {
+  if constexpr (requires { s.multiply_dot(p, q); }) {
+    return s.multiply_dot(p, q);
+  } else {
+    s.multiply(p, q);
+    return s.inner_product(p, q);
+  }
+}
+
+/// r -= alpha q; returns the inner product of r with itself.
+template <LinearSystem S>
+double reduce_residual(S& s, double alpha, const typename S::Vector& q, typename S::Vector& r) {
+  if constexpr (requires { s.reduce_residual(alpha, q, r); }) {
+    return s.reduce_residual(alpha, q, r);
+  } else {
+    s.combine(-alpha, q, 1.0, r);
+    return s.inner_product(r, r);
+  }
+}
+
+/// x += alpha p, then p = z + beta p.
+template <LinearSystem S>
+void advance(S& s, double alpha, double beta, const typename S::Correction& z, typename S::Vector& p, typename S::Vector& x) {
+  if constexpr (requires { s.advance(alpha, beta, z, p, x); }) {
+    s.advance(alpha, beta, z, p, x);
+  } else {
+    s.combine(alpha, std::as_const(p), 1.0, x);
+    s.combine(1.0, z, beta, p);
+  }
+}
+
+}  // namespace detail
+
+/// The vectors of one solve: `x` holds the start and takes the solution, `b` holds the right-hand side, the others are scratch.
+template <LinearSystem S>
+struct ConjugateGradientVectors {
+  typename S::Vector& x;
+  typename S::Vector& b;
+  typename S::Vector& r;
+  typename S::Vector& p;
+  typename S::Vector& q;
+  typename S::Correction& z;
+};
+
+/// Solves A x = b. The tolerance is relative to the norm of b, which `project` must already have been applied to; whether it is
+/// met is judged by a residual computed anew. `start_is_zero` saves one product. `info` keeps its memory.
+template <LinearSystem S>
+void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const SolveOptions& options, bool start_is_zero,
+                         SolveInfo& info) {
+  // The recursive residual of a semi-definite system slowly leaves the space that can be solved.
+  constexpr int project_every = 8;
+  info.iterations = 0;
+  info.residual = 0;
+  info.history.clear();
+  info.converged = false;
+  info.reason.clear();
+  const double norm_b = std::sqrt(s.inner_product(v.b, v.b));
+  if (norm_b == 0) {
+    s.combine(0.0, std::as_const(v.b), 0.0, v.x);
+    info.history.push_back(0.0);
+    info.converged = true;
+    info.reason = "the right-hand side is zero";
+    return;
+  }
+  const double goal = options.tolerance * norm_b;
+  const auto fresh_residual = [&] {
+    s.multiply(v.x, v.q);
+    s.combine(1.0, std::as_const(v.b), 0.0, v.r);
+    s.combine(-1.0, std::as_const(v.q), 1.0, v.r);
+    s.project(v.r);
+    return std::sqrt(s.inner_product(v.r, v.r));
+  };
+  double norm;
+  if (start_is_zero) {
+    s.combine(1.0, std::as_const(v.b), 0.0, v.r);
+    norm = norm_b;
+  } else {
+    norm = fresh_residual();
+  }
+  info.history.push_back(norm / norm_b);
+  double best = norm;
+  int restarts = 0;
+  while (norm > goal && info.iterations < options.max_iterations && info.reason.empty()) {
+    double rz_before = 0, alpha = 0;
+    bool first = true;
+    while (norm > goal && info.iterations < options.max_iterations) {
+      if (info.iterations % project_every == project_every - 1) s.project(v.r);
+      s.precondition(v.r, v.z);
+      const double rz = s.inner_product(std::as_const(v.r), std::as_const(v.z));
+      if (!(rz > 0)) {
+        info.reason = std::isnan(rz) ? "a value that is no number appeared" : "the preconditioner is not positive definite";
+        break;
+      }
+      if (first)
+        s.combine(1.0, std::as_const(v.z), 0.0, v.p);
+      else
+        detail::advance(s, alpha, rz / rz_before, v.z, v.p, v.x);
+      first = false;
+      rz_before = rz;
+      const double pq = detail::multiply_dot(s, v.p, v.q);
+      if (!(pq > 0)) {
+        alpha = 0;
+        info.reason = std::isnan(pq) ? "a value that is no number appeared" : "the matrix is not positive definite";
+        break;
+      }
+      alpha = rz / pq;
+      norm = std::sqrt(detail::reduce_residual(s, alpha, v.q, v.r));
+      ++info.iterations;
+      info.history.push_back(norm / norm_b);
+    }
+    if (!first) s.combine(alpha, std::as_const(v.p), 1.0, v.x);
+    // Rounding separates the recursive residual from the true one; where that matters, start again from the true one, as long as
+    // this gains anything.
+    norm = fresh_residual();
+    if (norm > goal && info.reason.empty() && (norm > 0.5 * best || ++restarts > 20) && info.iterations < options.max_iterations)
+      info.reason = "rounding errors allow no smaller residual";
+    best = std::min(best, norm);
+  }
+  info.residual = norm / norm_b;
+  info.converged = norm <= goal;
+  if (info.converged)
+    info.reason = "converged";
+  else if (info.reason.empty())
+    info.reason = "the limit of iterations was reached";
+}
+
+}  // namespace meniscus

@@ -1,0 +1,76 @@
+"""Questions about a triangle mesh and points near it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import collision as _collision
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+_FLOAT64 = np.dtype(np.float64)
+
+
+class ClosestPoints(NamedTuple):
+    """The closest point of a mesh to each of n points.
+
+    Attributes:
+        distances: (n,), m, never negative.
+        triangles: (n,), the triangle it lies on; of several at equal distance, the first.
+        barycentric: (n, 3), its barycentric coordinates in that triangle: not negative, with sum 1.
+        positions: (n, 3), m.
+    """
+
+    distances: Floats
+    triangles: Ints
+    barycentric: Floats
+    positions: Floats
+
+
+def closest_point(vertices: Floats, triangles: Ints, points: Floats) -> ClosestPoints:
+    """Return the closest point of a triangle mesh to each point. For many calls, `surface.MeshDistance` keeps the tree.
+
+    Args:
+        vertices: (n, 3) float64, C-contiguous, m.
+        triangles: (m, 3) int32, C-contiguous; thin and degenerate ones are welcome.
+        points: (k, 3) float64, C-contiguous, m.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, no triangle, indices out of range, positions that are not finite.
+
+    Source: Ericson, "Real-time collision detection", 2005, section 5.1.5; Lauterbach et al., "Fast BVH construction on GPUs", 2009.
+    """
+    x = _checks.points("vertices", vertices, _FLOAT64, 3)
+    p = _checks.points("points", points, _FLOAT64, 3)
+    return ClosestPoints(*_collision.closest_point(x, _checks.triangles("triangles", triangles), p))
+
+
+def winding_number(
+    vertices: Floats, triangles: Ints, points: Floats, *, accuracy: float | None = float(_collision.DEFAULT_ACCURACY)
+) -> Floats:
+    """Return the generalised winding number (k,) of a triangle mesh at points: 1 inside and 0 outside of a closed mesh.
+
+    Args:
+        vertices: (n, 3) float64, C-contiguous, m.
+        triangles: (m, 3) int32, C-contiguous, counter-clockwise as seen from outside.
+        points: (k, 3) float64, C-contiguous, m.
+        accuracy: parts of the mesh that are farther away than this multiple of their radius are summed at once, with the first two
+            terms of their expansion; greater is slower and more accurate, and None adds up every triangle.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, no triangle, indices out of range, positions that are not finite,
+            `accuracy` below 1.
+
+    Source: Jacobson, Kavan and Sorkine-Hornung, "Robust inside-outside segmentation using generalized winding numbers", 2013; Barill
+    et al., "Fast winding numbers for soups and clouds", 2018.
+    """
+    x = _checks.points("vertices", vertices, _FLOAT64, 3)
+    p = _checks.points("points", points, _FLOAT64, 3)
+    t = _checks.triangles("triangles", triangles)
+    if accuracy is not None and _checks.number("accuracy", accuracy) < 1:
+        raise ValueError(f"accuracy must be at least 1, or None for the sum over all triangles, not {accuracy:g}")
+    return _collision.winding_number(x, t, p, None if accuracy is None else float(accuracy))

@@ -1,0 +1,100 @@
+"""Whether a triangle mesh is the boundary of a solid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import mesh as _mesh
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WatertightReport:
+    """What `check_watertight` found.
+
+    Attributes:
+        watertight: no boundary, no non-manifold and no flipped edge.
+        holes: one loop of vertex indices per hole, in the direction of the triangle at its first edge. Where non-manifold edges cut
+            a loop, it is an open chain.
+        boundary_edges: number of edges with one triangle.
+        hole_lengths: number of vertices of each hole.
+        nonmanifold_edges: (n, 2), the edges with more than two triangles.
+        flipped_edges: (n, 2), the edges that both of their triangles pass in the same direction.
+        degenerate: the triangles with a repeated corner or without area. They do not keep a mesh from being watertight.
+        components: number of parts that are connected over edges.
+        component: (m,), of each triangle the number of its part; -1 for a triangle with a repeated corner.
+    """
+
+    watertight: bool
+    holes: list[Ints]
+    boundary_edges: int
+    nonmanifold_edges: Ints
+    flipped_edges: Ints
+    degenerate: Ints
+    components: int
+    component: Ints
+
+    @property
+    def hole_lengths(self) -> list[int]:
+        """Number of vertices of each hole."""
+        return [len(h) for h in self.holes]
+
+    def faults(self) -> str:
+        """Return what keeps the mesh from being watertight, in words; empty if nothing does."""
+        parts = []
+        if self.boundary_edges:
+            parts.append(f"{_count(len(self.holes), 'hole')} with {_count(self.boundary_edges, 'boundary edge')}")
+        if len(self.nonmanifold_edges):
+            parts.append(_count(len(self.nonmanifold_edges), "non-manifold edge"))
+        if len(self.flipped_edges):
+            parts.append(f"{_count(len(self.flipped_edges), 'edge')} between triangles of opposite orientation")
+        return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+    def __str__(self) -> str:
+        """One sentence."""
+        faults = self.faults()
+        state = f"not watertight: {faults}" if faults else "watertight"
+        thin = f"; {_count(len(self.degenerate), 'degenerate triangle')}" if len(self.degenerate) else ""
+        return f"{_count(len(self.component), 'triangle')} in {_count(self.components, 'component')}, {state}{thin}"
+
+    def __repr__(self) -> str:
+        """The same sentence."""
+        return f"<WatertightReport: {self}>"
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def report_of(core: Any) -> WatertightReport:
+    """Return a report of the core as Python shows it."""
+    return WatertightReport(
+        core.watertight,
+        core.holes,
+        core.boundary_edges,
+        core.nonmanifold_edges,
+        core.flipped_edges,
+        core.degenerate,
+        core.components,
+        core.component,
+    )
+
+
+def check_watertight(vertices: npt.NDArray[np.float64], triangles: Ints) -> WatertightReport:
+    """Return whether a triangle mesh is watertight, and what keeps it from being so.
+
+    Args:
+        vertices: (n, 3) float64, C-contiguous, m.
+        triangles: (m, 3) int32, C-contiguous, indices of vertices, counter-clockwise as seen from outside.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, no triangle, indices out of range, positions that are not finite.
+    """
+    x = _checks.points("vertices", vertices, np.dtype(np.float64), 3)
+    return report_of(_mesh.check_watertight(x, _checks.triangles("triangles", triangles)))

@@ -1,0 +1,68 @@
+"""How iterative solves report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from meniscus import _checks
+from meniscus._meniscus import numerics as _numerics
+
+SolveMethod = Literal["multigrid", "incomplete-cholesky"]
+
+
+@dataclass(frozen=True)
+class SolveInfo:
+    """How an iterative solve went.
+
+    Attributes:
+        iterations: of conjugate gradients.
+        residual: norm of the final residual relative to that of the right-hand side, computed anew from the solution.
+        converged: whether the residual is within the tolerance.
+        reason: why the iteration ended.
+        seconds: spent in the iteration.
+        setup_seconds: spent on the matrix and the preconditioner; zero where they could be kept.
+        history: the residual as the iteration saw it, before the first and after each iteration.
+    """
+
+    iterations: int
+    residual: float
+    converged: bool
+    reason: str
+    seconds: float
+    setup_seconds: float
+    history: tuple[float, ...] = field(repr=False)
+
+
+class ConvergenceError(ArithmeticError):
+    """A solve did not reach its tolerance. `info` is its SolveInfo."""
+
+    def __init__(self, message: str, info: SolveInfo) -> None:
+        super().__init__(message)
+        self.info = info
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with the information."""
+        return type(self), (str(self), self.info)
+
+
+def solve_options(tolerance: float, max_iterations: int, method: SolveMethod) -> _numerics.SolveOptions:
+    """Check and translate the options that all solves share."""
+    tolerance = _checks.positive("tolerance", tolerance)
+    if tolerance >= 1:
+        raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
+    chosen = getattr(_numerics.SolveMethod, _checks.choice("method", method, SolveMethod).replace("-", "_"))
+    return _numerics.SolveOptions(tolerance, _checks.integer("max_iterations", max_iterations, at_least=1), chosen)
+
+
+def facts(info: _numerics.SolveInfo, setup_seconds: float) -> dict[str, Any]:
+    """Return the arguments of a SolveInfo."""
+    return {
+        "iterations": info.iterations,
+        "residual": info.residual,
+        "converged": info.converged,
+        "reason": info.reason,
+        "seconds": info.seconds,
+        "setup_seconds": setup_seconds,
+        "history": tuple(info.history),
+    }

@@ -1,0 +1,39 @@
+"""Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
+
+from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
+from meniscus.surface.levelset import LevelSet
+from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
+from meniscus.surface.pose import Pose, Twist
+from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
+from meniscus.surface.solid import Solid, SolidGroup, SolidSample
+
+__all__ = [
+    "Box",
+    "Capsule",
+    "Complement",
+    "Cone",
+    "Cylinder",
+    "DeformingSolid",
+    "Ellipsoid",
+    "HalfSpace",
+    "Intersection",
+    "KinematicSolid",
+    "LevelSet",
+    "MeshDistance",
+    "NotWatertightWarning",
+    "Offset",
+    "Polygon",
+    "Pose",
+    "Shape",
+    "Shell",
+    "SmoothUnion",
+    "Solid",
+    "SolidGroup",
+    "SolidSample",
+    "Sphere",
+    "Torus",
+    "Transformed",
+    "Twist",
+    "Union",
+]

@@ -1,0 +1,160 @@
+"""Level sets: surfaces as the zero set of a function on a grid."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
+from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
+
+Location = Literal["nodes", "cells"]
+
+
+class LevelSet:
+    """A function phi on a grid (m) whose zero set is a surface: phi <= 0 inside, phi > 0 outside.
+
+    Args:
+        grid: 2-D or 3-D.
+        location: where the samples sit: 'nodes' (the usual place for solids) or 'cells' (for liquids).
+        dtype: float64 (default) or float32.
+
+    Raises:
+        TypeError, ValueError: not a grid, unknown location, another dtype.
+    """
+
+    def __init__(self, grid: Grid, location: Location = "nodes", dtype: npt.DTypeLike = np.float64) -> None:
+        self._location: Any = _checks.choice("location", location, Location)
+        self._field: ScalarField = (NodeField if location == "nodes" else CellField)(grid, dtype)
+
+    @classmethod
+    def from_mesh(
+        cls,
+        grid: Grid,
+        vertices: npt.NDArray[np.float64],
+        triangles: npt.NDArray[np.int32],
+        location: Location = "nodes",
+        *,
+        band: float | None = None,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> LevelSet:
+        """Return the signed distance to a closed triangle mesh, exact at the samples.
+
+        Args:
+            grid: 3-D and not periodic.
+            vertices: (n, 3) float64, C-contiguous, m.
+            triangles: (m, 3) int32, C-contiguous.
+            location: 'nodes' or 'cells'.
+            band: m; beyond it only the sign is exact, and the magnitude is between the band and the distance, which is cheaper.
+            dtype: float64 or float32.
+
+        Raises:
+            TypeError, ValueError: as `MeshDistance` and `MeshDistance.sample`.
+
+        Warns:
+            NotWatertightWarning: the mesh has holes or is not consistently oriented, so that the winding number decides the sign.
+        """
+        result = cls(grid, location, dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NotWatertightWarning)
+            distance = MeshDistance(vertices, triangles)
+        distance.sample(result._field, band=band)
+        warn_unless_watertight(distance.report, stacklevel=3)
+        return result
+
+    @classmethod
+    def from_function(
+        cls,
+        grid: Grid,
+        function: Callable[..., npt.ArrayLike],
+        location: Location = "nodes",
+        *,
+        dtype: npt.DTypeLike = np.float64,
+    ) -> LevelSet:
+        """Return the level set with the values function(x, y[, z]), where the coordinates (m) are arrays that broadcast.
+
+        Raises:
+            TypeError, ValueError: as the constructor; values that are not finite or do not broadcast to the samples.
+        """
+        result = cls(grid, location, dtype)
+        values = np.asarray(function(*result._field.coordinates()), dtype=result._field.dtype)
+        try:
+            values = np.broadcast_to(values, result._field.shape)
+        except ValueError:
+            raise ValueError(f"function must return values that broadcast to {result._field.shape}, not {values.shape}") from None
+        _checks.require_finite("the values of function", values)
+        result._field.array = values
+        return result
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self._field.grid
+
+    @property
+    def location(self) -> str:
+        """Where the samples sit: 'nodes' or 'cells'."""
+        return str(self._location)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return self._field.dtype
+
+    @property
+    def field(self) -> ScalarField:
+        """The NodeField or CellField of the samples; its memory is that of the level set."""
+        return self._field
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """Writable view of the samples, m. Assigning copies into it and refuses NaN and infinity."""
+        return self._field.array
+
+    @array.setter
+    def array(self, value: npt.ArrayLike) -> None:
+        self._field.array = value
+
+    def sample(self, points: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return phi at points (k, dim) of its dtype, m, interpolated linearly. Raises TypeError or ValueError."""
+        return sample(self._field, points)
+
+    def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return a copy of the samples, for `restore`."""
+        return self._field.snapshot()
+
+    def restore(self, snapshot: tuple[npt.NDArray[Any], ...]) -> None:
+        """Set the samples from a snapshot. Raises ValueError or TypeError; then nothing is changed."""
+        self._field.restore(snapshot)
+
+    def copy(self) -> LevelSet:
+        """Return an independent level set with the same samples."""
+        return _rebuild(type(self), self.grid, self.location, self.dtype.name, self.snapshot())
+
+    def __copy__(self) -> LevelSet:
+        """Same as `copy`: a level set owns its samples."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> LevelSet:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by grid, location, dtype and samples."""
+        return _rebuild, (type(self), self.grid, self.location, self.dtype.name, self.snapshot())
+
+    def __repr__(self) -> str:
+        """One line: shape, location, dtype, range."""
+        cells = "x".join(map(str, self.grid.shape))
+        return f"<LevelSet {cells} cells, at {self.location}, {self.dtype.name}, phi in [{self.array.min():.4g}, {self.array.max():.4g}]>"
+
+
+def _rebuild(kind: type[LevelSet], grid: Grid, location: Location | str, dtype: str, snapshot: tuple[npt.NDArray[Any], ...]) -> LevelSet:
+    result: LevelSet = kind(grid, location, dtype)  # type: ignore[arg-type]
+    result.restore(snapshot)
+    return result

@@ -1,0 +1,221 @@
+"""Rigid motions: poses, their velocities, and how these are had from a function of time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+
+Floats = npt.NDArray[np.float64]
+Rows = tuple[tuple[float, ...], ...]
+
+# How far a matrix may be from a rotation (rounding to float32, or a product of many) before it is refused rather than corrected.
+_TOLERANCE = 1e-6
+# Below this a matrix is kept as it is, so that one that has been corrected does not change again.
+_ROUNDING = 1e-14
+
+
+def rotation_matrix(name: str, value: Any, dimension: int) -> Rows:
+    """Return the rows of a rotation matrix.
+
+    Args:
+        name: of the argument, for errors.
+        value: None (no rotation), an angle in rad (2-D), a rotation matrix, or a unit quaternion (w, x, y, z) (3-D).
+        dimension: 2 or 3.
+
+    Raises:
+        TypeError, ValueError: another shape, NaN or infinity, a matrix that is no rotation, a quaternion not of length 1.
+    """
+    if value is None:
+        return tuple(map(tuple, np.eye(dimension).tolist()))
+    if dimension == 2 and np.ndim(value) == 0:
+        angle = _checks.number(name, value.item() if isinstance(value, np.ndarray) else value)
+        c, s = math.cos(angle), math.sin(angle)
+        return ((c, -s), (s, c))
+    expected = "an angle or a 2x2 matrix" if dimension == 2 else "a 3x3 matrix or a quaternion (w, x, y, z)"
+    try:
+        array = np.array(value, np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be {expected}, not {value!r}") from None
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, not {array.tolist()}")
+    if dimension == 3 and array.shape == (4,):
+        return _from_quaternion(name, array)
+    if array.shape != (dimension, dimension):
+        raise ValueError(f"{name} must be {expected}, not of shape {array.shape}")
+    defect = array.T @ array - np.eye(dimension)
+    if np.abs(defect).max() > _TOLERANCE or np.linalg.det(array) < 0:
+        raise ValueError(f"{name} must be an orthogonal matrix of determinant 1, not {array.tolist()}")
+    if np.abs(defect).max() <= _ROUNDING:
+        return tuple(map(tuple, array.tolist()))
+    # One step of Newton's iteration for the polar factor squares the defect.
+    return tuple(map(tuple, (array - 0.5 * array @ defect).tolist()))
+
+
+def _from_quaternion(name: str, q: Floats) -> Rows:
+    length = float(np.linalg.norm(q))
+    if abs(length - 1.0) > _TOLERANCE:
+        raise ValueError(f"{name} must be a quaternion (w, x, y, z) of length 1, not {length:g}")
+    w, x, y, z = (q / length).tolist()
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    )
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where a body is: x = rotation X + translation for the point X of the body at rest.
+
+    Args:
+        translation: m; its length decides the dimension.
+        rotation: None, an angle in rad (2-D), a rotation matrix, or a unit quaternion (w, x, y, z); kept as the rows of a matrix.
+
+    Raises:
+        TypeError, ValueError: NaN, infinity, or no rotation.
+    """
+
+    translation: Sequence[float]
+    rotation: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the arguments and bring them to one form."""
+        t = self.translation
+        if isinstance(t, (str, bytes)) or not isinstance(t, (Sequence, np.ndarray)) or len(t) not in (2, 3):
+            raise ValueError(f"translation must hold 2 or 3 numbers, not {t!r}")
+        object.__setattr__(self, "translation", _checks.vector("translation", t, len(t)))
+        object.__setattr__(self, "rotation", rotation_matrix("rotation", self.rotation, len(t)))
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+        return len(self.translation)
+
+    def apply(self, points: Floats) -> Floats:
+        """Return where points (n, dim) of the body at rest are, m."""
+        result: Floats = points @ np.array(self.rotation).T + np.array(self.translation)
+        return result
+
+    def to_body(self, points: Floats) -> Floats:
+        """Return the points of the body at rest that are at points (n, dim), m."""
+        return np.ascontiguousarray((points - np.array(self.translation)) @ np.array(self.rotation))
+
+
+@dataclass(frozen=True)
+class Twist:
+    """The velocity of a rigid body.
+
+    Args:
+        linear: velocity (m/s) of the point that `Pose.translation` names, the origin of the body at rest.
+        angular: rad/s; a number, counter-clockwise, in 2-D, a vector in 3-D; default none.
+    """
+
+    linear: Sequence[float]
+    angular: float | Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the arguments and bring them to one form."""
+        v = self.linear
+        if isinstance(v, (str, bytes)) or not isinstance(v, (Sequence, np.ndarray)) or len(v) not in (2, 3):
+            raise ValueError(f"linear must hold 2 or 3 numbers, not {v!r}")
+        angular: Any = self.angular
+        if len(v) == 2:
+            angular = 0.0 if angular is None else _checks.number("angular", angular)
+        else:
+            angular = (0.0, 0.0, 0.0) if angular is None else _checks.vector("angular", angular, 3)
+        object.__setattr__(self, "linear", _checks.vector("linear", v, len(v)))
+        object.__setattr__(self, "angular", angular)
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+        return len(self.linear)
+
+    @property
+    def gradient(self) -> Floats:
+        """The skew matrix W of v(x) = linear + W (x - translation), 1/s."""
+        w: Any = self.angular
+        if self.dimension == 2:
+            return np.array([[0.0, -w], [w, 0.0]])
+        return np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+
+
+def _twist_of(linear: Floats, gradient: Floats) -> Twist:
+    skew = 0.5 * (gradient - gradient.T)
+    if len(linear) == 2:
+        return Twist(linear.tolist(), float(skew[1, 0]))
+    return Twist(linear.tolist(), [float(skew[2, 1]), float(skew[0, 2]), float(skew[1, 0])])
+
+
+def derivative(f: Callable[[float], Floats], time: float, step: float) -> Floats:
+    """Return df/dt by symmetric differences of falling step, extrapolated to step zero: the entry that changed least.
+
+    Rounding spoils the small steps, and a kink of f within reach the large ones; those that agree lie between.
+
+    Source: Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4, 1982.
+    """
+
+    def difference(h: float) -> Floats:
+        late, early = time + h, time - h  # their true distance, after rounding
+        return (f(late) - f(early)) / (late - early)
+
+    row = [difference(step)]
+    best, error = row[0], math.inf
+    for _ in range(9):
+        step *= 0.5
+        new = [difference(step)]
+        for order, old in enumerate(row, start=1):
+            new.append(new[-1] + (new[-1] - old) / (4.0**order - 1.0))
+            change = float(max(np.abs(new[-1] - new[-2]).max(), np.abs(new[-1] - old).max()))
+            if change < error:
+                best, error = new[-1], change
+        row = new
+        if error <= 1e-12 * float(np.abs(best).max()):
+            break
+    return best
+
+
+def twist_at(motion: Callable[[float], Pose], time: float, step: float) -> Twist:
+    """Return the velocity of a motion at `time` (s), from poses at up to `step` seconds before and after."""
+    n = motion(time).dimension
+
+    def numbers(t: float) -> Floats:
+        pose = motion(t)
+        return np.concatenate([np.array(pose.translation), np.array(pose.rotation).ravel()])
+
+    rate = derivative(numbers, time, step)
+    rotation = np.array(motion(time).rotation)
+    return _twist_of(rate[:n], rate[n:].reshape(n, n) @ rotation.T)
+
+
+def twist_between(start: Pose, end: Pose, dt: float) -> Twist:
+    """Return the constant twist (a screw motion) that carries `start` to `end` in dt seconds of either sign, as it is at `start`.
+
+    Being rigid it has no divergence, unlike the difference quotient of positions, so a closed body pushes away no volume.
+
+    Raises:
+        ValueError: half a turn or more between the two, where the direction is not known.
+    """
+    n = start.dimension
+    turn = np.array(end.rotation) @ np.array(start.rotation).T
+    shift = np.array(end.translation) - np.array(start.translation)
+    skew = 0.5 * (turn - turn.T)
+    sine = abs(skew[1, 0]) if n == 2 else math.sqrt(0.5) * float(np.linalg.norm(skew))
+    cosine = 0.5 * (float(np.trace(turn)) - (n - 2))
+    angle = math.atan2(sine, cosine)
+    if angle > math.pi - 1e-6:
+        raise ValueError("motion must turn by less than half a turn within dt")
+    # sin x / x and the like by their series where they are 0 / 0.
+    small = angle < 1e-4
+    log = skew * (1.0 + angle**2 / 6.0 if small else angle / sine)
+    first = 0.5 - angle**2 / 24.0 if small else (1.0 - cosine) / angle**2
+    second = 1.0 / 6.0 - angle**2 / 120.0 if small else (angle - sine) / angle**3
+    travel = np.eye(n) + first * log + second * (log @ log)
+    return _twist_of(np.linalg.solve(travel, shift) / dt, log / dt)
