@@ -168,7 +168,7 @@ def _row(run: Run) -> Report:
         "seconds_per_iteration": t.best / run.iterations,
         "ns_per_unknown": per_unknown,
         "ns_per_unknown_and_iteration": per_unknown / run.iterations,
-        "bytes_per_cell": run.bytes / run.cells,
+        "bytes_per_cell": run.bytes / run.cells if run.bytes else None,
     }
     return report
 

@@ -22,15 +22,11 @@ import transport
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
-    parser = argparse.ArgumentParser(
-        description="Time transport and Poisson solves beside the memory bandwidth and peers."
-    )
+    parser = argparse.ArgumentParser(description="Time transport and Poisson solves beside the memory bandwidth and peers.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
     parser.add_argument("--only", metavar="PATTERN", help="run the cases in whose name this regular expression is found")
-    parser.add_argument(
-        "--rounds", type=int, metavar="N", help="rounds over all cases (default 7; 2 with --quick; Poisson at most 3)"
-    )
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds over all cases (default 7; 2 with --quick; Poisson at most 3)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
     options = parser.parse_args(given)
     if options.rounds is not None and options.rounds < 1:

@@ -32,7 +32,7 @@ typedef struct {
 } Solver;
 
 typedef struct {
-  int relax_type, rap_type, sweeps, skip_relax, max_levels, max_iterations;
+  int relax_type, rap_type, sweeps, skip_relax, max_iterations;
   double tolerance;
 } Settings;
 
@@ -130,7 +130,6 @@ Solver* pfmg_setup(const int n[3], double* const entries[4], const Settings* set
   HYPRE_StructPFMGSetNumPreRelax(s->pfmg, settings->sweeps);
   HYPRE_StructPFMGSetNumPostRelax(s->pfmg, settings->sweeps);
   HYPRE_StructPFMGSetSkipRelax(s->pfmg, settings->skip_relax);
-  if (settings->max_levels > 0) HYPRE_StructPFMGSetMaxLevels(s->pfmg, settings->max_levels);
   HYPRE_StructPFMGSetLogging(s->pfmg, 0);
 
   HYPRE_StructPCGCreate(COMMUNICATOR, &s->pcg);
