@@ -205,7 +205,7 @@ class Amgcl:
         self.library.amgcl_setup.restype = ctypes.c_void_p
         self.active, self.threads, self.size = system.active, threads, problem.unknowns
         self.b, self.x = problem.rhs[self.active], np.zeros(problem.unknowns)
-        self.settings = "smoothed aggregation, SPAI-0, 1 + 1 sweeps" + (", no direct coarse solver" if problem.closed else "")
+        self.settings = "smoothed aggregation, SPAI-0, 1 + 1 sweeps" + (", down to 20 unknowns, smoothed" if problem.closed else "")
         outcome = Outcome()
         arrays = [ctypes.c_void_p(a.ctypes.data) for a in system.rows]
         numbers = (problem.closed, ctypes.c_double(TOLERANCE), MAX_ITERATIONS, threads)

@@ -114,7 +114,9 @@ def test_every_solver_reaches_the_tolerance_or_says_why_it_is_absent(report: dic
     ours = [r for r in rows if r["solver"] == "meniscus"]
     assert {(r["problem"], r["n"], r["threads"]) for r in ours} == {(p, SIZE, t) for p in problems.PROBLEMS for t in (1, 2)}
     for row in rows:
-        assert row["failure"] is None, row
+        if row["failure"] is not None:
+            assert row["library"].split()[0] != "meniscus", row
+            continue
         assert row["true_residual"] <= 1.5 * report["tolerance"]
         assert row["iterations"] >= 1
         assert row["seconds_per_iteration"] == pytest.approx(row["seconds_best"] / row["iterations"])
@@ -129,14 +131,16 @@ def test_every_solver_reaches_the_tolerance_or_says_why_it_is_absent(report: dic
 def test_ratios_come_from_rows_that_belong_together(report: dict[str, Any]) -> None:
     rows = {(r["problem"], r["solver"], r["threads"]): r for r in report["rows"]}
     for (problem, solver, threads), row in rows.items():
+        if row["failure"] is not None:
+            continue
         if row["speedup"] is not None:
             assert threads == 2
             assert row["speedup"] == pytest.approx(rows[problem, solver, 1]["seconds_best"] / row["seconds_best"])
         if row["box_ratio"] is not None:
             assert row["box_ratio"] == pytest.approx(row["ns_per_unknown"] / rows["box", solver, threads]["ns_per_unknown"])
         if row["times_hypre"] is not None:
-            others = [r for (p, _, t), r in rows.items() if p == problem and t == threads and r["library"].startswith("hypre")]
-            assert row["times_hypre"] in [pytest.approx(r["seconds_best"] / row["seconds_best"]) for r in others]
+            others = [r for (p, _, t), r in rows.items() if (p, t) == (problem, threads) and r["library"].startswith("hypre")]
+            assert row["times_hypre"] in [pytest.approx(r["seconds_best"] / row["seconds_best"]) for r in others if r["failure"] is None]
 
 
 def test_the_page_has_a_table_per_problem(report: dict[str, Any]) -> None:

@@ -46,7 +46,8 @@ struct Outcome {
   double residual, seconds, bytes;
 };
 
-// `closed`: constants are in the null space, so the coarsest system, which has no unique solution, is smoothed instead of factorised.
+// `closed`: constants are in the null space, so the coarsest system, which has no unique solution, is smoothed instead of factorised, and
+// it has to be small for that.
 void* amgcl_setup(int n, const int* rows, const int* columns, const double* values, int closed, double tolerance, int max_iterations,
                   int threads, Outcome* outcome) {
   omp_set_num_threads(threads);
@@ -57,6 +58,7 @@ void* amgcl_setup(int n, const int* rows, const int* columns, const double* valu
     p.solver.tol = tolerance;
     p.solver.maxiter = static_cast<unsigned>(max_iterations);
     p.precond.direct_coarse = !closed;
+    if (closed) p.precond.coarse_enough = 20;
     const auto entries = static_cast<std::size_t>(rows[n]);
     auto solver = std::make_unique<Solver>(
         std::make_tuple(n, amgcl::make_iterator_range(rows, rows + n + 1), amgcl::make_iterator_range(columns, columns + entries),
