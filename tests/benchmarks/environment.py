@@ -61,6 +61,7 @@ def environment() -> dict[str, Any]:
         "scipy": version("scipy"),
         "phiflow": version("phiflow"),
         "phiml": version("phiml"),
+        "pyamg": version("pyamg"),
         "meniscus": ms.__version__,
         "build": {k: v if isinstance(v, bool) else str(v) for k, v in ms.core.build_info().items()},
         "simd": ms.core.simd_level(),

@@ -112,7 +112,7 @@ def measure(cases: Iterable[Case], rounds: int, *, progress: bool = True) -> dic
                 chosen = [c for c in cases if threads in c.threads and (c.rounds is None or r < c.rounds)]
                 for i, case in enumerate(chosen):
                     if progress:
-                        _show(f"round {r + 1}/{rounds}, {threads} thread(s), {i + 1}/{len(chosen)}: {case.name}")
+                        show_progress(f"round {r + 1}/{rounds}, {threads} thread(s), {i + 1}/{len(chosen)}: {case.name}")
                     ms.core.set_simd_level(case.simd or level_before)
                     timing = timings[case.name].setdefault(threads, Timing(threads, ms.core.simd_level()))
                     _visit(case, timing)
@@ -120,7 +120,7 @@ def measure(cases: Iterable[Case], rounds: int, *, progress: bool = True) -> dic
         ms.core.set_num_threads(threads_before)
         ms.core.set_simd_level(level_before)
         if progress:
-            _show("")
+            show_progress("")
     return timings
 
 
@@ -157,7 +157,8 @@ def time_waited() -> float | None:
         return None
 
 
-def _show(text: str) -> None:
+def show_progress(text: str) -> None:
+    """Replace the line that says what is running, where somebody can see it."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()

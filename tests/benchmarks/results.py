@@ -182,7 +182,7 @@ def peer_reports(peers: list[Peer], timings: Timings, cases: list[Report]) -> li
     return reports
 
 
-def report(cases: list[Case], peers: list[Peer], timings: Timings, environment: Report, settings: Report) -> Report:
+def report(cases: list[Case], peers: list[Peer], timings: Timings, poisson: Report, environment: Report, settings: Report) -> Report:
     """The whole run."""
     probes = [c for c in cases if c.group == "bandwidth"]
     own = [c for c in cases if c.group not in ("bandwidth", "peers")]
@@ -195,4 +195,5 @@ def report(cases: list[Case], peers: list[Peer], timings: Timings, environment: 
         "cases": rows,
         "peers": peer_reports(peers, timings, rows),
         "goals": goal_reports(rows),
+        "poisson": poisson,
     }

@@ -14,6 +14,7 @@ import bandwidth
 import environment
 import harness
 import peers
+import poisson
 import results
 import tables
 import transport
@@ -21,11 +22,11 @@ import transport
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
-    parser = argparse.ArgumentParser(description="Time transport and compare it with the memory bandwidth and with peers.")
+    parser = argparse.ArgumentParser(description="Time transport and Poisson solves beside the memory bandwidth and peers.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
     parser.add_argument("--only", metavar="PATTERN", help="run the cases in whose name this regular expression is found")
-    parser.add_argument("--rounds", type=int, metavar="N", help="rounds over all cases (default 7; 2 with --quick)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="rounds over all cases (default 7; 2 with --quick; Poisson at most 3)")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that everything runs")
     options = parser.parse_args(given)
     if options.rounds is not None and options.rounds < 1:
@@ -54,10 +55,12 @@ def main(given: list[str] | None = None) -> None:
     cases = bandwidth.probes(quick=options.quick)
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     others = peers.all_peers(worlds, chosen)
-    if len(cases) == len(bandwidth.probes(quick=True)) and not others:
+    solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
+    if len(cases) == len(bandwidth.probes(quick=True)) and not others and not solves:
         raise SystemExit(f"no case has a name that matches {options.only!r}")
     cases += [p.case for p in others if p.case is not None]
     timings = harness.measure(cases, rounds)
+    runs = poisson.measure(solves, rounds)
     settings = {
         "quick": options.quick,
         "only": options.only,
@@ -66,7 +69,7 @@ def main(given: list[str] | None = None) -> None:
         "load_before": load_before,
         "load_after": environment.load_average(),
     }
-    report = results.report(cases, others, timings, environment.environment(), settings)
+    report = results.report(cases, others, timings, poisson.report(solves, runs), environment.environment(), settings)
     tables.show(report)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)

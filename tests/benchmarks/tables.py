@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import poisson_tables
+from table import NONE, Table, number, share, starred
+
 BEGIN = "<!-- benchmarks: begin (generated, do not edit) -->"
 END = "<!-- benchmarks: end -->"
-NONE = "–"
 TITLES = {
     "3d": "Transport in three dimensions",
     "2d": "Transport in two dimensions",
@@ -18,37 +19,6 @@ TITLES = {
 }
 
 Report = dict[str, Any]
-
-
-@dataclass
-class Table:
-    """Rows of text under a title."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str, ...]] = field(default_factory=list)
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits, without an exponent."""
-    if value is None:
-        return NONE
-    if value == 0:
-        return "0"
-    decimals = 0
-    while decimals < 6 and abs(value) * 10**decimals < 10 ** (digits - 1):
-        decimals += 1
-    return f"{value:.{decimals}f}"
-
-
-def starred(value: float | None, disturbed: bool) -> str:
-    """A rate, with a star if the machine was not free in its best sample."""
-    return number(value) + ("*" if disturbed else "")
-
-
-def share(value: float | None) -> str:
-    """A part as a percentage."""
-    return NONE if value is None else f"{100 * value:.0f} %"
 
 
 def _result(case: Report, threads: int) -> Report:
@@ -80,7 +50,7 @@ def environment_lines(report: Report) -> list[str]:
         f"Date: {e['date']}; {s['rounds']} rounds, {size}; load average before and after: {load}",
         f"Processor: {e['cpu']}, {e['logical_cpus']} logical; caches as the system reports them: {caches}; {e['system']}",
         f"meniscus {e['meniscus']}: {build}; instruction set {e['simd']} (supported: {e['simd_supported']})",
-        f"Python {e['python']}, NumPy {e['numpy']}, SciPy {e['scipy']}, PhiFlow {e['phiflow']}, PhiML {e['phiml']}",
+        f"Python {e['python']}, NumPy {e['numpy']}, SciPy {e['scipy']}, PhiFlow {e['phiflow']}, PhiML {e['phiml']}, pyamg {e['pyamg']}",
     ]
 
 
@@ -184,6 +154,7 @@ def tables(report: Report) -> Iterable[Table]:
         cost_table(report),
         *(case_table(report, g) for g in TITLES),
         peer_table(report),
+        *poisson_tables.tables(report["poisson"]),
     )
     return [t for t in all_tables if t.rows]
 
