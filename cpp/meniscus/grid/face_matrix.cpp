@@ -2,14 +2,14 @@
 
 #include "meniscus/core/parallel.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
 namespace meniscus {
 namespace {
 
-/// Segments no longer than this keep a kernel's scratch small.
-constexpr Index most_blocks = 16;
+constexpr Index most_blocks = segment_cells / cell_block;
 
 template <class C>
 void zero(Block<C>& block) {
@@ -44,6 +44,19 @@ SegmentKind block_kind(const FaceMatrix<C, D>& a, Index first, Index lanes) {
     if (differs) return SegmentKind::general;
   }
   return all && open ? SegmentKind::constant : SegmentKind::simple;
+}
+
+/// A short run of constant blocks next to simple ones is done with them: reading a little more costs less than another loop.
+void merge_short_runs(SegmentKind* kinds, Index count) {
+  constexpr Index worth_a_loop = 8;
+  for (Index k = 0; k < count;) {
+    Index end = k + 1;
+    while (end < count && kinds[end] == kinds[k]) ++end;
+    const bool beside_simple = (k > 0 && kinds[k - 1] == SegmentKind::simple) || (end < count && kinds[end] == SegmentKind::simple);
+    if (kinds[k] == SegmentKind::constant && end - k < worth_a_loop && beside_simple)
+      std::fill(kinds + k, kinds + end, SegmentKind::simple);
+    k = end;
+  }
 }
 
 }  // namespace
@@ -96,7 +109,8 @@ void FaceMatrix<C, D>::finish() {
     const Coord<D> c = layout.row_coordinate(r);
     Index parity = 0;
     for (int d = 0; d < D; ++d) parity += c[static_cast<std::size_t>(d)];
-    const SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
+    SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
+    merge_short_runs(kinds, row_blocks);
     for (Index k = 0; k < row_blocks;) {
       Index end = k + 1;
       while (end < row_blocks && kinds[end] == kinds[k] && end - k < most_blocks) ++end;

@@ -19,6 +19,9 @@ enum class SegmentKind : std::uint8_t {
   general,   ///< everything varies
 };
 
+/// Segments no longer than this keep a kernel's scratch small.
+inline constexpr int segment_cells = 16 * cell_block;
+
 /// Whole blocks of one row that are of one kind. `parity` is that of the coordinate sum of the first cell.
 struct Segment {
   Index index = 0;

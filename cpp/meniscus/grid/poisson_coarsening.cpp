@@ -53,6 +53,11 @@ class Builder {
         links_(joining.links) {}
 
   void run() {
+    for (int c = 0; c < children; ++c) {
+      offset_[static_cast<std::size_t>(c)] = 0;
+      for (int d = 0; d < D; ++d)
+        if ((c >> d) & 1) offset_[static_cast<std::size_t>(c)] += fine_.layout.strides[static_cast<std::size_t>(d)];
+    }
     fit(owner_, fine_.layout.size);
     fit(state_, geometry_.coarse.size);
     fit(links_, geometry_.coarse.size);
@@ -115,8 +120,32 @@ class Builder {
     return p;
   }
 
+  /// The first cell of a block that is full, or -1.
+  Index full_block(const Coord<D>& block) const {
+    for (std::size_t d = 0; d < D; ++d)
+      if (!geometry_.halved[d] || 2 * block[d] + 1 >= fine_.layout.cells[d]) return -1;
+    const Index first = geometry_.child(block, 0);
+    bool active = true;
+    for (const Index o : offset_) active &= fine_.active[first + o] != 0;
+    if (!active) return -1;
+    if (fine_.has_faces) {
+      Range range;
+      for (std::size_t c = 0; c < offset_.size(); ++c)
+        for (std::size_t d = 0; d < D; ++d)
+          if ((c >> d) & 1) range.add(fine_.faces[d][first + offset_[c]]);
+      if (!range.smooth()) return -1;
+    }
+    return first;
+  }
+
   void join_blocks() {
     for_each_coarse<D>(geometry_.coarse, [&](const Coord<D>& block, Index index) {
+      const Index first = full_block(block);
+      if (first >= 0) {
+        for (const Index o : offset_) owner_[first + o] = Joining::own_block;
+        state_[index] = Joining::full;
+        return;
+      }
       const Parts p = parts_of(block);
       std::array<int, static_cast<std::size_t>(children)> size{};
       int unknowns = 0;
@@ -128,30 +157,19 @@ class Builder {
       for (std::size_t c = 0; c < p.part.size(); ++c)
         if (p.part[c] == main) owner_[p.cell[c]] = Joining::own_block;
       if (*largest < unknowns) state_[index] = Joining::split;
-      if (*largest == children && smooth_inside(p)) state_[index] = Joining::full;
     });
-  }
-
-  /// Are the coefficients inside a block of connected unknowns similar?
-  bool smooth_inside(const Parts& p) const {
-    if (!fine_.has_faces) return true;
-    Range range;
-    for (int c = 0; c < children; ++c)
-      for (int d = 0; d < D; ++d)
-        if ((c >> d) & 1) range.add(fine_.face(d, p.cell[static_cast<std::size_t>(c)]));
-    return range.smooth();
   }
 
   /// Are the coefficients between two full blocks, and next to them, similar?
   bool smooth_between(const Coord<D>& upper, int d) const {
     if (!fine_.has_faces) return true;
     const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+    const Index first = geometry_.child(upper, 0);
     Range range;
-    for (int c = 0; c < children; ++c) {
+    for (std::size_t c = 0; c < offset_.size(); ++c) {
       if ((c >> d) & 1) continue;
-      const Index g = geometry_.child(upper, c);
-      range.add(fine_.face(d, g));
-      range.add(fine_.face(d, g + s));
+      range.add(fine_.face(d, first + offset_[c]));
+      range.add(fine_.face(d, first + offset_[c] + s));
     }
     return range.smooth();
   }
@@ -308,6 +326,8 @@ class Builder {
   const FaceMatrix<float, D>& fine_;
   FaceMatrix<float, D>& coarse_;
   BlockGeometry<D> geometry_;
+  /// From the first cell of a block to its children.
+  std::array<Index, static_cast<std::size_t>(children)> offset_{};
   Block<std::uint8_t>& owner_;
   Block<std::uint8_t>& state_;
   Block<std::uint8_t>& links_;

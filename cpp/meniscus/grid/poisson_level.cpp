@@ -22,14 +22,14 @@ Index slab_count(const CellLayout<D>& layout) {
 template <int D>
 void PoissonLevel<D>::prepare() {
   const Index n = matrix.layout.size;
-  for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual}) {
+  for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
     if (block->size() != n) *block = Block<float>(n);
-  }
+  // Of the others, only what has been written is ever read.
   parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const float d = matrix.diagonal[i];
       inverse_diagonal[i] = d > 0 ? 1.0f / d : 0.0f;
-      x[i] = b[i] = residual[i] = 0.0f;
+      x[i] = 0.0f;
     }
   });
 }
@@ -44,27 +44,27 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
   float* values = x.data();
   if (from_zero) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int parity) {
-        for (int l = 0; l < cell_block; ++l) {
-          const bool mine = ((l ^ parity ^ colour) & 1) == 0;
-          values[i + l] = mine ? rhs[i + l] * inverse[i + l] : 0.0f;
-        }
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
+        const int mine = parity ^ colour;
+        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? rhs[first + l] * inverse[first + l] : 0.0f;
       });
     });
   } else {
     const float open_inverse = 1.0f / matrix.open_diagonal();
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int parity) {
-        float total[cell_block];
-        couplings.template sum<kind>(values, i, total);
+      float relaxed[segment_cells];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
+        const int mine = parity ^ colour;
         if constexpr (kind == SegmentKind::constant) {
-          for (int l = 0; l < cell_block; ++l) total[l] = (total[l] + rhs[i + l]) * open_inverse;
-          for (int l = 0; l < cell_block; ++l) values[i + l] = ((l ^ parity ^ colour) & 1) == 0 ? total[l] : values[i + l];
+          for (int l = 0; l < cells; ++l)
+            relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * open_inverse;
+          for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : values[first + l];
         } else {
+          for (int l = 0; l < cells; ++l)
+            relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * inverse[first + l];
           // Lanes that are no unknowns may be ghosts of this row or the next, which must not change within a sweep.
-          for (int l = 0; l < cell_block; ++l) total[l] = (total[l] + rhs[i + l]) * inverse[i + l];
-          for (int l = 0; l < cell_block; ++l)
-            values[i + l] = (((l ^ parity ^ colour) & 1) == 0) & (inverse[i + l] != 0) ? total[l] : values[i + l];
+          for (int l = 0; l < cells; ++l)
+            values[first + l] = (((l ^ mine) & 1) == 0) & (inverse[first + l] != 0) ? relaxed[l] : values[first + l];
         }
       });
     });
@@ -127,14 +127,13 @@ void PoissonLevel<D>::compute_residual() {
     const float* values = x.data();
     float* out = residual.data();
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int parity) {
-        float total[cell_block];
-        couplings.template sum<kind>(values, i, total);
-        for (int l = 0; l < cell_block; ++l) {
-          const float d = kind == SegmentKind::constant ? open_diagonal : diagonal[i + l];
-          const float r = rhs[i + l] + total[l] - d * values[i + l];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first_cell, int cells, int parity) {
+        for (int l = 0; l < cells; ++l) {
+          const Index i = first_cell + l;
+          const float d = kind == SegmentKind::constant ? open_diagonal : diagonal[i];
+          const float r = rhs[i] + couplings.template sum<kind>(values, i) - d * values[i];
           const bool unknown = kind == SegmentKind::constant || d != 0;
-          out[i + l] = (black_too | (((l ^ parity) & 1) == 0)) & unknown ? r : 0.0f;
+          out[i] = (black_too | (((l ^ parity) & 1) == 0)) & unknown ? r : 0.0f;
         }
       });
     });

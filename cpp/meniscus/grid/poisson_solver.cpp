@@ -13,14 +13,13 @@ namespace {
 
 static_assert(LinearSystem<PoissonSolver<2>> && LinearSystem<PoissonSolver<3>>);
 
-/// One partial sum per lane of a block; added up in a fixed tree.
+/// One partial sum per cell of a segment; added up in a fixed tree.
 struct LaneSums {
-  std::array<double, cell_block> lane{};
-  double total() const {
-    std::array<double, cell_block> t = lane;
-    for (std::size_t width = cell_block / 2; width > 0; width /= 2)
-      for (std::size_t l = 0; l < width; ++l) t[l] += t[l + width];
-    return t[0];
+  std::array<double, segment_cells> lane{};
+  double total() {
+    for (std::size_t width = segment_cells / 2; width > 0; width /= 2)
+      for (std::size_t l = 0; l < width; ++l) lane[l] += lane[l + width];
+    return lane[0];
   }
 };
 
@@ -52,19 +51,6 @@ double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
       [](double x, double y) { return x + y; });
 }
 
-/// y = A x for one block, zero in lanes that are no unknowns.
-template <SegmentKind kind, int D>
-MENISCUS_INLINE void multiply_block(const Couplings<double, D>& couplings, const double* diagonal, double open_diagonal,
-                                    const double* x, Index i, double* __restrict y) {
-  double total[cell_block];
-  couplings.template sum<kind>(x, i, total);
-  for (int l = 0; l < cell_block; ++l) {
-    const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[i + l];
-    const double v = d * x[i + l] - total[l];
-    y[l] = kind == SegmentKind::constant || d != 0 ? v : 0.0;
-  }
-}
-
 }  // namespace
 
 template <int D>
@@ -73,12 +59,13 @@ void PoissonSolver<D>::prepare() {
   regions_.find(matrix);
   hierarchy_.build(matrix);
   const Index n = matrix.layout.size;
-  for (Block<double>* block : {&b, &x, &r_, &p_, &q_}) {
+  for (Block<double>* block : {&b, &x, &r_, &p_, &q_})
     if (block->size() != n) *block = Block<double>(n);
+  // Kernels write whole segments; neighbours are read from these two beyond them.
+  for (Block<double>* block : {&x, &p_})
     parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
       std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(double));
     });
-  }
 }
 
 template <int D>
@@ -99,9 +86,7 @@ void PoissonSolver<D>::solve(const SolveOptions& options, bool start_is_zero, So
 
 template <int D>
 void PoissonSolver<D>::region_residuals(std::vector<double>& norms) {
-  multiply(x, q_);
-  combine(1.0, b, 0.0, r_);
-  combine(-1.0, q_, 1.0, r_);
+  residual(x, b, r_);
   regions_.sum_squares(r_.data(), norms);
   for (double& n : norms) n = norm_b_ > 0 ? std::sqrt(n) / norm_b_ : 0.0;
 }
@@ -121,11 +106,13 @@ double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
   double* to = q.data();
   return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
     simd_dispatch([=, &couplings] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
-        double y[cell_block];
-        multiply_block<kind, D>(couplings, diagonal, open_diagonal, from, i, y);
-        for (int l = 0; l < cell_block; ++l) to[i + l] = y[l];
-        for (int l = 0; l < cell_block; ++l) lane[l] += y[l] * from[i + l];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
+          const double y = d * from[first + l] - couplings.template sum<kind>(from, first + l);
+          to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
+        }
+        for (int l = 0; l < cells; ++l) lane[l] += to[first + l] * from[first + l];
       });
     });
   });
@@ -138,8 +125,8 @@ void PoissonSolver<D>::precondition(const Vector& r, Correction&) {
   const double scale = scale_;
   for_segments(matrix, [&](const Segment* begin, const Segment* end) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
-        for (int l = 0; l < cell_block; ++l) to[i + l] = static_cast<float>(scale * from[i + l]);
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) to[first + l] = static_cast<float>(scale * from[first + l]);
       });
     });
   });
@@ -151,8 +138,8 @@ double PoissonSolver<D>::inner_product(const Vector& u, const Vector& v) const {
   const double *a = u.data(), *c = v.data();
   return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
-        for (int l = 0; l < cell_block; ++l) lane[l] += a[i + l] * c[i + l];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) lane[l] += a[first + l] * c[first + l];
       });
     });
   });
@@ -164,8 +151,8 @@ double PoissonSolver<D>::inner_product(const Vector& u, const Correction& z) con
   const float* c = z.data();
   return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
-        for (int l = 0; l < cell_block; ++l) lane[l] += a[i + l] * static_cast<double>(c[i + l]);
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) lane[l] += a[first + l] * static_cast<double>(c[first + l]);
       });
     });
   });
@@ -177,11 +164,11 @@ void PoissonSolver<D>::combine(double alpha, const Vector& p, double beta, Vecto
   double* to = y.data();
   for_segments(matrix, [&](const Segment* begin, const Segment* end) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         if (beta == 0)
-          for (int l = 0; l < cell_block; ++l) to[i + l] = alpha * a[i + l];
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * a[first + l];
         else
-          for (int l = 0; l < cell_block; ++l) to[i + l] = alpha * a[i + l] + beta * to[i + l];
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * a[first + l] + beta * to[first + l];
       });
     });
   });
@@ -193,11 +180,34 @@ void PoissonSolver<D>::combine(double alpha, const Correction& z, double beta, V
   double* to = y.data();
   for_segments(matrix, [&](const Segment* begin, const Segment* end) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
         if (beta == 0)
-          for (int l = 0; l < cell_block; ++l) to[i + l] = alpha * static_cast<double>(a[i + l]);
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(a[first + l]);
         else
-          for (int l = 0; l < cell_block; ++l) to[i + l] = alpha * static_cast<double>(a[i + l]) + beta * to[i + l];
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(a[first + l]) + beta * to[first + l];
+      });
+    });
+  });
+}
+
+template <int D>
+double PoissonSolver<D>::residual(Vector& solution, const Vector& right, Vector& r) const {
+  wrap_ghosts<double, D>(matrix.layout, solution.data());
+  const Couplings<double, D> couplings(matrix);
+  const double* diagonal = matrix.diagonal.data();
+  const double open_diagonal = matrix.open_diagonal();
+  const double* from = solution.data();
+  const double* rhs = right.data();
+  double* to = r.data();
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
+    simd_dispatch([=, &couplings] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
+          const double y = rhs[first + l] - (d * from[first + l] - couplings.template sum<kind>(from, first + l));
+          to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
+        }
+        for (int l = 0; l < cells; ++l) lane[l] += to[first + l] * to[first + l];
       });
     });
   });
@@ -209,10 +219,10 @@ double PoissonSolver<D>::reduce_residual(double alpha, const Vector& q, Vector& 
   double* to = r.data();
   return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
-        for (int l = 0; l < cell_block; ++l) {
-          const double v = to[i + l] - alpha * a[i + l];
-          to[i + l] = v;
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double v = to[first + l] - alpha * a[first + l];
+          to[first + l] = v;
           lane[l] += v * v;
         }
       });
@@ -226,11 +236,11 @@ void PoissonSolver<D>::advance(double alpha, double beta, const Correction& z, V
   double *direction = p.data(), *to = solution.data();
   for_segments(matrix, [&](const Segment* begin, const Segment* end) {
     simd_dispatch([=] {
-      for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int) {
-        for (int l = 0; l < cell_block; ++l) {
-          const double before = direction[i + l];
-          to[i + l] += alpha * before;
-          direction[i + l] = static_cast<double>(a[i + l]) + beta * before;
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double before = direction[first + l];
+          to[first + l] += alpha * before;
+          direction[first + l] = static_cast<double>(a[first + l]) + beta * before;
         }
       });
     });

@@ -42,6 +42,7 @@ class PoissonSolver {
   void combine(double alpha, const Vector& p, double beta, Vector& y) const;
   void combine(double alpha, const Correction& z, double beta, Vector& y) const;
   double multiply_dot(Vector& p, Vector& q);
+  double residual(Vector& solution, const Vector& right, Vector& r) const;
   double reduce_residual(double alpha, const Vector& q, Vector& r) const;
   void advance(double alpha, double beta, const Correction& z, Vector& p, Vector& solution) const;
 

@@ -1,4 +1,4 @@
-/// What every kernel over segments shares: the sum over the couplings of the cells of one block.
+/// What every kernel over segments shares: the couplings of a cell to its neighbours, and the loop over segments.
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -18,39 +18,36 @@ struct Couplings {
       for (std::size_t d = 0; d < D; ++d) face[d] = a.faces[d].data();
   }
 
-  /// sum[l] = sum over the faces of cell i + l of coefficient times the value beyond it.
+  /// Sum over the faces of cell i of coefficient times the value beyond it.
   template <SegmentKind kind>
-  MENISCUS_INLINE void sum(const C* __restrict x, Index i, C* __restrict total) const {
-    for (int l = 0; l < cell_block; ++l) total[l] = 0;
+  MENISCUS_INLINE C sum(const C* x, Index i) const {
+    C total = 0;
     for (std::size_t d = 0; d < D; ++d) {
-      const C* __restrict lower = x + i - strides[d];
-      const C* __restrict upper = x + i + strides[d];
-      if constexpr (kind == SegmentKind::general) {
-        const C* __restrict f = face[d] + i;
-        const C* __restrict g = face[d] + i + strides[d];
-        for (int l = 0; l < cell_block; ++l) total[l] += f[l] * lower[l] + g[l] * upper[l];
-      } else {
-        const C w = open[d];
-        for (int l = 0; l < cell_block; ++l) total[l] += w * (lower[l] + upper[l]);
-      }
+      const Index s = strides[d];
+      if constexpr (kind == SegmentKind::general)
+        total += face[d][i] * x[i - s] + face[d][i + s] * x[i + s];
+      else
+        total += open[d] * (x[i - s] + x[i + s]);
     }
+    return total;
   }
 };
 
-/// Calls f.template operator()<kind>(first cell of the block, parity) for all blocks of the segments [begin, end).
+/// Calls f.template operator()<kind>(first cell, cells, parity) for the segments [begin, end). There are whole blocks of cells,
+/// at most segment_cells. (Loops over them need a length that the compiler does not know, or it unrolls them into scalar code.)
 template <class F>
-MENISCUS_INLINE void for_each_block(const Segment* begin, const Segment* end, F&& f) {
+MENISCUS_INLINE void for_each_segment(const Segment* begin, const Segment* end, F&& f) {
   for (const Segment* s = begin; s != end; ++s) {
-    const Index last = s->index + s->blocks * cell_block;
+    const int cells = s->blocks * cell_block;
     switch (s->kind) {
       case SegmentKind::constant:
-        for (Index i = s->index; i < last; i += cell_block) f.template operator()<SegmentKind::constant>(i, s->parity);
+        f.template operator()<SegmentKind::constant>(s->index, cells, s->parity);
         break;
       case SegmentKind::simple:
-        for (Index i = s->index; i < last; i += cell_block) f.template operator()<SegmentKind::simple>(i, s->parity);
+        f.template operator()<SegmentKind::simple>(s->index, cells, s->parity);
         break;
       case SegmentKind::general:
-        for (Index i = s->index; i < last; i += cell_block) f.template operator()<SegmentKind::general>(i, s->parity);
+        f.template operator()<SegmentKind::general>(s->index, cells, s->parity);
         break;
       case SegmentKind::empty:
         break;

@@ -49,6 +49,19 @@ double reduce_residual(S& s, double alpha, const typename S::Vector& q, typename
   }
 }
 
+/// r = b - A x; returns the inner product of r with itself.
+template <LinearSystem S>
+double residual(S& s, typename S::Vector& x, const typename S::Vector& b, typename S::Vector& q, typename S::Vector& r) {
+  if constexpr (requires { s.residual(x, b, r); }) {
+    return s.residual(x, b, r);
+  } else {
+    s.multiply(x, q);
+    s.combine(1.0, b, 0.0, r);
+    s.combine(-1.0, std::as_const(q), 1.0, r);
+    return s.inner_product(std::as_const(r), std::as_const(r));
+  }
+}
+
 /// x += alpha p, then p = z + beta p.
 template <LinearSystem S>
 void advance(S& s, double alpha, double beta, const typename S::Correction& z, typename S::Vector& p, typename S::Vector& x) {
@@ -94,13 +107,7 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
     return;
   }
   const double goal = options.tolerance * norm_b;
-  const auto fresh_residual = [&] {
-    s.multiply(v.x, v.q);
-    s.combine(1.0, std::as_const(v.b), 0.0, v.r);
-    s.combine(-1.0, std::as_const(v.q), 1.0, v.r);
-    s.project(v.r);
-    return std::sqrt(s.inner_product(v.r, v.r));
-  };
+  const auto fresh_residual = [&] { return std::sqrt(detail::residual(s, v.x, v.b, v.q, v.r)); };
   double norm;
   if (start_is_zero) {
     s.combine(1.0, std::as_const(v.b), 0.0, v.r);
