@@ -47,7 +47,9 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
       for_each_block(begin, end, [&]<SegmentKind kind>(Index i, int parity) {
         for (int l = 0; l < cell_block; ++l) {
           const bool mine = ((l ^ parity ^ colour) & 1) == 0;
-          values[i + l] = mine ? rhs[i + l] * inverse[i + l] : 0.0f;
+          const float value = mine ? rhs[i + l] * inverse[i + l] : 0.0f;
+          // As below: in 2-D the last lane may be the ghost of a plane that has been swept already.
+          values[i + l] = kind == SegmentKind::constant || inverse[i + l] != 0 ? value : values[i + l];
         }
       });
     });
