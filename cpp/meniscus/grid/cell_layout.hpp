@@ -23,7 +23,7 @@ struct CellLayout {
     Index s = 1;
     for (int d = D - 1; d >= 0; --d) {
       strides[d] = s;
-      s *= d == D - 1 ? (n[d] + 2 + cell_block - 1) / cell_block * cell_block : n[d] + 2;
+      s *= d == D - 1 ? (n[d] + cell_block - 1) / cell_block * cell_block + cell_block : n[d] + 2;
     }
     origin = cell_block;
     for (int d = 0; d + 1 < D; ++d) origin += strides[d];

@@ -52,7 +52,8 @@ void merge_short_runs(SegmentKind* kinds, Index count) {
   for (Index k = 0; k < count;) {
     Index end = k + 1;
     while (end < count && kinds[end] == kinds[k]) ++end;
-    const bool beside_simple = (k > 0 && kinds[k - 1] == SegmentKind::simple) || (end < count && kinds[end] == SegmentKind::simple);
+    const bool beside_simple =
+        (k > 0 && kinds[k - 1] == SegmentKind::simple) || (end < count && kinds[end] == SegmentKind::simple);
     if (kinds[k] == SegmentKind::constant && end - k < worth_a_loop && beside_simple)
       std::fill(kinds + k, kinds + end, SegmentKind::simple);
     k = end;

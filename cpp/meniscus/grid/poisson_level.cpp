@@ -58,14 +58,13 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
         if constexpr (kind == SegmentKind::constant) {
           for (int l = 0; l < cells; ++l)
             relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * open_inverse;
-          for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : values[first + l];
         } else {
           for (int l = 0; l < cells; ++l)
             relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * inverse[first + l];
-          // Lanes that are no unknowns may be ghosts of this row or the next, which must not change within a sweep.
-          for (int l = 0; l < cells; ++l)
-            values[first + l] = (((l ^ mine) & 1) == 0) & (inverse[first + l] != 0) ? relaxed[l] : values[first + l];
+          // A lane that is no unknown may be the ghost behind the row, which must not change within a sweep.
+          for (int l = 0; l < cells; ++l) relaxed[l] = inverse[first + l] != 0 ? relaxed[l] : values[first + l];
         }
+        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : values[first + l];
       });
     });
   }
