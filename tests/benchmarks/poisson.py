@@ -160,6 +160,7 @@ def _row(run: Run) -> Report:
         "samples": len(t.seconds),
         "seconds_best": t.best,
         "seconds_median": t.median,
+        "cpu_seconds": min(t.cpu_seconds),
         "disturbed": t.disturbed,
         "cores_busy": t.cores,
         "iterations": run.iterations,
