@@ -4,11 +4,24 @@
 #include <atomic>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace meniscus {
 namespace {
 std::atomic<Index> allocations{0};
 std::atomic<Index> live_bytes{0};
 constexpr std::align_val_t alignment{64};
+
+/// Blocks from this size on take pages of 2 MiB where the system has them: fewer page faults, and a sweep over several arrays
+/// needs fewer entries of the page table than the processor remembers.
+constexpr std::size_t large = std::size_t{8} << 20;
+constexpr std::align_val_t large_alignment{std::size_t{2} << 20};
+
+/// Large blocks begin at different distances from the start of a page. Else entry i of all arrays would compete for the same
+/// places in the caches.
+std::size_t stagger(Index number) { return static_cast<std::size_t>(number % 32) * 13 * 64; }
 }  // namespace
 
 Index block_allocations() { return allocations.load(std::memory_order_relaxed); }
@@ -18,9 +31,20 @@ namespace detail {
 
 std::shared_ptr<std::byte> allocate_block(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
-  auto* p = static_cast<std::byte*>(::operator new(size, alignment));
-  allocations.fetch_add(1, std::memory_order_relaxed);
+  const Index number = allocations.fetch_add(1, std::memory_order_relaxed);
   live_bytes.fetch_add(static_cast<Index>(size), std::memory_order_relaxed);
+  if (size >= large) {
+    const std::size_t offset = stagger(number);
+    auto* base = static_cast<std::byte*>(::operator new(size + offset, large_alignment));
+#if defined(__linux__)
+    madvise(base, size + offset, MADV_HUGEPAGE);  // a wish; without it everything works the same
+#endif
+    return {base + offset, [size, offset](std::byte* q) {
+              live_bytes.fetch_sub(static_cast<Index>(size), std::memory_order_relaxed);
+              ::operator delete(q - offset, large_alignment);
+            }};
+  }
+  auto* p = static_cast<std::byte*>(::operator new(size, alignment));
   return {p, [size](std::byte* q) {
             live_bytes.fetch_sub(static_cast<Index>(size), std::memory_order_relaxed);
             ::operator delete(q, alignment);

@@ -48,7 +48,7 @@ SegmentKind block_kind(const FaceMatrix<C, D>& a, Index first, Index lanes) {
 
 /// A short run of constant blocks next to simple ones is done with them: reading a little more costs less than another loop.
 void merge_short_runs(SegmentKind* kinds, Index count) {
-  constexpr Index worth_a_loop = 8;
+  constexpr Index worth_a_loop = 3;
   for (Index k = 0; k < count;) {
     Index end = k + 1;
     while (end < count && kinds[end] == kinds[k]) ++end;
