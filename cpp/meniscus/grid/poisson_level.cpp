@@ -77,7 +77,11 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
     simd_dispatch([=] {
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         const int mine = parity ^ colour;
-        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? rhs[first + l] * inverse[first + l] : 0.0f;
+        // Nobody has set the right-hand side behind the last cell of a row.
+        for (int l = 0; l < cells; ++l)
+          values[first + l] = (((l ^ mine) & 1) == 0) & (kind == SegmentKind::constant || inverse[first + l] != 0)
+                                  ? rhs[first + l] * inverse[first + l]
+                                  : 0.0f;
       });
     });
   } else {
