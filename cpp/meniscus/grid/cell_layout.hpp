@@ -52,6 +52,10 @@ struct CellLayout {
     }
     return c;
   }
+  /// Does a cell lie where a periodic axis of odd length closes, so that its neighbour across has the same colour?
+  bool on_odd_seam(std::size_t axis, Index coordinate) const {
+    return periodic[axis] && cells[axis] % 2 == 1 && cells[axis] > 1 && (coordinate == 0 || coordinate == cells[axis] - 1);
+  }
   bool operator==(const CellLayout&) const = default;
 };
 

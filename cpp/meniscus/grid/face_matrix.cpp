@@ -96,10 +96,17 @@ void FaceMatrix<C, D>::finish() {
   });
   wrap_ghosts<std::uint8_t, D>(layout, active.data());
   parallel_for(0, layout.rows(), chunk, [&](Index b, Index e) {
-    for (Index r = b; r < e; ++r)
-      for (Index k = 0; k < row_blocks; ++k)
-        block_kinds_[static_cast<std::size_t>(r * row_blocks + k)] =
+    for (Index r = b; r < e; ++r) {
+      const Coord<D> c = layout.row_coordinate(r);
+      bool seam = false;
+      for (std::size_t d = 0; d + 1 < D; ++d) seam |= layout.on_odd_seam(d, c[d]);
+      for (Index k = 0; k < row_blocks; ++k) {
+        SegmentKind kind =
             block_kind(*this, layout.row(r) + k * cell_block, std::min<Index>(cell_block, length - k * cell_block));
+        if (kind == SegmentKind::constant && (seam || (k == 0 && layout.on_odd_seam(D - 1, 0)))) kind = SegmentKind::simple;
+        block_kinds_[static_cast<std::size_t>(r * row_blocks + k)] = kind;
+      }
+    }
   });
   segments.clear();
   plane_begin.clear();

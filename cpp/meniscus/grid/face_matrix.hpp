@@ -14,7 +14,7 @@ namespace meniscus {
 /// How much of the coefficients a kernel has to read for a piece of a row.
 enum class SegmentKind : std::uint8_t {
   empty,     ///< no unknowns
-  constant,  ///< every cell is an unknown with the diagonal and the couplings of the open medium
+  constant,  ///< every cell is an unknown with the diagonal and the couplings of the open medium, and not on an odd seam
   simple,    ///< the couplings between unknowns are those of the open medium, the diagonal varies
   general,   ///< everything varies
 };

@@ -32,6 +32,37 @@ void PoissonLevel<D>::prepare() {
       x[i] = 0.0f;
     }
   });
+  damp_odd_seams();
+}
+
+template <int D>
+void PoissonLevel<D>::damp_odd_seams() {
+  const CellLayout<D>& layout = matrix.layout;
+  damped_ = false;
+  for (std::size_t d = 0; d < D; ++d) damped_ |= layout.on_odd_seam(d, 0);
+  if (!damped_) return;
+  const Index length = layout.cells[D - 1];
+  parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = layout.row_coordinate(r);
+      bool row = false;
+      for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
+      for (Index k = 0; k < length; k += row ? 1 : std::max<Index>(1, length - 1)) {
+        c[D - 1] = k;
+        const Index i = layout.index(c);
+        if (!matrix.active[i]) continue;
+        float across = 0;
+        for (int d = 0; d < D; ++d) {
+          const auto axis = static_cast<std::size_t>(d);
+          if (!layout.on_odd_seam(axis, c[axis])) continue;
+          const Index s = layout.strides[axis];
+          const bool upper = c[axis] > 0;
+          if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
+        }
+        inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
+      }
+    }
+  });
 }
 
 template <int D>
@@ -46,11 +77,16 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
     simd_dispatch([=] {
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         const int mine = parity ^ colour;
-        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? rhs[first + l] * inverse[first + l] : 0.0f;
+        // Nobody has set the right-hand side behind the last cell of a row.
+        for (int l = 0; l < cells; ++l)
+          values[first + l] = (((l ^ mine) & 1) == 0) & (kind == SegmentKind::constant || inverse[first + l] != 0)
+                                  ? rhs[first + l] * inverse[first + l]
+                                  : 0.0f;
       });
     });
   } else {
     const float open_inverse = 1.0f / matrix.open_diagonal();
+    const float* diagonal = damped_ ? matrix.diagonal.data() : nullptr;
     simd_dispatch([=] {
       float relaxed[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
@@ -59,8 +95,12 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
           for (int l = 0; l < cells; ++l)
             relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * open_inverse;
         } else {
-          for (int l = 0; l < cells; ++l)
-            relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * inverse[first + l];
+          for (int l = 0; l < cells; ++l) relaxed[l] = couplings.template sum<kind>(values, first + l) + rhs[first + l];
+          if (diagonal)
+            for (int l = 0; l < cells; ++l)
+              relaxed[l] = values[first + l] + (relaxed[l] - diagonal[first + l] * values[first + l]) * inverse[first + l];
+          else
+            for (int l = 0; l < cells; ++l) relaxed[l] *= inverse[first + l];
           // A lane that is no unknown may be the ghost behind the row, which must not change within a sweep.
           for (int l = 0; l < cells; ++l) relaxed[l] = inverse[first + l] != 0 ? relaxed[l] : values[first + l];
         }

@@ -2,7 +2,8 @@
 ///
 /// Cells are red or black by the parity of their coordinate sum. Across a periodic side of odd length two cells of one colour
 /// meet; there a half-sweep uses the values from before it, so the result does not depend on any order, and a reversed sequence
-/// of half-sweeps remains the adjoint of the sequence.
+/// of half-sweeps remains the adjoint of the sequence. Half of the coupling between the two is added to their diagonals, for
+/// otherwise two cells that are coupled to nothing else would only swap their errors, and the cycle would not be definite.
 #pragma once
 
 #include "meniscus/grid/face_matrix.hpp"
@@ -18,7 +19,7 @@ template <int D>
 class PoissonLevel {
  public:
   FaceMatrix<float, D> matrix;
-  /// Zero where the diagonal is.
+  /// Of what a half-sweep divides by: the diagonal, and more on odd seams. Zero where the diagonal is.
   Block<float> inverse_diagonal;
   /// Solution, right-hand side, residual. The solution is zero in cells that are no unknowns; ghosts beyond periodic sides hold
   /// copies.
@@ -37,7 +38,11 @@ class PoissonLevel {
 
  private:
   void smooth(const std::array<int, half_sweeps>& colours, bool from_zero);
+  void damp_odd_seams();
   void half_sweep(Index plane, int colour, bool from_zero);
+
+  /// Are there odd seams?
+  bool damped_ = false;
 };
 
 }  // namespace meniscus

@@ -125,6 +125,15 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       };
       all.push_back(rough);
 
+      // Half of all faces closed: regions of any shape, pairs of cells across the seam of a periodic axis among them.
+      Problem bonds{"half the faces, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
+      bonds.coefficient = [](int d, const Coord<D>& c) {
+        std::uint64_t id = static_cast<std::uint64_t>(d);
+        for (const Index k : c) id = id * 1009 + static_cast<std::uint64_t>(k);
+        return noise(7, id) > 0 ? 1.0 : 0.0;
+      };
+      all.push_back(bonds);
+
       // Walls as thin as a face, across two axes and at odd places, so that blocks of all levels are cut.
       Problem walls{"thin walls, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
       walls.coefficient = [layout = walls.layout](int d, const Coord<D>& c) {

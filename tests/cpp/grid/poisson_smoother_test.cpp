@@ -20,7 +20,7 @@ struct PlainLevel {
   std::vector<Index> index;
   std::vector<int> colour;
   std::vector<std::vector<Neighbour>> neighbours;
-  std::vector<double> diagonal;
+  std::vector<double> diagonal, divisor;
 
   explicit PlainLevel(const FaceMatrix<float, D>& a) {
     const CellLayout<D>& layout = a.layout;
@@ -41,6 +41,7 @@ struct PlainLevel {
       }
     }
     neighbours.resize(index.size());
+    divisor = diagonal;
     for (std::size_t n = 0; n < index.size(); ++n)
       for (int d = 0; d < D; ++d)
         for (const int side : {0, 1}) {
@@ -55,6 +56,8 @@ struct PlainLevel {
           if (!a.active[other]) continue;
           const double w = static_cast<double>(a.face(d, index[n] + (side ? layout.strides[axis] : 0)));
           neighbours[n].push_back({number[static_cast<std::size_t>(other)], w});
+          // Damping where neighbours have the same colour.
+          if (colour[n] == colour[number[static_cast<std::size_t>(other)]] && layout.cells[axis] > 1) divisor[n] += 0.5 * w;
         }
   }
 
@@ -71,7 +74,7 @@ struct PlainLevel {
     for (int s = 0; s < half_sweeps; ++s) {
       const std::vector<double> r = residual(b, x);
       for (std::size_t n = 0; n < x.size(); ++n)
-        if (colour[n] == ((first_colour + s) & 1)) x[n] += r[n] / diagonal[n];
+        if (colour[n] == ((first_colour + s) & 1)) x[n] += r[n] / divisor[n];
     }
   }
 
