@@ -26,4 +26,5 @@ PYBIND11_MODULE(_meniscus, m) {
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
   bind_poisson(numerics, grid, fluids);
+  bind_gas(fluids);
 }

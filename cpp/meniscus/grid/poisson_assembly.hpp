@@ -46,7 +46,7 @@ void for_each_face_row(const CellLayout<D>& layout, int axis, Body&& body) {
 /// side that the face lies on, or -1; there, one of the cells is a ghost. Diagonals become the sum over the faces of a cell where
 /// unknown(cell), else zero. Returns whether anything has changed. The matrix must have face arrays, and is not finished yet.
 template <int D, class Coefficient, class Unknown>
-bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&& unknown) {
+bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&& unknown, double mass = 0) {
   const CellLayout<D>& layout = matrix.layout;
   std::atomic<bool> changed{false};
   for (int d = 0; d < D; ++d) {
@@ -73,8 +73,10 @@ bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&
     for (Index r = begin; r < end; ++r)
       for (Index i = layout.row(r); i < layout.row(r) + length; ++i) {
         double sum = 0;
-        if (unknown(i))
+        if (unknown(i)) {
           for (std::size_t d = 0; d < D; ++d) sum += matrix.faces[d][i] + matrix.faces[d][i + layout.strides[d]];
+          sum += mass;
+        }
         differs |= matrix.diagonal[i] != sum;
         matrix.diagonal[i] = sum;
       }

@@ -10,6 +10,7 @@ from meniscus.fluids.flows import (
     uniform_flow,
     vortex_ring,
 )
+from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.grid.transport import advect
@@ -20,10 +21,13 @@ __all__ = [
     "ProjectionInfo",
     "Region",
     "StepInfo",
+    "ViscositySolver",
+    "add_buoyancy",
     "advance",
     "advect",
     "curl_noise",
     "deformation",
+    "diffuse",
     "divergence",
     "point_source",
     "project",

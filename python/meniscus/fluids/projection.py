@@ -136,7 +136,7 @@ def project(
     if solver.grid != grid:
         raise ValueError(f"solver must have the grid of the velocity, {grid}, not {solver.grid}")
     time = _checks.number("time", time)
-    levelset, solid_velocity = _solid_fields(solid, velocity, time)
+    levelset, solid_velocity = solid_fields(solid, velocity, time)
     density_field = None
     if isinstance(density, CellField):
         density_field = _cells("density", density, grid, dtype)
@@ -193,7 +193,7 @@ def divergence(velocity: MacField, solid: SolidLike | None = None, *, time: floa
     _checks.one_of_type("velocity", velocity, MacField)
     result = CellField(velocity.grid, dtype=velocity.dtype) if out is None else out
     core = _cells("out", result, velocity.grid, velocity.dtype)
-    levelset, solid_velocity = _solid_fields(solid, velocity, _checks.number("time", time))
+    levelset, solid_velocity = solid_fields(solid, velocity, _checks.number("time", time))
     PressureSolver(velocity.grid)._core.divergence(velocity._core, levelset, solid_velocity, core)
     return result
 
@@ -217,7 +217,7 @@ def on_grid(solid: SolidLike, velocity: MacField, time: float) -> tuple[NodeFiel
     return levelset, None
 
 
-def _solid_fields(solid: SolidLike | None, velocity: MacField, time: float) -> tuple[Any, Any]:
+def solid_fields(solid: SolidLike | None, velocity: MacField, time: float) -> tuple[Any, Any]:
     """Return the level set and the velocity of a solid, as the core wants them."""
     if solid is None:
         return None, None

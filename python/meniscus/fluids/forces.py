@@ -1,0 +1,148 @@
+"""Forces and viscosity of gases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus.fluids.projection import SolidLike, solid_fields
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.uniform import Grid
+from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
+
+
+def add_buoyancy(
+    velocity: MacField,
+    dt: float,
+    *,
+    density: CellField | None = None,
+    temperature: CellField | None = None,
+    density_weight: float = 0.0,
+    temperature_weight: float = 0.0,
+    ambient: float = 0.0,
+    up: Sequence[float] | None = None,
+    time: float = 0.0,
+) -> None:
+    """Add dt (-a density + b (temperature - ambient)) up to a velocity, in place; faces take the mean of the cells beside them.
+
+    Args:
+        velocity: m/s.
+        dt: seconds.
+        density: of the smoke, any unit; of the velocity's dtype and grid.
+        temperature: the same.
+        density_weight: a, m/s^2 per unit of density.
+        temperature_weight: b, m/s^2 per unit of temperature.
+        ambient: temperature without buoyancy.
+        up: direction against gravity; default along the last axis.
+        time: seconds, for functions in the conditions of the fields.
+
+    Raises:
+        TypeError, ValueError: wrong types, dtypes or grids.
+
+    Source: Selle 2008, section 4.4.1; Guendelman et al. 2005, section 4.1.
+    """
+    _checks.one_of_type("velocity", velocity, MacField)
+    dimension = velocity.grid.dimension
+    for name, field in (("density", density), ("temperature", temperature)):
+        if field is None:
+            continue
+        _checks.one_of_type(name, field, CellField)
+        if field.grid != velocity.grid:
+            raise ValueError(f"{name} must have the grid of the velocity, {velocity.grid}, not {field.grid}")
+        if field.dtype != velocity.dtype:
+            raise TypeError(f"{name} must be of dtype {velocity.dtype}, not {field.dtype}")
+    core: Any = _fluids  # overloaded over dimension and scalar
+    core.add_buoyancy(
+        velocity._core,
+        None if density is None else density._core,
+        None if temperature is None else temperature._core,
+        (0.0,) * (dimension - 1) + (1.0,) if up is None else _checks.vector("up", up, dimension),
+        _checks.number("density_weight", density_weight),
+        _checks.number("temperature_weight", temperature_weight),
+        _checks.number("ambient", ambient),
+        _checks.number("dt", dt),
+        _checks.number("time", time),
+    )
+
+
+class ViscositySolver:
+    """Matrices and scratch memory that `diffuse` keeps between steps on one grid."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = _checks.one_of_type("grid", grid, Grid)
+        self._core = getattr(_fluids, f"ViscositySolver{grid.dimension}")(grid._core)
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self._grid
+
+    @property
+    def bytes(self) -> int:
+        """Bytes held."""
+        return int(self._core.bytes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as an empty solver on the same grid: everything else is derived."""
+        return type(self), (self._grid,)
+
+
+def diffuse(
+    velocity: MacField,
+    dt: float,
+    viscosity: float,
+    *,
+    solid: SolidLike | None = None,
+    time: float = 0.0,
+    tolerance: float = 1e-8,
+    max_iterations: int = 200,
+    solver: ViscositySolver | None = None,
+) -> tuple[SolveInfo, ...]:
+    """Let viscosity act on a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
+
+    No-slip walls, prescribed sides and solids act with their velocity; free-slip walls and open sides carry no shear.
+
+    Args:
+        velocity: m/s.
+        dt: seconds; any step is stable.
+        viscosity: kinematic, m^2/s; zero does nothing.
+        solid: as in `project`; faces whose centre lies in it take its velocity.
+        time: seconds.
+        tolerance: of the residual, relative to the right-hand side.
+        max_iterations: limit.
+        solver: kept from step to step.
+
+    Returns:
+        How the solve of each component went.
+
+    Raises:
+        ConvergenceError: the tolerance was not met; the velocity is unchanged.
+        TypeError, ValueError: wrong types, dtypes or grids, values that are NaN or infinite, a negative viscosity.
+
+    Source: Müller et al. 2008, section 10.1.
+    """
+    _checks.one_of_type("velocity", velocity, MacField)
+    solver = ViscositySolver(velocity.grid) if solver is None else _checks.one_of_type("solver", solver, ViscositySolver)
+    if solver.grid != velocity.grid:
+        raise ValueError(f"solver must have the grid of the velocity, {velocity.grid}, not {solver.grid}")
+    time = _checks.number("time", time)
+    levelset, solid_velocity = solid_fields(solid, velocity, time)
+    converged, raw = solver._core.diffuse(
+        velocity._core,
+        _checks.positive("dt", dt),
+        _checks.number("viscosity", viscosity),
+        levelset,
+        solid_velocity,
+        time,
+        solve_options(tolerance, max_iterations, "multigrid"),
+    )
+    infos = tuple(SolveInfo(**facts(i, 0.0)) for i in raw)
+    if not converged:
+        worst = max(infos, key=lambda i: i.residual)
+        raise ConvergenceError(
+            f"viscosity did not converge: the residual is {worst.residual:.2g} after {worst.iterations} iterations ({worst.reason})",
+            worst,
+        )
+    return infos
