@@ -25,5 +25,6 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_shapes(surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
+  bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
 }
