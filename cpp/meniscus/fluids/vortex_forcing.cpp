@@ -45,15 +45,22 @@ double kernel_constant(VortexKernel kernel, double radius) {
   return kernel == VortexKernel::tent ? 3.0 / (std::numbers::pi * volume) : std::pow(2.0 * std::numbers::pi, -0.5 * D) / volume;
 }
 
-/// exp(-y), 0 <= y <= 1/2, by its Taylor polynomial about 1/4: the remainder is below the rounding unit of T. Unlike the
-/// library's it is the same on every machine, and runs in vector registers.
+/// The Taylor polynomial of exp(z) from the term of degree n on, over that of degree n - 1. (As a loop it would keep the loop
+/// around it out of vector registers.)
+template <int n, int degree, class T>
+MENISCUS_INLINE T exponential_tail(T z) {
+  if constexpr (n > degree)
+    return T(1);
+  else
+    return T(1) + z * T(1.0 / n) * exponential_tail<n + 1, degree>(z);
+}
+
+/// exp(-y), 0 <= y <= 1/2, by its Taylor polynomial about 1/4, whose remainder is below the rounding unit of T. Unlike the
+/// library's function it has the same bits on every machine.
 template <class T>
 MENISCUS_INLINE T decay(T y) {
   constexpr int degree = std::is_same_v<T, float> ? 6 : 12;
-  const T z = T(0.25) - y;
-  T sum = 1;
-  for (int n = degree; n > 0; --n) sum = T(1) + sum * z * T(1.0 / n);
-  return T(0.77880078307140486825) * sum;
+  return T(0.77880078307140486825) * exponential_tail<1, degree>(T(0.25) - y);
 }
 
 /// Which faces of a component may change, and where they sit.
@@ -98,10 +105,10 @@ struct ComponentFaces {
 
 /// The force of one particle on one component, along rows of faces: (offset + slope * delta) * kernel / distance, delta being the
 /// distance along the row.
-template <class T, int D>
+template <class T, int D, VortexKernel kernel_type>
 class RowForce {
  public:
-  RowForce(const Source<T, D>& source, int axis, VortexKernel kernel) : source_(source), axis_(axis), kernel_(kernel) {
+  RowForce(const Source<T, D>& source, int axis) : source_(source), axis_(axis) {
     const T r = static_cast<T>(source.radius);
     radius_squared_ = r * r;
     inverse_radius_ = T(1) / r;
@@ -128,35 +135,43 @@ class RowForce {
 
   /// At faces whose distances along the row are start, start - 1, ...
   MENISCUS_INLINE void evaluate(double start, FaceBlock<T>& force, FaceBlock<T>& kernel) const {
+    // Plain pointers: std::array's operator[] hides from the compiler that the loops can run in vector registers.
+    T* const f = force.data();
+    T* const k = kernel.data();
     const auto first = static_cast<T>(start);
+    const T across = across_, offset = offset_, slope = slope_;
+    const T radius_squared = radius_squared_, inverse_radius = inverse_radius_, inverse_two_squares = inverse_two_squares_;
     for (int l = 0; l < face_block; ++l) {
       const T delta = first - static_cast<T>(l);
-      const T squared = across_ + delta * delta;
-      const bool inside = squared <= radius_squared_;
+      const T squared = across + delta * delta;
+      const bool inside = squared <= radius_squared;
       // Outside, any argument in range will do.
       const T within = inside ? squared : T(0);
       const T distance = std::sqrt(within);
-      const T xi = kernel_ == VortexKernel::gaussian ? decay(within * inverse_two_squares_) : T(1) - distance * inverse_radius_;
-      kernel[l] = inside ? xi : T(0);
+      T xi;
+      if constexpr (kernel_type == VortexKernel::gaussian)
+        xi = decay(within * inverse_two_squares);
+      else
+        xi = T(1) - distance * inverse_radius;
       const bool has_direction = inside & (distance >= T(core_cells));
       const T scale = has_direction ? xi / distance : T(0);
-      force[l] = (offset_ + slope_ * delta) * scale;
+      k[l] = inside ? xi : T(0);
+      f[l] = (offset + slope * delta) * scale;
     }
   }
 
  private:
   const Source<T, D>& source_;
   int axis_;
-  VortexKernel kernel_;
   T radius_squared_, inverse_radius_, inverse_two_squares_;
   T across_ = 0, offset_ = 0, slope_ = 0;
 };
 
 /// Calls body(outer indices, first and last index of the row) for every row of faces in reach of the particle; `first` and `last`
 /// bound the index along axis 0.
-template <class T, int D, class Body>
+template <VortexKernel kernel_type, class T, int D, class Body>
 MENISCUS_INLINE void for_each_row(const Source<T, D>& source, const ComponentFaces<D>& faces, Index first, Index last,
-                                  RowForce<T, D>& row, Body&& body) {
+                                  RowForce<T, D, kernel_type>& row, Body&& body) {
   const double reach = source.radius * source.radius;
   std::array<double, D> delta{};
   Coord<D> index{};
@@ -185,11 +200,11 @@ MENISCUS_INLINE void for_each_row(const Source<T, D>& source, const ComponentFac
 }
 
 /// Sums of the force and of the kernel over the faces of one component.
-template <class T, int D>
-Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis, VortexKernel kernel) {
+template <VortexKernel kernel_type, class T, int D>
+Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis) {
   // One sum per lane, joined in order: the same bits on every instruction set.
-  std::array<double, face_block> force_sum{}, kernel_sum{};
-  RowForce<T, D> row(source, axis, kernel);
+  double force_sum[face_block] = {}, kernel_sum[face_block] = {};
+  RowForce<T, D, kernel_type> row(source, axis);
   const auto [first, last] = faces.range(0, source.x[0], source.radius);
   for_each_row(source, faces, first, last, row, [&](const Coord<D>&, Index k0, Index k1) {
     for (Index k = k0; k <= k1; k += face_block) {
@@ -197,13 +212,13 @@ Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, i
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
       const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
       for (int l = 0; l < face_block; ++l) {
-        force_sum[static_cast<std::size_t>(l)] += l < count ? static_cast<double>(f[l]) : 0.0;
-        kernel_sum[static_cast<std::size_t>(l)] += l < count ? static_cast<double>(xi[l]) : 0.0;
+        force_sum[l] += l < count ? static_cast<double>(f.data()[l]) : 0.0;
+        kernel_sum[l] += l < count ? static_cast<double>(xi.data()[l]) : 0.0;
       }
     }
   });
   Balance sum;
-  for (std::size_t l = 0; l < face_block; ++l) {
+  for (int l = 0; l < face_block; ++l) {
     sum.force += force_sum[l];
     sum.kernel += kernel_sum[l];
   }
@@ -211,22 +226,22 @@ Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, i
 }
 
 /// Adds what the particle does to the faces of planes [begin, end) across axis 0.
-template <class T, int D>
-void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis, VortexKernel kernel, T mean, Index begin,
-             Index end, const FieldView<T, D>& u) {
-  RowForce<T, D> row(source, axis, kernel);
+template <VortexKernel kernel_type, class T, int D>
+void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis, T mean, Index begin, Index end,
+             const FieldView<T, D>& u) {
+  RowForce<T, D, kernel_type> row(source, axis);
   const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
     Coord<D> to = index;
     for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.owner(d, index[d]);
     for (Index k = k0; k <= k1; k += face_block) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
-      for (int l = 0; l < face_block; ++l) f[l] -= mean * xi[l];
+      for (int l = 0; l < face_block; ++l) f.data()[l] -= mean * xi.data()[l];
       const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
       to[D - 1] = faces.owner(D - 1, k);
       T* row_of_faces = u.at(to);
       const int together = static_cast<int>(std::min<Index>(count, faces.end[D - 1] - to[D - 1]));
-      for (int l = 0; l < together; ++l) row_of_faces[l] += f[l];
+      for (int l = 0; l < together; ++l) row_of_faces[l] += f.data()[l];
       for (int l = together; l < count; ++l) {
         to[D - 1] = faces.owner(D - 1, k + l);
         *u.at(to) += f[l];
@@ -270,6 +285,58 @@ void require_good(const VortexColumns<T, D>& columns, Index n, double largest_ra
             largest_radius, " m, but that of particle ", i, " is ", columns.radius[i]);
 }
 
+/// What each source adds to the sums of its components, per kernel value: what `scatter` subtracts.
+template <VortexKernel kernel_type, class T, int D>
+void find_means(const Source<T, D>* sources, Index n, const std::array<ComponentFaces<D>, D>& faces, T* means) {
+  parallel_for(0, n, 32, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index i = begin; i < end; ++i)
+        for (int d = 0; d < D; ++d) {
+          const Balance sum = balance_of<kernel_type>(sources[i], faces[static_cast<std::size_t>(d)], d);
+          means[i * D + d] = sum.kernel > 0.0 ? static_cast<T>(sum.force / sum.kernel) : T(0);
+        }
+    });
+  });
+}
+
+template <VortexKernel kernel_type, class T, int D>
+void add_forces(MacField<T, D>& velocity, const Source<T, D>* sources, Index n, bool balance, Workspace& workspace) {
+  const auto faces = [&]<std::size_t... A>(std::index_sequence<A...>) {
+    return std::array<ComponentFaces<D>, D>{ComponentFaces<D>(velocity, static_cast<int>(A))...};
+  }(std::make_index_sequence<static_cast<std::size_t>(D)>());
+  const auto means = workspace.take<T>(n * D);
+  if (balance)
+    find_means<kernel_type, T, D>(sources, n, faces, means.data());
+  else
+    std::fill_n(means.data(), n * D, T(0));
+
+  const NoInterrupts commit;
+  for (int d = 0; d < D; ++d) {
+    const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
+    const FieldView<T, D> u = velocity.component(d).view();
+    // Every task owns some planes, and goes through the particles in their order.
+    parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
+      simd_dispatch([&] {
+        for (Index i = 0; i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
+      });
+    });
+  }
+}
+
+/// The vorticities of the particles less that of the grid at their places; components whose sign flips are zero.
+template <class T, int D>
+void find_missing(MacField<T, D>& velocity, const VortexColumns<T, D>& columns, Index n, double time, T* missing) {
+  constexpr Index width = vorticity_components<D>;
+  velocity.fill_ghosts(time);
+  sample_vorticity(velocity, columns.position, n, missing);
+  for (Index i = 0; i < n * width; ++i) {
+    const T own = columns.vorticity[i];
+    const T rest = own - missing[i];
+    require(std::isfinite(rest), "the velocity must be finite, but at particle ", i / width, " it is not");
+    missing[i] = rest * own > T(0) ? rest : T(0);
+  }
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -284,62 +351,28 @@ void add_vortex_forces(MacField<T, D>& velocity, ParticleSet& particles, double 
   require_good(columns, n, h * static_cast<double>(*std::max_element(grid.shape().begin(), grid.shape().end())));
   constexpr Index width = vorticity_components<D>;
 
-  const auto weakened = workspace.take<T>(options.reduce ? n * width : 1);
-  if (options.reduce) {
-    velocity.fill_ghosts(options.time);
-    sample_vorticity(velocity, columns.position, n, weakened.data());
-    for (Index i = 0; i < n * width; ++i) {
-      const T own = columns.vorticity[i];
-      const T missing = own - weakened.data()[i];
-      require(std::isfinite(missing), "the velocity must be finite, but at particle ", i / width, " it is not");
-      weakened.data()[i] = (missing > T(0)) == (own > T(0)) && own != T(0) ? missing : T(0);
-    }
-  }
-  const T* vorticity = options.reduce ? weakened.data() : columns.vorticity;
-
+  const auto missing = workspace.take<T>(options.reduce ? n * width : 1);
+  if (options.reduce) find_missing(velocity, columns, n, options.time, missing.data());
+  const T* vorticity = options.reduce ? missing.data() : columns.vorticity;
   const auto sources = workspace.take<Source<T, D>>(n);
-  const auto means = workspace.take<T>(n * D);
-  const std::array<ComponentFaces<D>, D> faces = [&]<std::size_t... A>(std::index_sequence<A...>) {
-    return std::array<ComponentFaces<D>, D>{ComponentFaces<D>(velocity, static_cast<int>(A))...};
-  }(std::make_index_sequence<static_cast<std::size_t>(D)>());
-  parallel_for(0, n, 32, [&](Index begin, Index end) {
-    simd_dispatch([&] {
-      for (Index i = begin; i < end; ++i) {
-        Source<T, D>& s = sources.data()[i];
-        for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
-          const auto cells = static_cast<double>(grid.shape()[axis]);
-          s.x[axis] = (static_cast<double>(columns.position[i * D + d]) - grid.origin()[d]) / h;
-          if (grid.periodic()[axis]) s.x[axis] -= cells * std::floor(s.x[axis] / cells);
-        }
-        const auto radius = static_cast<double>(columns.radius[i]);
-        s.radius = radius / h;
-        const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
-        for (Index k = 0; k < width; ++k)
-          s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
-        for (int d = 0; d < D; ++d) {
-          T mean = 0;
-          if (options.balance) {
-            const Balance sum = balance_of(s, faces[static_cast<std::size_t>(d)], d, options.kernel);
-            if (sum.kernel > 0.0) mean = static_cast<T>(sum.force / sum.kernel);
-          }
-          means.data()[i * D + d] = mean;
-        }
-      }
-    });
-  });
-
-  const NoInterrupts commit;
-  for (int d = 0; d < D; ++d) {
-    const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
-    const FieldView<T, D> u = velocity.component(d).view();
-    // Every task owns some planes, and goes through the particles in their order.
-    parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
-      simd_dispatch([&] {
-        for (Index i = 0; i < n; ++i) scatter(sources.data()[i], f, d, options.kernel, means.data()[i * D + d], begin, end, u);
-      });
-    });
+  for (Index i = 0; i < n; ++i) {
+    Source<T, D>& s = sources.data()[i];
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const auto cells = static_cast<double>(grid.shape()[axis]);
+      s.x[axis] = (static_cast<double>(columns.position[i * D + d]) - grid.origin()[d]) / h;
+      if (grid.periodic()[axis]) s.x[axis] -= cells * std::floor(s.x[axis] / cells);
+    }
+    const auto radius = static_cast<double>(columns.radius[i]);
+    s.radius = radius / h;
+    const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
+    for (Index k = 0; k < width; ++k)
+      s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
   }
+  if (options.kernel == VortexKernel::gaussian)
+    add_forces<VortexKernel::gaussian>(velocity, sources.data(), n, options.balance, workspace);
+  else
+    add_forces<VortexKernel::tent>(velocity, sources.data(), n, options.balance, workspace);
   velocity.fill_ghosts(options.time);
 }
 

@@ -196,7 +196,11 @@ VortexAdvanceInfo advance_vortex_particles(ParticleSet& particles, MacField<T, D
     const bool second_order = options.trace != Trace::euler;
     const auto middle = workspace.take<T>(n * D);
     std::copy_n(columns.position, n * D, middle.data());
-    if (second_order) advance_points(velocity, middle.data(), n, 0.5 * dt, Trace::euler, OutsidePoints::keep, time, workspace);
+    if (second_order) {
+      const auto u = workspace.take<T>(n * D);
+      sample_points(velocity, columns.position, n, time, u.data());
+      for (Index i = 0; i < n * D; ++i) middle.data()[i] += static_cast<T>(0.5 * dt) * u.data()[i];
+    }
     const CellGradient<T, D> gradient(velocity);
     parallel_for(0, n, 256, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
