@@ -12,10 +12,11 @@
 namespace meniscus {
 namespace {
 
-/// Faces of a row that are treated together; loops over them have this fixed length on every instruction set.
-constexpr int face_block = 8;
+/// Faces of a row that are treated together, 64 bytes of them; loops over them have this fixed length on every instruction set.
 template <class T>
-using FaceBlock = std::array<T, face_block>;
+inline constexpr int face_block = 64 / sizeof(T);
+template <class T>
+using FaceBlock = std::array<T, 64 / sizeof(T)>;
 
 /// Cells around a particle in which N has no direction.
 constexpr double core_cells = 1e-4;
@@ -141,22 +142,21 @@ class RowForce {
     const auto first = static_cast<T>(start);
     const T across = across_, offset = offset_, slope = slope_;
     const T radius_squared = radius_squared_, inverse_radius = inverse_radius_, inverse_two_squares = inverse_two_squares_;
-    for (int l = 0; l < face_block; ++l) {
+    for (int l = 0; l < face_block<T>; ++l) {
       const T delta = first - static_cast<T>(l);
       const T squared = across + delta * delta;
-      const bool inside = squared <= radius_squared;
-      // Outside, any argument in range will do.
-      const T within = inside ? squared : T(0);
-      const T distance = std::sqrt(within);
+      // Selections instead of branches; outside, any argument in range will do.
+      const T inside = squared <= radius_squared ? T(1) : T(0);
+      const T distance = std::sqrt(inside * squared);
       T xi;
       if constexpr (kernel_type == VortexKernel::gaussian)
-        xi = decay(within * inverse_two_squares);
+        xi = inside * decay(inside * squared * inverse_two_squares);
       else
-        xi = T(1) - distance * inverse_radius;
-      const bool has_direction = inside & (distance >= T(core_cells));
-      const T scale = has_direction ? xi / distance : T(0);
-      k[l] = inside ? xi : T(0);
-      f[l] = (offset + slope * delta) * scale;
+        xi = inside * (T(1) - distance * inverse_radius);
+      const T has_direction = distance >= T(core_cells) ? T(1) : T(0);
+      const T divisor = distance >= T(core_cells) ? distance : T(1);
+      k[l] = xi;
+      f[l] = (offset + slope * delta) * (has_direction * xi / divisor);
     }
   }
 
@@ -203,22 +203,22 @@ MENISCUS_INLINE void for_each_row(const Source<T, D>& source, const ComponentFac
 template <VortexKernel kernel_type, class T, int D>
 Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis) {
   // One sum per lane, joined in order: the same bits on every instruction set.
-  double force_sum[face_block] = {}, kernel_sum[face_block] = {};
+  double force_sum[face_block<T>] = {}, kernel_sum[face_block<T>] = {};
   RowForce<T, D, kernel_type> row(source, axis);
   const auto [first, last] = faces.range(0, source.x[0], source.radius);
   for_each_row(source, faces, first, last, row, [&](const Coord<D>&, Index k0, Index k1) {
-    for (Index k = k0; k <= k1; k += face_block) {
+    for (Index k = k0; k <= k1; k += face_block<T>) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
-      const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
-      for (int l = 0; l < face_block; ++l) {
+      const int count = static_cast<int>(std::min<Index>(face_block<T>, k1 - k + 1));
+      for (int l = 0; l < face_block<T>; ++l) {
         force_sum[l] += l < count ? static_cast<double>(f.data()[l]) : 0.0;
         kernel_sum[l] += l < count ? static_cast<double>(xi.data()[l]) : 0.0;
       }
     }
   });
   Balance sum;
-  for (int l = 0; l < face_block; ++l) {
+  for (int l = 0; l < face_block<T>; ++l) {
     sum.force += force_sum[l];
     sum.kernel += kernel_sum[l];
   }
@@ -233,11 +233,11 @@ void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axi
   const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
     Coord<D> to = index;
     for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.owner(d, index[d]);
-    for (Index k = k0; k <= k1; k += face_block) {
+    for (Index k = k0; k <= k1; k += face_block<T>) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
-      for (int l = 0; l < face_block; ++l) f.data()[l] -= mean * xi.data()[l];
-      const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
+      for (int l = 0; l < face_block<T>; ++l) f.data()[l] -= mean * xi.data()[l];
+      const int count = static_cast<int>(std::min<Index>(face_block<T>, k1 - k + 1));
       to[D - 1] = faces.owner(D - 1, k);
       T* row_of_faces = u.at(to);
       const int together = static_cast<int>(std::min<Index>(count, faces.end[D - 1] - to[D - 1]));
