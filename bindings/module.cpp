@@ -25,6 +25,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_shapes(surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
+  bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
 }

@@ -1,4 +1,4 @@
-"""Fluids: transport (re-exported from `meniscus.grid`), pressure projection and procedural flows."""
+"""Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
 from meniscus.fluids.flows import (
     Flow,
@@ -13,6 +13,8 @@ from meniscus.fluids.flows import (
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
+from meniscus.fluids.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
+from meniscus.fluids.vorticity import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.grid.transport import advect
 
 __all__ = [
@@ -22,17 +24,27 @@ __all__ = [
     "Region",
     "StepInfo",
     "ViscositySolver",
+    "VortexInfo",
+    "VortexParticles",
     "add_buoyancy",
+    "add_vortex_forces",
+    "add_vorticity_confinement",
     "advance",
+    "advance_vortices",
     "advect",
     "curl_noise",
     "deformation",
     "diffuse",
     "divergence",
+    "energy_spectrum",
+    "enstrophy",
+    "kinetic_energy",
     "point_source",
     "project",
     "rotation",
+    "seed_vortices",
     "single_vortex",
     "uniform_flow",
     "vortex_ring",
+    "vorticity",
 ]

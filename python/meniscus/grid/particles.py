@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from meniscus.core import Workspace
 from meniscus.grid.uniform import Grid
 
 _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int32", "int64", "uint8")}
+
+_Self = TypeVar("_Self", bound="Particles")
 
 
 class Particles:
@@ -174,27 +176,29 @@ class Particles:
             self._core.column(n)[...] = checked[n]
         self._core.next_id = next_id
 
-    def copy(self) -> Particles:
+    def copy(self: _Self) -> _Self:
         """Return independent particles with the same columns and ids."""
-        return _rebuild(*self.__reduce__()[1])
+        rebuild, arguments = self.__reduce__()
+        other: _Self = rebuild(*arguments)
+        return other
 
-    def __copy__(self) -> Particles:
+    def __copy__(self: _Self) -> _Self:
         """Same as `copy`."""
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Particles:
+    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
         """Same as `copy`."""
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle all columns."""
         widths = {n: (self[n].dtype.str, 1 if self[n].ndim == 1 else self[n].shape[1]) for n in self.columns}
-        return _rebuild, (self.dimension, self.positions.dtype.str, widths, self.snapshot())
+        return _rebuild, (type(self), self.dimension, self.positions.dtype.str, widths, self.snapshot())
 
     def __repr__(self) -> str:
         """One line: number, dimension, dtype, columns."""
         extra = f", columns {', '.join(self.columns)}" if self.columns else ""
-        return f"<Particles {len(self)} in {self.dimension}-D, {self.positions.dtype}{extra}>"
+        return f"<{type(self).__name__} {len(self)} in {self.dimension}-D, {self.positions.dtype}{extra}>"
 
     def _checked(self, name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """Values on their way into a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""
@@ -222,8 +226,11 @@ class Particles:
         return v
 
 
-def _rebuild(dimension: int, dtype: str, widths: dict[str, tuple[str, int]], snapshot: dict[str, npt.NDArray[Any]]) -> Particles:
-    p = Particles(np.empty((0, dimension), dtype))
+def _rebuild(
+    kind: type[_Self], dimension: int, dtype: str, widths: dict[str, tuple[str, int]], snapshot: dict[str, npt.NDArray[Any]]
+) -> _Self:
+    p = kind.__new__(kind)
+    p._core = _grid.ParticleSet(dimension, _TYPES[np.dtype(dtype)])
     for name, (column_type, width) in widths.items():
         p.add_column(name, column_type, width)
     p.restore(snapshot)
