@@ -2,5 +2,6 @@
 
 from meniscus.viz.animation import animate, animations
 from meniscus.viz.plots import contours, image, lines
+from meniscus.viz.smoke import Camera, smoke
 
-__all__ = ["animate", "animations", "contours", "image", "lines"]
+__all__ = ["Camera", "animate", "animations", "contours", "image", "lines", "smoke"]
