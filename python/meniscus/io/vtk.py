@@ -6,12 +6,13 @@ frames with their times. Values are appended as raw binary.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import importlib.util
 import os
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -176,7 +177,6 @@ def _arrays(attributes: Any) -> dict[str, npt.NDArray[Any]]:
 
 def _write(path: Path, kind: str, data: Any) -> Path:
     writer = _new("vtkIOXML", kind)
-    writer.AddObserver("ErrorEvent", lambda *_: None)  # VTK would print; the error is raised below
     writer.SetInputData(data)
     writer.SetHeaderTypeToUInt64()
     writer.SetDataModeToAppended()
@@ -184,7 +184,9 @@ def _write(path: Path, kind: str, data: Any) -> Path:
     writer.SetCompressorTypeToNone()
     with aside(path) as part:
         writer.SetFileName(str(part))
-        if writer.Write() != 1 or writer.GetErrorCode() != 0:
+        with _silence():
+            done = writer.Write() == 1 and writer.GetErrorCode() == 0
+        if not done:
             code = _reason(part, data.GetActualMemorySize() * 1024)
             raise OSError(code, os.strerror(code), str(path))
     return path
@@ -202,15 +204,30 @@ def _reason(part: Path, size: int) -> int:
 
 
 def _read(path: Path, kind: str) -> Any:
-    reader = _new("vtkIOXML", kind)
-    reader.AddObserver("ErrorEvent", lambda *_: None)
     if not path.is_file():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    reader = _new("vtkIOXML", kind)
     reader.SetFileName(str(path))
-    reader.Update()
-    if reader.GetErrorCode() != 0:
+    with _silence():
+        reader.Update()
+    data = reader.GetOutput()
+    # VTK takes a file whose data end too early for good.
+    whole = path.read_bytes()[-32:].rstrip().endswith(b"</VTKFile>")
+    if not whole or reader.GetErrorCode() != 0 or data.GetFieldData().GetArray("TimeValue") is None:
         raise OSError(errno.EIO, "damaged, or no frame of a run", str(path))
-    return reader.GetOutput()
+    return data
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep VTK from printing what is raised as an error."""
+    kind = _module("vtkCommonCore").vtkObject
+    before = kind.GetGlobalWarningDisplay()
+    kind.SetGlobalWarningDisplay(0)
+    try:
+        yield
+    finally:
+        kind.SetGlobalWarningDisplay(before)
 
 
 def _new(module: str, kind: str) -> Any:

@@ -50,7 +50,8 @@ def ambient_visibility(extinction: Floats, solid: Floats | None = None, radius: 
     for _ in range(2):
         for axis in range(3):
             mean = _box_mean(mean, axis, radius)
-    return np.exp(-0.5 * radius * mean)
+    visible: Floats = np.exp(-0.5 * radius * mean)
+    return visible
 
 
 def _shifted(image: Floats, shift: list[float]) -> Floats:

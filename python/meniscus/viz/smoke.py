@@ -93,17 +93,17 @@ def smoke(
     view = _View(rho.shape, camera or Camera(), size)
     extinction = _checks.positive("opacity", opacity) / min(rho.shape)
     sun = view.to_volume(np.asarray(_checks.vector("light", light, 3)))
-    shading = None
-    opaque = None
+    shading: Floats | None = None
+    opaque: Floats | None = None
     if phi is not None:
-        phi = np.ascontiguousarray(phi.transpose(order), np.float32)
-        phi /= np.abs(np.diff(phi, axis=1)).max() or 1.0  # in cells, whatever it came in
-        normal = np.stack(np.gradient(phi))
+        distance: Floats = np.ascontiguousarray(phi.transpose(order), np.float32)
+        distance /= np.abs(np.diff(distance, axis=1)).max() or 1.0  # in cells, whatever it came in
+        normal: Floats = np.stack([np.gradient(distance, axis=d) for d in range(3)])
         normal /= np.maximum(np.linalg.norm(normal, axis=0), 1e-6)
-        rho = rho * np.clip(0.5 + phi, 0, 1)
+        rho = rho * np.clip(0.5 + distance, 0, 1)
         # The shadow comes from a skin deeper, or interpolation would darken the smoke that touches the solid.
-        opaque = np.clip(-0.5 - phi, 0, 1)
-        shading = np.stack([phi, *normal])
+        opaque = np.clip(-0.5 - distance, 0, 1)
+        shading = np.stack([distance, *normal])
     depth = light_depth(rho * extinction, sun, opaque)
     sunlight = 0.7 * np.exp(-depth) + 0.3 * np.exp(-0.25 * depth)  # the second term stands for light scattered more than once
     sky = ambient_visibility(rho * extinction, opaque)
@@ -183,7 +183,8 @@ class _View:
         right = self.axes[0]
         back = np.cross(right, (0.0, 1.0, 0.0))
         result: npt.NDArray[Any] = direction[0] * right + direction[1] * np.array([0.0, 1.0, 0.0]) + direction[2] * back
-        return result / np.linalg.norm(result)
+        result /= np.linalg.norm(result)
+        return result
 
     def slices(self) -> list[float]:
         """Positions (in cells, whole numbers at their centres) of the slices from the nearest to the farthest."""
@@ -196,9 +197,9 @@ class _View:
         axis = self.slice_axis + field.ndim - 3
         i = int(k)
         part = np.float32(k - i)
-        if part == 0:
-            return field.take(i, axis)
-        result: Floats = (1 - part) * field.take(i, axis) + part * field.take(i + 1, axis)
+        result: Floats = field.take([i], axis).squeeze(axis)
+        if part > 0:
+            result = (1 - part) * result + part * field.take([i + 1], axis).squeeze(axis)
         return result
 
     def weights(self, k: float) -> list[Floats]:
@@ -212,7 +213,8 @@ class _View:
         """Length of a ray between two slices, cells, on the plane's grid."""
         a, b = (g - self.eye[d] for d, g in zip(self.others, self.grid, strict=True))
         height = self.plane - self.eye[self.slice_axis]
-        return (np.sqrt(1.0 + (a[:, None] ** 2 + b[None, :] ** 2) / height**2) / _SLICES_PER_CELL).astype(np.float32)
+        length: Floats = (np.sqrt(1.0 + (a[:, None] ** 2 + b[None, :] ** 2) / height**2) / _SLICES_PER_CELL).astype(np.float32)
+        return length
 
 
 def _spline(x: npt.NDArray[Any], n: int) -> Floats:
