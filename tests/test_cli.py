@@ -47,6 +47,8 @@ def test_run_takes_parameters_as_options(capsys, tmp_path):
                 "--out",
                 str(tmp_path),
                 "--no-pictures",
+                "--no-files",
+                "--no-checkpoints",
             ]
         )
         assert meniscus.num_threads() == 1
@@ -106,5 +108,6 @@ def test_ctrl_c_ends_a_run_and_keeps_its_frames(tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == "interrupted; finished frames are kept\n"
+    command = f"meniscus run swirl --resolution 256 --frames 400 --no-pictures --out {tmp_path} --resume"
+    assert err == f"interrupted; finished frames are kept; go on with: {command}\n"
     assert diagnostics.read_text().endswith("\n")

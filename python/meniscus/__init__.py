@@ -1,10 +1,10 @@
 """Hybrid simulation of solids and fluids: a C++ core whose parts compose from Python.
 
-The rooms of the library are subpackages (`core`, `numerics`, `grid`, `mesh`, `collision`, `surface`, `fluids`); what most scripts need
-is re-exported here. Arrays are C-ordered NumPy arrays and, wherever possible, views of the library's own memory. Units are SI.
+The rooms of the library are subpackages (`core`, `numerics`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `io`); what most scripts
+need is re-exported here. Arrays are C-ordered NumPy arrays and, wherever possible, views of the library's own memory. Units are SI.
 """
 
-from meniscus import collision, core, fluids, grid, mesh, numerics, scenes, surface
+from meniscus import collision, core, fluids, grid, io, mesh, numerics, scenes, surface
 from meniscus._meniscus import __version__
 from meniscus.core import Workspace, num_threads, set_num_threads
 from meniscus.grid import (
@@ -38,6 +38,7 @@ __all__ = [
     "core",
     "fluids",
     "grid",
+    "io",
     "mesh",
     "num_threads",
     "numerics",

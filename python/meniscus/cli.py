@@ -1,4 +1,4 @@
-"""The command line: `meniscus --version`, `info`, `scenes`, `run`."""
+"""The command line: `meniscus --version`, `info`, `scenes`, `run`, `render`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ import dataclasses
 import importlib.util
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from meniscus import __version__, core, scenes
+from meniscus._progress import ProgressBar
+from meniscus.numerics.solve import ConvergenceError
 
 # Modules that optional parts need, and what they are for.
 OPTIONAL = {
     "matplotlib": "pictures",
+    "PIL": "pictures of smoke, animations",
     "rich": "progress bars",
+    "h5py": "checkpoints",
+    "vtkmodules": "VTK files of frames",
     "mpi4py": "MPI communicators",
 }
 
@@ -36,12 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "scenes":
             for name, scene in scenes.SCENES.items():
                 print(f"{name:12} {scene.summary}")
+        elif options.command == "render":
+            return _render(options)
         else:
             parser.print_help()
     except KeyboardInterrupt:
-        print("interrupted; finished frames are kept", file=sys.stderr)
+        print("interrupted", file=sys.stderr)
         return 130
-    except (ValueError, TypeError, ImportError) as error:
+    except (ValueError, TypeError, ImportError, ConvergenceError) as error:
         print(f"meniscus: {error}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -80,25 +89,33 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("scenes", help="list the scenes")
     run = commands.add_parser("run", help="run a scene: meniscus run NAME|FILE.py [options]; `run NAME --help` lists its options")
     run.add_argument("scene", help="name of a scene, or a Python file that defines one")
+    render = commands.add_parser("render", help="make the pictures of a run again from its frames, without simulating")
+    render.add_argument("folder", metavar="DIR", help="folder of the run")
+    render.add_argument("--scene", default=None, metavar="NAME|FILE.py", help="scene that draws the frames; default: the one of the run")
     return parser
 
 
 def _run(name: str, argv: Sequence[str]) -> int:
     kind = scenes.find(name)
-    parser = argparse.ArgumentParser(
-        prog=f"meniscus run {name}", description=kind.summary, formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
-    for f in dataclasses.fields(kind):
-        _add_option(parser, f)
-    parser.add_argument("--out", default=None, metavar="DIR", help="folder for pictures, run.json and diagnostics.csv")
-    parser.add_argument("--threads", type=int, default=None, help="threads to use")
-    parser.add_argument("--no-pictures", action="store_true", help="do not draw frames")
-    options = vars(parser.parse_args(argv))
-    out, threads, no_pictures = options.pop("out"), options.pop("threads"), options.pop("no_pictures")
+    options = vars(_run_parser(name, kind).parse_args(argv))
+    out, threads = options.pop("out"), options.pop("threads")
+    pictures, files, resume = not options.pop("no_pictures"), False if options.pop("no_files") else None, options.pop("resume")
+    every = options.pop("checkpoint_every")
+    if options.pop("no_checkpoints"):
+        every = None
     if threads is not None:
         core.set_num_threads(threads)
-    with _Progress(name) as progress:
-        last = scenes.run(kind(**options), out, pictures=not no_pictures, on_frame=progress.update)
+    try:
+        with ProgressBar(name) as bar:
+            last = scenes.run(kind(**options), out, pictures=pictures, files=files, resume=resume, checkpoint_every=every, on_step=bar.step)
+    except KeyboardInterrupt:
+        print(f"interrupted{_how_to_go_on(name, argv, out)}", file=sys.stderr)
+        return 130
+    except OSError as error:
+        # A folder that could not even be made or written at the start is not worth more than the reason.
+        kept = _how_to_go_on(name, argv, out) if Path(out or "", scenes.CHECKPOINT_FOLDER).is_dir() else ""
+        print(f"meniscus: cannot write or read {error.filename or out}: {error.strerror or error}{kept}", file=sys.stderr)
+        return 1
     for key, value in last.diagnostics.items():
         print(f"{key:12} {value:.6g}")
     if out is not None:
@@ -106,43 +123,63 @@ def _run(name: str, argv: Sequence[str]) -> int:
     return 0
 
 
-def _add_option(parser: argparse.ArgumentParser, field: dataclasses.Field[Any]) -> None:
-    """Turn a parameter of a scene into an option."""
-    meta = field.metadata
-    kwargs: dict[str, Any] = {"default": field.default, "help": meta.get("help", ""), "choices": meta.get("choices")}
+def _how_to_go_on(name: str, argv: Sequence[str], out: str | None) -> str:
+    """The second half of the sentence that ends a run which was broken off."""
+    if out is None:
+        return "; nothing was written"
+    if not any(Path(out, scenes.CHECKPOINT_FOLDER).glob("checkpoint-*.h5")):
+        return "; finished frames are kept"
+    command = shlex.join(["meniscus", "run", name, *(a for a in argv if a != "--resume"), "--resume"])
+    return f"; finished frames are kept; go on with: {command}"
+
+
+def _render(options: argparse.Namespace) -> int:
+    drawer = None if options.scene is None else scenes.find(options.scene)()
+    with ProgressBar("render") as bar:
+        written = scenes.render(options.folder, scene=drawer, on_frame=bar.frame)
+    if not written:
+        raise ValueError(f"the scene of the run in {options.folder} draws no pictures")
+    print("\n".join(str(path) for path in written))
+    return 0
+
+
+def _run_parser(name: str, kind: type[scenes.Scene]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"meniscus run {name}", description=kind.summary, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    scene = parser.add_argument_group("parameters of the scene")
+    for f in dataclasses.fields(kind):
+        _add_option(scene, f)
+    run = parser.add_argument_group("the run")
+    run.add_argument("--out", default=None, metavar="DIR", help="folder for frames, pictures, checkpoints, run.json and diagnostics.csv")
+    run.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in the folder")
+    run.add_argument("--threads", type=int, default=None, metavar="N", help="threads to use; results do not depend on it")
+    run.add_argument("--checkpoint-every", type=float, default=30.0, metavar="SECONDS", help="wall time between checkpoints within a frame")
+    run.add_argument("--no-checkpoints", action="store_true", help="write no checkpoints")
+    run.add_argument("--no-pictures", action="store_true", help="draw no frames")
+    run.add_argument("--no-files", action="store_true", help="write no VTK files")
+    return parser
+
+
+def _add_option(parser: argparse._ArgumentGroup, field: dataclasses.Field[Any]) -> None:
+    """Turn a parameter of a scene into an option: flags for truth values, N numbers for tuples, text for what has no default."""
+    default, text = field.default, field.metadata.get("help", "")
     flag = "--" + field.name.replace("_", "-")
-    if isinstance(field.default, bool):
-        parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=field.default, help=meta.get("help", ""))
+    if isinstance(default, bool):
+        parser.add_argument(flag, action=argparse.BooleanOptionalAction, default=default, help=text)
+    elif isinstance(default, tuple):
+        parser.add_argument(flag, nargs=len(default), type=type(default[0]), action=_Tuple, default=default, help=text)
     else:
-        parser.add_argument(flag, dest=field.name, type=type(field.default), **kwargs)
+        kind = str if default is None else type(default)
+        parser.add_argument(flag, dest=field.name, type=kind, default=default, help=text, choices=field.metadata.get("choices"))
 
 
-class _Progress:
-    """A progress bar over frames on a terminal, through rich where it is installed; silent otherwise."""
+class _Tuple(argparse.Action):
+    """Keeps the numbers of an option as a tuple, like the default."""
 
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._bar: Any = None
-        self._task: Any = None
-
-    def __enter__(self) -> _Progress:
-        if sys.stderr.isatty() and importlib.util.find_spec("rich") is not None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-            columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), "frames", TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True))
-            self._bar.start()
-            self._task = self._bar.add_task(self._title, total=None)
-        return self
-
-    def update(self, frame: scenes.Frame, total: int) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, completed=frame.number, total=total)
-
-    def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None) -> None:
+        """Set the attribute."""
+        setattr(namespace, self.dest, tuple(values))
 
 
 if __name__ == "__main__":

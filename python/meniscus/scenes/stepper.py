@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from meniscus import _checks
 
 
@@ -31,7 +33,11 @@ class TimeStepper:
     @property
     def frame_time(self) -> float:
         """Time of the next frame, s."""
-        return self.end * (self.frame + 1) / self.frames
+        return self.time_of(self.frame + 1)
+
+    def time_of(self, frame: int) -> float:
+        """Return the time of a frame, s."""
+        return self.end * frame / self.frames
 
     def next_dt(self, max_dt: float) -> float:
         """Return the next step: `max_dt`, shortened so as not to pass the next frame."""
@@ -49,3 +55,13 @@ class TimeStepper:
             return True
         self.time += dt
         return False
+
+    def snapshot(self) -> dict[str, float | int]:
+        """Return where the run stands, for `restore`."""
+        return {"time": self.time, "frame": self.frame, "step": self.step}
+
+    def restore(self, snapshot: Mapping[str, float | int]) -> None:
+        """Stand where `snapshot` saw a clock with the same end and frames."""
+        self.time = float(snapshot["time"])
+        self.frame = _checks.integer("frame", snapshot["frame"], 0, self.frames + 1)
+        self.step = _checks.integer("step", snapshot["step"], 0)

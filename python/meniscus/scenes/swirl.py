@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,9 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows import single_vortex
 from meniscus.grid.transport import Block, Interpolation, LimiterName, Method, Trace
+from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 
 
@@ -28,6 +30,7 @@ class Swirl(Scene):
 
     name: ClassVar[str] = "swirl"
     summary: ClassVar[str] = "dye stretched and wound back by a vortex in a box"
+    stages: ClassVar[tuple[str, ...]] = ("flow", "transport")
 
     resolution: int = parameter(320, "cells per axis")
     cfl: float = parameter(1.5, "largest |velocity| dt / dx")
@@ -60,19 +63,21 @@ class Swirl(Scene):
 
     def advance(self, time: float, dt: float) -> None:
         """Sample the flow and carry the dye."""
-        self.flow.sample(self.velocity, time + 0.5 * dt, workspace=self.workspace)
-        mg.advect(
-            self.dye,
-            self.velocity,
-            dt,
-            method=self.method,
-            block=self.block,
-            trace=self.trace,
-            interpolation=self.interpolation,
-            limiter=self.limiter,
-            time=time,
-            workspace=self.workspace,
-        )
+        with self.stage("flow"):
+            self.flow.sample(self.velocity, time + 0.5 * dt, workspace=self.workspace)
+        with self.stage("transport"):
+            mg.advect(
+                self.dye,
+                self.velocity,
+                dt,
+                method=self.method,
+                block=self.block,
+                trace=self.trace,
+                interpolation=self.interpolation,
+                limiter=self.limiter,
+                time=time,
+                workspace=self.workspace,
+            )
 
     def report(self, time: float) -> dict[str, float]:
         """Mean distance from the start (the error, at the end), extremes and mean."""
@@ -84,14 +89,16 @@ class Swirl(Scene):
             "mean": float(a.mean()),
         }
 
-    def draw(self, time: float) -> Any:
+    def state(self) -> Mapping[str, State]:
+        """The dye; the flow is given."""
+        return {"dye": self.dye}
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The dye and the velocity of the last step."""
+        return {"dye": self.dye, "velocity": self.velocity}
+
+    def draw(self, frame: FrameData) -> Any:
         """Show the dye."""
         from meniscus import viz
 
-        return viz.image(self.dye.array, extent=(0.0, 1.0, 0.0, 1.0), title=f"{self.method}, t = {time:.2f} s")
-
-    def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
-        """Write an animation of the frames."""
-        from meniscus import viz
-
-        return [viz.animate(pictures, out / "swirl.gif", frames_per_second=8)]
+        return viz.image(frame["dye"], extent=(0.0, 1.0, 0.0, 1.0), title=f"{self.method}, t = {frame.time:.2f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,7 +12,9 @@ import meniscus.grid as mg
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.grid.transport import Block, LimiterName, Method
+from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 
 Profile = Literal["sine", "square"]
@@ -86,15 +89,23 @@ class Wave(Scene):
             "variation": float(np.abs(np.diff(u, append=u[0])).sum()),
         }
 
-    def draw(self, time: float) -> Any:
+    def state(self) -> Mapping[str, State]:
+        """The wave."""
+        return {"wave": self.wave}
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The wave."""
+        return {"wave": self.wave}
+
+    def draw(self, frame: FrameData) -> Any:
         """Plot the wave over the exact one."""
         from meniscus import viz
 
         x = np.arange(self.nodes - 1) / (self.nodes - 1)
         return viz.lines(
             x,
-            {"exact": self.exact(time)[:, 0], self.method: self.wave.array[:, 0]},
+            {"exact": self.exact(frame.time)[:, 0], self.method: frame["wave"][:, 0]},
             xlabel="x",
             ylabel="u",
-            title=f"t = {time:.3f} s",
+            title=f"t = {frame.time:.3f} s",
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +14,9 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows import rotation
 from meniscus.grid.transport import Block, LimiterName, Method, Trace
+from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 
 CENTER = (50.0, 75.0)
@@ -61,6 +63,7 @@ class Zalesak(Scene):
 
     name: ClassVar[str] = "zalesak"
     summary: ClassVar[str] = "Zalesak's slotted disc after one rigid turn"
+    frames_per_second: ClassVar[float] = 4.0
 
     nodes: int = parameter(201, "nodes per axis, both ends counted")
     cfl: float = parameter(1.75, "dt (max |u| + max |v|) / dx")
@@ -121,20 +124,23 @@ class Zalesak(Scene):
         area = float((self.phi.array <= 0).sum()) * self.phi.grid.spacing**2
         return {"error": float(self.error_field(time).mean()), "area": area}
 
-    def draw(self, time: float) -> Any:
+    def state(self) -> Mapping[str, State]:
+        """The distance."""
+        return {"phi": self.phi}
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The distance."""
+        return {"phi": self.phi}
+
+    def draw(self, frame: FrameData) -> Any:
         """Draw the zero contour over the exact one."""
         from meniscus import viz
 
-        x, y = (c.ravel() for c in self.phi.coordinates())
+        assert frame.grid is not None
+        x, y = (c.ravel() for c in frame.grid.nodes())
         return viz.contours(
             x,
             y,
-            {"exact": self.exact(x[:, None], y[None, :], time), self.method: self.phi.array},
-            title=f"{self.nodes}$^2$, {self.method}, t = {time:.0f} s",
+            {"exact": self.exact(x[:, None], y[None, :], frame.time), self.method: frame["phi"]},
+            title=f"{self.nodes}$^2$, {self.method}, t = {frame.time:.0f} s",
         )
-
-    def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
-        """Write an animation of the frames."""
-        from meniscus import viz
-
-        return [viz.animate(pictures, out / "zalesak.gif", frames_per_second=4)]

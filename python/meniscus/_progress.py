@@ -1,0 +1,55 @@
+"""A progress bar for runs on a terminal, through rich where it is installed; silent otherwise."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+from meniscus.scenes import Step
+
+
+class ProgressBar:
+    """Frames, steps, cells per second and time left of a run, on standard error."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._bar: Any = None
+        self._task: Any = None
+        self._rate = 0.0
+
+    def __enter__(self) -> ProgressBar:
+        """Show the bar, if there is a terminal to show it on."""
+        if sys.stderr.isatty() and importlib.util.find_spec("rich") is not None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TimeRemainingColumn
+
+            columns = ("{task.description}", BarColumn(), "{task.fields[where]}", TimeRemainingColumn(), "left")
+            self._bar = Progress(*columns, console=Console(stderr=True))
+            self._bar.start()
+            self._task = self._bar.add_task(self._title, total=None, where="setting up")
+        return self
+
+    def step(self, step: Step) -> None:
+        """Show where a run is after a step."""
+        # Steady enough to read, quick enough to follow a change within some ten steps.
+        now = step.cells / max(step.seconds, 1e-9)
+        self._rate = now if self._rate == 0.0 else 0.9 * self._rate + 0.1 * now
+        if self._bar is not None:
+            self._bar.update(self._task, completed=step.time, total=step.end, where=describe(step, self._rate))
+
+    def frame(self, number: int, last: int) -> None:
+        """Show how many frames are drawn."""
+        if self._bar is not None:
+            self._bar.update(self._task, completed=number, total=last, where=f"frame {number} of {last}")
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def describe(step: Step, cells_per_second: float) -> str:
+    """Return 'frame 3 of 48, step 120, 1.25 Mcells/s'."""
+    speed = f", {cells_per_second / 1e6:.3g} Mcells/s" if step.cells else ""
+    return f"frame {step.frame} of {step.frames}, step {step.number}{speed}"

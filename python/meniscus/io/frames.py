@@ -1,0 +1,100 @@
+"""What one frame of a run shows: fields on cells and nodes, and particles, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
+from meniscus.surface import LevelSet
+
+FrameItem: TypeAlias = CellField | NodeField | MacField | LevelSet | Particles | npt.NDArray[Any]
+"""What a scene may name for its frames."""
+
+
+@dataclass(frozen=True)
+class FrameData:
+    """The arrays of one frame, from the live state or from its files.
+
+    Attributes:
+        number: of the frame; 0 is the start.
+        time: s.
+        grid: the grid of all fields; None if there are only particles or nothing.
+        cells: arrays on cells by name, indexed [i, j(, k)]; vectors have their components last.
+        nodes: arrays on nodes.
+        particles: per set of particles, its columns by name; `position` and `id` among them.
+    """
+
+    number: int
+    time: float
+    grid: Grid | None = None
+    cells: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    nodes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    particles: Mapping[str, Mapping[str, npt.NDArray[Any]]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """Return an array on cells or nodes; KeyError names what there is."""
+        for arrays in (self.cells, self.nodes):
+            if name in arrays:
+                return arrays[name]
+        raise KeyError(f"frame {self.number} has no field {name!r}; it has {', '.join([*self.cells, *self.nodes]) or 'none'}")
+
+
+def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameData:
+    """Return the arrays of the named state: a face velocity is averaged to the cells, everything else is as it is, without a copy.
+
+    Raises:
+        TypeError: something that has no place in a frame.
+        ValueError: fields on different grids, or an array that has neither one value per cell nor one per node.
+    """
+    grid = None
+    for name, item in items.items():
+        own = None if isinstance(item, (Particles, np.ndarray)) else getattr(item, "grid", None)
+        if grid is not None and own is not None and own != grid:
+            raise ValueError(f"all fields of a frame must be on one grid, but {name!r} is on {own}, the others on {grid}")
+        grid = own or grid
+    cells: dict[str, npt.NDArray[Any]] = {}
+    nodes: dict[str, npt.NDArray[Any]] = {}
+    particles: dict[str, Mapping[str, npt.NDArray[Any]]] = {}
+    for name, item in items.items():
+        samples = item.field if isinstance(item, LevelSet) else item
+        if isinstance(samples, Particles):
+            columns = {c: samples[c] for c in samples.columns}
+            particles[name] = {"position": samples.positions, "id": samples.ids, **columns}
+        elif isinstance(samples, MacField):
+            cells[name] = _cell_averages(samples)
+        elif isinstance(samples, CellField):
+            cells[name] = samples.array
+        elif isinstance(samples, NodeField):
+            nodes[name] = samples.array
+        elif isinstance(samples, np.ndarray):
+            (cells if _on_cells(name, samples, grid) else nodes)[name] = samples
+        else:
+            raise TypeError(f"a frame takes fields, level sets, particles and arrays, but {name!r} is a {type(item).__name__}")
+    return FrameData(number, time, grid, cells, nodes, particles)
+
+
+def _cell_averages(velocity: MacField) -> npt.NDArray[Any]:
+    """The mean of the two faces of each cell, (nx, ny(, nz), dimension)."""
+    grid = velocity.grid
+    result = np.empty((*grid.local_shape, grid.dimension), velocity.dtype)
+    for d in range(grid.dimension):
+        u = velocity.component(d)
+        n = u.shape[d]
+        np.add(u.take(range(n - 1), d), u.take(range(1, n), d), out=result[..., d])
+    result *= velocity.dtype.type(0.5)
+    return result
+
+
+def _on_cells(name: str, array: npt.NDArray[Any], grid: Grid | None) -> bool:
+    if grid is None:
+        raise ValueError(f"the array {name!r} needs a field in the same frame, whose grid says where its values are")
+    shape = array.shape[: grid.dimension]
+    nodes = tuple(n + 1 for n in grid.shape)
+    if array.ndim > grid.dimension + 1 or shape not in (grid.shape, nodes):
+        raise ValueError(f"the array {name!r} must have one value per cell {grid.shape} or per node {nodes}, not the shape {array.shape}")
+    return shape == grid.shape

@@ -1,0 +1,242 @@
+"""Frames as VTK XML files, which ParaView, PyVista and others open; needs the extra `vtk`.
+
+Fields go to an image (`.vti`), cells as cell data and nodes as point data; particles to a `.vtp` each; a `.pvd` lists the files of all
+frames with their times. Values are appended as raw binary.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import importlib
+import importlib.util
+import os
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.grid import Grid
+from meniscus.io.aside import aside, write_text
+from meniscus.io.frames import FrameData
+
+
+def frame_stem(number: int, frames: int) -> str:
+    """Return `frame-NNNN`, padded so that the names of all `frames` sort."""
+    return f"frame-{number:0{max(4, len(str(frames)))}d}"
+
+
+def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path]:
+    """Write the files of one frame, each aside and renamed, and return them; `frames` is the number of the last one, for the names.
+
+    Raises:
+        OSError: the folder is full or cannot be written.
+        ImportError: vtk is missing.
+    """
+    stem = frame_stem(frame.number, frames)
+    written = []
+    if frame.grid is not None:
+        written.append(_write(folder / f"{stem}.vti", "vtkXMLImageDataWriter", _image(frame, frame.grid)))
+    for name, columns in frame.particles.items():
+        written.append(_write(folder / f"{stem}-{name}.vtp", "vtkXMLPolyDataWriter", _points(columns, frame.time)))
+    return written
+
+
+def read_frame(paths: Sequence[Path], number: int) -> FrameData:
+    """Return what `write_frame` wrote to these files.
+
+    Raises:
+        OSError: one of them is missing or damaged.
+        ImportError: vtk is missing.
+    """
+    time, grid = 0.0, None
+    cells: Mapping[str, npt.NDArray[Any]] = {}
+    nodes: Mapping[str, npt.NDArray[Any]] = {}
+    particles = {}
+    for path in paths:
+        if path.suffix == ".vti":
+            data = _read(path, "vtkXMLImageDataReader")
+            info = _arrays(data.GetFieldData())
+            shape = tuple(n - 1 for n in data.GetDimensions() if n > 1)
+            dimension = len(shape)
+            grid = Grid(shape, float(info["spacing"][0]), tuple(info["origin"]), [bool(p) for p in info["periodic"]])
+            cells = {n: _to_grid(a, shape, dimension) for n, a in _arrays(data.GetCellData()).items()}
+            nodes = {n: _to_grid(a, tuple(s + 1 for s in shape), dimension) for n, a in _arrays(data.GetPointData()).items()}
+        else:
+            data = _read(path, "vtkXMLPolyDataReader")
+            info = _arrays(data.GetFieldData())
+            columns = _arrays(data.GetPointData())
+            positions = _from_vtk(data.GetPoints().GetData())[:, : int(info["dimension"][0])]
+            particles[path.stem.split("-", 2)[2]] = {"position": np.ascontiguousarray(positions), **columns}
+        time = float(info["TimeValue"][0])
+    return FrameData(number, time, grid, cells, nodes, particles)
+
+
+def write_series(path: Path, frames: Sequence[tuple[float, Sequence[Path]]]) -> None:
+    """Write a `.pvd`: for each frame its time (s) and its files, named relative to the folder of `path`. Raises OSError."""
+    lines = [
+        f'    <DataSet timestep="{time!r}" part="{part}" file={quoteattr(os.path.relpath(file, path.parent))}/>\n'
+        for time, files in frames
+        for part, file in enumerate(files)
+    ]
+    content = f'<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n{"".join(lines)}'
+    write_text(path, f'<?xml version="1.0"?>\n{content}  </Collection>\n</VTKFile>\n')
+
+
+def read_series(path: Path) -> list[tuple[float, list[Path]]]:
+    """Return the frames that a `.pvd` lists: time (s) and files of each. Raises OSError, or ValueError for another kind of file."""
+    try:
+        root = ElementTree.fromstring(path.read_text())
+    except ElementTree.ParseError as error:
+        raise ValueError(f"{path} is no collection of frames: {error}") from error
+    frames: dict[float, list[Path]] = {}
+    for entry in root.iter("DataSet"):
+        frames.setdefault(float(entry.attrib["timestep"]), []).append(path.parent / entry.attrib["file"])
+    return sorted(frames.items())
+
+
+def available() -> bool:
+    """Return whether frames can be written and read."""
+    return importlib.util.find_spec("vtkmodules") is not None
+
+
+def _image(frame: FrameData, grid: Grid) -> Any:
+    """A vtkImageData; a 2-D grid is one layer of nodes."""
+    data = _new("vtkCommonDataModel", "vtkImageData")
+    flat = (0.0,) * (3 - grid.dimension)
+    data.SetDimensions([n + 1 for n in grid.shape] + [1] * len(flat))
+    data.SetSpacing((grid.spacing,) * 3)
+    data.SetOrigin(grid.origin + flat)
+    for attributes, arrays in ((data.GetCellData(), frame.cells), (data.GetPointData(), frame.nodes)):
+        for name, array in arrays.items():
+            attributes.AddArray(_to_vtk(name, _from_grid(array, grid.dimension)))
+    # The attributes of the file are rounded decimals, and it has no place for periodic axes.
+    exact = {"TimeValue": [frame.time], "spacing": [grid.spacing], "origin": grid.origin, "periodic": np.array(grid.periodic, np.uint8)}
+    for name, values in exact.items():
+        data.GetFieldData().AddArray(_to_vtk(name, np.asarray(values)))
+    return data
+
+
+def _points(columns: Mapping[str, npt.NDArray[Any]], time: float) -> Any:
+    """A vtkPolyData with a vertex per particle, without which viewers show nothing."""
+    positions = columns["position"]
+    n, dimension = positions.shape
+    data = _new("vtkCommonDataModel", "vtkPolyData")
+    points = _new("vtkCommonCore", "vtkPoints")
+    points.SetData(_to_vtk("position", _three_components(positions)))
+    data.SetPoints(points)
+    vertices = _new("vtkCommonDataModel", "vtkCellArray")
+    vertices.SetData(_to_vtk("offsets", np.arange(n + 1, dtype=np.int64)), _to_vtk("connectivity", np.arange(n, dtype=np.int64)))
+    data.SetVerts(vertices)
+    for name, array in columns.items():
+        if name != "position":
+            data.GetPointData().AddArray(_to_vtk(name, array))
+    for name, values in {"TimeValue": [time], "dimension": [dimension]}.items():
+        data.GetFieldData().AddArray(_to_vtk(name, np.asarray(values)))
+    return data
+
+
+def _from_grid(array: npt.NDArray[Any], dimension: int) -> npt.NDArray[Any]:
+    """Values in VTK's order (x fastest), vectors with three components."""
+    if array.ndim == dimension:
+        return np.ravel(array, order="F")
+    axes = (*range(dimension - 1, -1, -1), dimension)
+    return _three_components(array.transpose(axes).reshape(-1, array.shape[-1]))
+
+
+def _to_grid(values: npt.NDArray[Any], shape: tuple[int, ...], dimension: int) -> npt.NDArray[Any]:
+    if values.ndim == 1:
+        return np.ascontiguousarray(values.reshape(shape[::-1]).T)
+    axes = (*range(dimension - 1, -1, -1), dimension)
+    return np.ascontiguousarray(values.reshape(*shape[::-1], -1).transpose(axes)[..., :dimension])
+
+
+def _three_components(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Vectors (n, 2) with a third component of zero; others as they are."""
+    return np.pad(vectors, ((0, 0), (0, 1))) if vectors.shape[1] == 2 else vectors
+
+
+def _to_vtk(name: str, array: npt.NDArray[Any]) -> Any:
+    values = np.ascontiguousarray(array.view(np.uint8) if array.dtype == np.bool_ else array)
+    result = _module("util.numpy_support").numpy_to_vtk(values, deep=True)
+    result.SetName(name)
+    return result
+
+
+def _from_vtk(array: Any) -> npt.NDArray[Any]:
+    return np.array(_module("util.numpy_support").vtk_to_numpy(array))
+
+
+def _arrays(attributes: Any) -> dict[str, npt.NDArray[Any]]:
+    return {attributes.GetArrayName(i): _from_vtk(attributes.GetArray(i)) for i in range(attributes.GetNumberOfArrays())}
+
+
+def _write(path: Path, kind: str, data: Any) -> Path:
+    writer = _new("vtkIOXML", kind)
+    writer.SetInputData(data)
+    writer.SetHeaderTypeToUInt64()
+    writer.SetDataModeToAppended()
+    writer.EncodeAppendedDataOff()
+    writer.SetCompressorTypeToNone()
+    with aside(path) as part:
+        writer.SetFileName(str(part))
+        with _silence():
+            done = writer.Write() == 1 and writer.GetErrorCode() == 0
+        if not done:
+            code = _reason(part, data.GetActualMemorySize() * 1024)
+            raise OSError(code, os.strerror(code), str(path))
+    return path
+
+
+def _reason(part: Path, size: int) -> int:
+    """Why a file of `size` bytes cannot be written, as an errno. VTK does not say it; writing as much does."""
+    try:
+        with part.open("wb", buffering=0) as file:
+            for _ in range(0, size, 1 << 20):
+                file.write(bytes(1 << 20))
+    except OSError as error:
+        return error.errno or errno.EIO
+    return errno.EIO
+
+
+def _read(path: Path, kind: str) -> Any:
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    reader = _new("vtkIOXML", kind)
+    reader.SetFileName(str(path))
+    with _silence():
+        reader.Update()
+    data = reader.GetOutput()
+    # VTK takes a file whose data end too early for good.
+    whole = path.read_bytes()[-32:].rstrip().endswith(b"</VTKFile>")
+    if not whole or reader.GetErrorCode() != 0 or data.GetFieldData().GetArray("TimeValue") is None:
+        raise OSError(errno.EIO, "damaged, or no frame of a run", str(path))
+    return data
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keep VTK from printing what is raised as an error."""
+    kind = _module("vtkCommonCore").vtkObject
+    before = kind.GetGlobalWarningDisplay()
+    kind.SetGlobalWarningDisplay(0)
+    try:
+        yield
+    finally:
+        kind.SetGlobalWarningDisplay(before)
+
+
+def _new(module: str, kind: str) -> Any:
+    return getattr(_module(module), kind)()
+
+
+def _module(name: str) -> Any:
+    """A module of VTK; they are loaded one by one, since all of them take seconds."""
+    try:
+        return importlib.import_module(f"vtkmodules.{name}")
+    except ImportError as error:
+        raise ImportError("frames need vtk; install it with: pip install 'meniscus[vtk]', or run without them") from error

@@ -1,0 +1,332 @@
+"""How a scene is run: steps, frames, files, checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import tempfile
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from meniscus import _checks
+from meniscus._meniscus import __version__
+from meniscus.io import checkpoint as checkpoints
+from meniscus.io import vtk
+from meniscus.io.checkpoint import Checkpoint
+from meniscus.io.frames import FrameData, collect
+from meniscus.scenes.interrupts import Interruption
+from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
+from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
+from meniscus.scenes.scene import Scene, StageTimes
+from meniscus.scenes.state import bring_back, check_state, grids_of, take_snapshot
+
+CHECKPOINT_FOLDER = "checkpoints"
+"""Where checkpoints are in the folder of a run."""
+SLOW_STEP = 0.25
+"""Seconds from which on a step may not end within the grace after Ctrl-C, so that the state before it is kept in memory."""
+
+_log = logging.getLogger("meniscus")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One finished frame of a run of `total` frames after frame 0; `time` in seconds; its picture and its VTK files, if written."""
+
+    number: int
+    total: int
+    time: float
+    diagnostics: dict[str, float]
+    picture: Path | None
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One completed step: its number, the time after it and its size (s), the seconds it took, and the cells of the grid (0: no grid)."""
+
+    number: int
+    frame: int
+    frames: int
+    time: float
+    end: float
+    dt: float
+    seconds: float
+    cells: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What a run writes and whom it tells.
+
+    Attributes:
+        pictures: whether to draw frames (needs the extra `viz`).
+        files: whether to write frames as VTK files; None: where vtk is installed.
+        resume: go on from the newest checkpoint in the folder.
+        checkpoint_every: seconds of wall time between checkpoints; there is one at the end of every frame too. None: no checkpoints.
+        on_step: called after each step.
+        on_stage: called as on_stage(name, scene) after each stage that the scene declares.
+    """
+
+    pictures: bool = True
+    files: bool | None = None
+    resume: bool = False
+    checkpoint_every: float | None = 30.0
+    on_step: Callable[[Step], None] | None = None
+    on_stage: Callable[[str, Scene], None] | None = None
+
+
+def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: Any) -> Iterator[Frame]:
+    """Run a scene and yield its frames one by one, frame 0 (the start) included.
+
+    With `out`, the folder takes `run.json` (version, options, machine), `diagnostics.csv` (a row per step), `frame-NNNN.png`, the frames as
+    `.vti` and `.vtp` with a `frames.pvd`, and `checkpoints/`, each written as soon as it is known, so that an interrupted run keeps its
+    finished frames. A resumed run yields the frames that are still to come, or the last one if there are none.
+
+    Args:
+        scene: the scene; it is set up by this call.
+        out: the folder; default: nothing is written.
+        **options: the attributes of `RunOptions`.
+
+    Raises:
+        OSError: the folder cannot be written.
+        ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from.
+        ImportError: a library for what was asked for is missing.
+    """
+    run = _Run(_checks.one_of_type("scene", scene, Scene), None if out is None else Path(out), RunOptions(**options))
+    try:
+        yield from run.frames()
+    finally:
+        run.close()
+
+
+def run(
+    scene: Scene,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    on_frame: Callable[[Frame, int], None] | None = None,
+    **options: Any,
+) -> Frame:
+    """Run a scene to its end and return its last frame; `on_frame(frame, number of frames)` is called for each. See `frames`."""
+    last: Frame | None = None
+    for last in frames(scene, out, **options):
+        if on_frame:
+            on_frame(last, last.total)
+    assert last is not None  # at least one frame comes
+    return last
+
+
+class _Run:
+    """A run on its way."""
+
+    def __init__(self, scene: Scene, folder: Path | None, options: RunOptions) -> None:
+        self._scene, self._folder, self._options = scene, folder, options
+        self._log_file: Diagnostics | None = None
+        if options.checkpoint_every is not None and _checks.number("checkpoint_every", options.checkpoint_every) < 0:
+            raise ValueError(f"checkpoint_every must be at least 0 s, not {options.checkpoint_every:g}")
+        found = self._find_checkpoint()
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass  # a folder that cannot be written is noticed before a long setup
+        self._stepper = scene.setup()
+        state = scene.state()
+        check_state(scene, state)
+        self._stages = StageTimes(scene, options.on_stage)
+        self._frames_done = 0
+        self._diagnostics: dict[str, float] = {}
+        self._checkpoints = self._wants_checkpoints(bool(state))
+        self._files = self._wants_files()
+        self._series: list[tuple[float, list[Path]]] = []
+        self._cells = max((math.prod(g.shape) for g in grids_of(state).values()), default=0)
+        # What a broken-off step goes back to: None while it is not known, or not needed because the live state is whole.
+        self._whole = True
+        self._before: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+        self._seconds = math.inf
+        if found is not None:
+            self._restore(found)
+        if folder is not None:
+            self._open(folder, None if found is None else self._stepper.step)
+        if found is None:
+            self._diagnostics = scene.report(0.0)
+            self._row(0.0, 0.0)
+        self._saved_at = clock.monotonic()
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield the frames to come; see the function."""
+        with self._stages.attached(self._scene):
+            if self._frames_done > self._stepper.frames:
+                yield self._frame_again()
+            while self._frames_done <= self._stepper.frames:
+                yield self._next_frame()
+        if self._folder is not None and self._options.pictures:
+            pictures = [picture_path(self._folder, i, self._stepper.frames) for i in range(self._frames_done)]
+            self._scene.finish(self._folder, [p for p in pictures if p.exists()])
+
+    def close(self) -> None:
+        if self._log_file is not None:
+            self._log_file.close()
+
+    def _next_frame(self) -> Frame:
+        """Step to the next frame, finish it and save the state. Ctrl-C leaves a checkpoint of the last completed step."""
+        interruption = Interruption()
+        try:
+            with interruption.deferred():
+                while self._stepper.frame < self._frames_done:
+                    self._step()
+                    self._end_if(interruption)
+                    every = self._options.checkpoint_every
+                    if every is not None and clock.monotonic() - self._saved_at >= every:
+                        self._save(self._progress(), take_snapshot(self._scene.state()))
+                frame = self._finish_frame()
+                self._frames_done += 1
+                self._save(self._progress(), take_snapshot(self._scene.state()))
+                self._end_if(interruption)
+                return frame
+        except KeyboardInterrupt:
+            if self._whole:
+                self._save(self._progress(), take_snapshot(self._scene.state()))
+            elif self._before is not None:
+                self._save(*self._before)
+            raise
+
+    def _step(self) -> None:
+        if self._checkpoints and self._seconds >= SLOW_STEP:
+            self._before = self._progress(), take_snapshot(self._scene.state())
+        else:
+            self._before = None
+        self._whole = False
+        self._stages.reset()
+        dt = self._stepper.next_dt(self._scene.max_dt())
+        start = clock.perf_counter()
+        self._scene.advance(self._stepper.time, dt)
+        self._seconds = clock.perf_counter() - start
+        complete = self._stepper.advance(dt)
+        if complete or self._log_file is not None:
+            self._diagnostics = self._scene.report(self._stepper.time)
+        self._row(dt, self._seconds)
+        self._whole = True
+        self._before = None
+        if self._options.on_step is not None:
+            s = self._stepper
+            self._options.on_step(Step(s.step, s.frame, s.frames, s.time, s.end, dt, self._seconds, self._cells))
+
+    def _finish_frame(self) -> Frame:
+        """Write the files and the picture of the frame that the state is at."""
+        s = self._stepper
+        picture, files = None, []
+        if self._folder is not None and (self._files or self._options.pictures):
+            data = collect(self._scene.frame_data(), s.frame, s.time)
+            if self._files:
+                files = vtk.write_frame(self._folder, data, frames=s.frames)
+                if files:
+                    self._series = [*self._series[: s.frame], (s.time, files)]
+                    vtk.write_series(self._folder / SERIES_FILE, self._series)
+            if self._options.pictures:
+                picture = self._draw(data)
+        return Frame(s.frame, s.frames, s.time, self._diagnostics, picture, tuple(files))
+
+    def _draw(self, data: FrameData) -> Path | None:
+        assert self._folder is not None
+        return save_picture(self._scene, data, picture_path(self._folder, data.number, self._stepper.frames))
+
+    def _frame_again(self) -> Frame:
+        """The last frame of a run that was already finished."""
+        s = self._stepper
+        picture = None if self._folder is None else picture_path(self._folder, s.frame, s.frames)
+        files = self._series[-1][1] if self._series else []
+        return Frame(s.frame, s.frames, s.time, self._diagnostics, picture if picture and picture.exists() else None, tuple(files))
+
+    def _row(self, dt: float, seconds: float) -> None:
+        if self._log_file is None:
+            return
+        s = self._stepper
+        stages = {f"seconds {name}": value for name, value in self._stages.seconds.items()}
+        self._log_file.row(
+            {"step": s.step, "frame": s.frame, "time": s.time, "dt": dt, **self._diagnostics, "seconds": seconds, **stages},
+        )
+
+    def _progress(self) -> dict[str, Any]:
+        return {**self._stepper.snapshot(), "frames done": self._frames_done, "diagnostics": dict(self._diagnostics)}
+
+    def _save(self, progress: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        if not self._checkpoints:
+            return
+        assert self._folder is not None
+        if self._log_file is not None:
+            self._log_file.flush()
+        made = Checkpoint(self._scene.name, parameters_of(self._scene), __version__, progress, state, grids_of(self._scene.state()))
+        checkpoints.save_checkpoint(self._folder / CHECKPOINT_FOLDER, made)
+        self._saved_at = clock.monotonic()
+
+    def _find_checkpoint(self) -> Checkpoint | None:
+        """The checkpoint to go on from, if that is wanted and there is one."""
+        if not self._options.resume:
+            return None
+        if self._folder is None:
+            raise ValueError("a run can be resumed only in the folder (out) that holds its checkpoints")
+        found, passed_over = checkpoints.latest_checkpoint(self._folder / CHECKPOINT_FOLDER)
+        for sentence in passed_over:
+            _log.warning("%s; it is passed over", sentence)
+        if found is None:
+            _log.warning("%s holds no checkpoint; the run starts from the beginning", self._folder)
+            return None
+        if found.scene != self._scene.name:
+            raise ValueError(f"the checkpoint in {self._folder} is of the scene {found.scene!r}, not {self._scene.name!r}")
+        mine = parameters_of(self._scene)
+        if found.parameters != mine:
+            names = [n for n in {**mine, **found.parameters} if found.parameters.get(n) != mine.get(n)]
+            theirs, ours = (", ".join(f"{n}={p.get(n)!r}" for n in names) for p in (found.parameters, mine))
+            raise ValueError(f"the checkpoint in {self._folder} was made with {theirs}, not {ours}; use that or choose another folder")
+        if found.version != __version__:
+            _log.warning("the checkpoint is of meniscus %s, this is %s: results may differ in rounding", found.version, __version__)
+        return found
+
+    def _restore(self, found: Checkpoint) -> None:
+        bring_back(self._scene, self._scene.state(), found.state)
+        self._stepper.restore(found.progress)
+        self._frames_done = int(found.progress["frames done"])
+        self._diagnostics = dict(found.progress["diagnostics"])
+        assert self._folder is not None
+        if self._files and (self._folder / SERIES_FILE).exists():
+            self._series = vtk.read_series(self._folder / SERIES_FILE)[: self._frames_done]
+
+    def _open(self, folder: Path, resumed_at: int | None) -> None:
+        if resumed_at is None:
+            # Those of an earlier run in this folder would be taken for ours.
+            for old in (folder / CHECKPOINT_FOLDER).glob("checkpoint-*.h5"):
+                old.unlink()
+            (folder / SERIES_FILE).unlink(missing_ok=True)
+        for part in (*folder.glob(".*.part"), *(folder / CHECKPOINT_FOLDER).glob(".*.part")):
+            part.unlink()
+        o = self._options
+        told = {"pictures": o.pictures, "files": self._files, "checkpoint_every": o.checkpoint_every}
+        write_run_file(folder, self._scene, told, self._scene.source, resumed_at)
+        self._log_file = Diagnostics(folder, resumed_at)
+
+    def _wants_checkpoints(self, has_state: bool) -> bool:
+        if self._folder is None or self._options.checkpoint_every is None:
+            return False
+        if not has_state:
+            if self._options.resume:
+                raise ValueError(f"scene {self._scene.name!r} names no state(), so it cannot be resumed")
+            return False
+        if not checkpoints.available():
+            _log.warning("no checkpoints are written, because h5py is not installed (pip install 'meniscus[io]')")
+            return False
+        return True
+
+    def _wants_files(self) -> bool:
+        if self._folder is None or self._options.files is False or not self._scene.frame_data():
+            return False
+        if self._options.files is None and not vtk.available():
+            _log.warning("no VTK files are written, because vtk is not installed (pip install 'meniscus[vtk]')")
+            return False
+        return True
+
+    def _end_if(self, interruption: Interruption) -> None:
+        if interruption.pressed:
+            raise KeyboardInterrupt

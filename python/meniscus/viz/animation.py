@@ -1,0 +1,55 @@
+"""Animations of pictures."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from meniscus.io.aside import aside
+
+
+def animate(pictures: Sequence[Path], out: Path, *, frames_per_second: float = 8.0) -> Path:
+    """Join pictures of equal size into an animated GIF and return its path."""
+    if not pictures:
+        raise ValueError("an animation needs at least one picture")
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError("animations need Pillow; install it with: pip install 'meniscus[viz]'") from error
+    images = []
+    for p in pictures:
+        with Image.open(p) as opened:
+            images.append(opened.convert("P", palette=Image.Palette.ADAPTIVE))
+    milliseconds = int(np.ceil(1000.0 / frames_per_second))
+    with aside(out) as part:
+        images[0].save(part, format="gif", save_all=True, append_images=images[1:], duration=milliseconds, loop=0)
+    return out
+
+
+def animations(pictures: Sequence[Path], out: Path, *, frames_per_second: float = 8.0) -> list[Path]:
+    """Write an animated GIF and, where the module imageio-ffmpeg is installed, the same as an MP4 beside it; returns the files."""
+    written = [animate(pictures, out, frames_per_second=frames_per_second)]
+    if importlib.util.find_spec("imageio_ffmpeg") is not None:
+        written.append(_movie(pictures, out.with_suffix(".mp4"), frames_per_second))
+    return written
+
+
+def _movie(pictures: Sequence[Path], out: Path, frames_per_second: float) -> Path:
+    import imageio_ffmpeg
+    from PIL import Image
+
+    with Image.open(pictures[0]) as first:
+        size = first.size
+    with aside(out) as part:
+        # The codec wants even sizes, to which pictures are padded; the name of the file does not tell its format.
+        padding = ["-f", "mp4", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]
+        writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=1, output_params=padding)
+        writer.send(None)
+        for path in pictures:
+            with Image.open(path) as opened:
+                writer.send(opened.convert("RGB").tobytes())
+        writer.close()
+    return out

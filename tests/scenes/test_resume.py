@@ -1,0 +1,322 @@
+"""A run that was killed, interrupted or broken off goes on to the same bits."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from meniscus import io, scenes
+from meniscus.io import checkpoint as checkpoints
+
+h5py = pytest.importorskip("h5py")
+pytest.importorskip("vtk")
+
+DUST = Path(__file__).with_name("dust.py")
+COMMAND = [sys.executable, "-m", "meniscus", "run", str(DUST), "--frames", "25", "--checkpoint-every", "0"]
+
+
+def dust(**parameters):
+    return scenes.find(str(DUST))(**parameters)
+
+
+def flat(value, path=""):
+    """All arrays and numbers of a nested snapshot by their path."""
+    if isinstance(value, dict):
+        return {k: v for key, item in value.items() for k, v in flat(item, f"{path}/{key}").items()}
+    if isinstance(value, (tuple, list)):
+        return {k: v for i, item in enumerate(value) for k, v in flat(item, f"{path}/{i}").items()}
+    return {path: value}
+
+
+def final_state(folder):
+    found, passed_over = io.latest_checkpoint(Path(folder) / "checkpoints")
+    assert found is not None
+    assert not passed_over
+    return flat({"state": found.state, "progress": found.progress})
+
+
+def diagnostics(folder):
+    with (Path(folder) / "diagnostics.csv").open(newline="") as file:
+        return [{k: v for k, v in row.items() if not k.startswith("seconds")} for row in csv.DictReader(file)]
+
+
+def assert_same_run(one, other):
+    a, b = final_state(one), final_state(other)
+    assert a.keys() == b.keys()
+    for name, value in a.items():
+        np.testing.assert_array_equal(value, b[name], err_msg=name)
+        assert np.asarray(value).dtype == np.asarray(b[name]).dtype
+    assert diagnostics(one) == diagnostics(other)
+    files = {p.name for p in Path(one).glob("frame*")}
+    assert files == {p.name for p in Path(other).glob("frame*")}
+    assert len(files) > 2
+    for name in files:
+        assert (Path(one) / name).read_bytes() == (Path(other) / name).read_bytes(), name
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An uninterrupted run in this process."""
+    out = tmp_path_factory.mktemp("whole")
+    scenes.run(dust(frames=25), out)
+    return out
+
+
+def wait_for(condition, seconds=60.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_twenty_kills_at_random_moments_change_nothing(whole, tmp_path):
+    chance = random.Random(20)
+    kills, steps = 0, []
+    while kills < 20:
+        out = tmp_path / f"run {kills}"
+        resume: list[str] = []
+        # Each run is killed several times before it is let go, so that kills hit resumed runs too.
+        for _ in range(4):
+            before = set(out.glob("checkpoints/*")) if resume else set()
+            process = subprocess.Popen([*COMMAND, "--out", str(out), *resume], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+            wait_for(lambda out=out, before=before, p=process: set(out.glob("checkpoints/*")) - before or p.poll() is not None)
+            time.sleep(chance.uniform(0.0, 0.15))
+            process.send_signal(signal.SIGKILL)
+            if process.wait() == -signal.SIGKILL:
+                kills += 1
+                steps.append(io.latest_checkpoint(out / "checkpoints")[0].progress["step"])
+            resume = ["--resume"]
+        scenes.run(dust(frames=25), out, resume=True)
+        assert_same_run(out, whole)
+    assert len(set(steps)) > 5, "the kills came at different moments"
+
+
+def test_kill_while_a_checkpoint_is_written_leaves_the_one_before(whole, tmp_path):
+    # The process dies in the middle of writing the bytes of its 31st checkpoint.
+    code = f"""
+import os, signal
+from pathlib import Path
+from meniscus import scenes
+from meniscus.io import checkpoint
+real, count = checkpoint.aside, 0
+class Half:
+    def __init__(self, file): self.file = file
+    def __enter__(self): return self
+    def __exit__(self, *error): self.file.close()
+    def write(self, content):
+        self.file.write(content[: len(content) // 2]); self.file.flush(); os.kill(os.getpid(), signal.SIGKILL)
+class Part(type(Path())):
+    def open(self, *mode, **options): return Half(super().open(*mode, **options))
+import contextlib
+@contextlib.contextmanager
+def dying(path):
+    global count
+    count += 1
+    with real(path) as part:
+        yield Part(part) if count == 31 else part
+checkpoint.aside = dying
+scenes.run(scenes.find({str(DUST)!r})(frames=25), {str(tmp_path)!r}, checkpoint_every=0)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    halves = list((tmp_path / "checkpoints").glob(".*.part"))
+    assert len(halves) == 1
+    assert halves[0].stat().st_size > 0
+    assert len(list((tmp_path / "checkpoints").glob("checkpoint-*.h5"))) == 2
+    scenes.run(dust(frames=25), tmp_path, resume=True)
+    assert_same_run(tmp_path, whole)
+    assert not list((tmp_path / "checkpoints").glob(".*.part"))
+
+
+def stop_after(out, frame, **parameters):
+    for f in scenes.frames(dust(**parameters), out, checkpoint_every=0):
+        if f.number == frame:
+            return
+
+
+@pytest.mark.parametrize("damage", ["cut short", "changed", "emptied"])
+def test_damaged_checkpoint_is_passed_over_with_a_sentence(whole, tmp_path, caplog, damage):
+    stop_after(tmp_path, 3, frames=25)
+    newest = max((tmp_path / "checkpoints").glob("checkpoint-*.h5"))
+    content = bytearray(newest.read_bytes())
+    if damage == "cut short":
+        content = content[:-100]
+    elif damage == "changed":
+        content[len(content) // 2] ^= 1
+    else:
+        content = bytearray()
+    newest.write_bytes(content)
+    with pytest.raises(io.DamagedCheckpoint, match=newest.name):
+        io.read_checkpoint(newest)
+    scenes.run(dust(frames=25), tmp_path, resume=True)
+    sentences = [r.getMessage() for r in caplog.records]
+    assert len(sentences) == 1
+    assert newest.name in sentences[0]
+    assert "passed over" in sentences[0]
+    assert_same_run(tmp_path, whole)
+
+
+def test_checkpoint_of_another_scene_or_other_parameters_is_refused(tmp_path):
+    stop_after(tmp_path, 1)
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    with pytest.raises(ValueError, match=r"is of the scene 'dust', not 'swirl'"):
+        scenes.run("swirl", resolution=8, out=tmp_path, resume=True)
+    with pytest.raises(ValueError, match=r"was made with resolution=12, seed=7, not resolution=10, seed=8; use that"):
+        scenes.run(dust(resolution=10, seed=8), tmp_path, resume=True)
+    assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+
+
+def test_checkpoint_of_another_layout_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "SCHEMA", 99)
+    stop_after(tmp_path, 0)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="has version 99 of the checkpoint layout, but this meniscus reads version 1"):
+        scenes.run(dust(), tmp_path, resume=True)
+
+
+def test_resuming_without_a_checkpoint_starts_from_the_beginning_and_says_so(whole, tmp_path, caplog):
+    scenes.run(dust(frames=25), tmp_path, resume=True)
+    assert [r.getMessage() for r in caplog.records] == [f"{tmp_path} holds no checkpoint; the run starts from the beginning"]
+    assert_same_run(tmp_path, whole)
+    with pytest.raises(ValueError, match="can be resumed only in the folder"):
+        scenes.run(dust(), resume=True)
+
+
+def test_a_finished_run_resumes_to_its_last_frame_and_changes_nothing(whole):
+    before = {p: p.read_bytes() for p in whole.rglob("*") if p.is_file() and p.name != "run.json"}
+    last = scenes.run(dust(frames=25), whole, resume=True)
+    assert (last.number, last.time) == (25, 1.0)
+    assert last.diagnostics["dust"] == float(diagnostics(whole)[-1]["dust"])
+    assert [p.name for p in last.files] == ["frame-0025.vti", "frame-0025-dust.vtp"]
+    assert before == {p: p.read_bytes() for p in whole.rglob("*") if p.is_file() and p.name != "run.json"}
+
+
+def test_iterator_goes_on_with_the_frames_that_are_still_to_come(whole, tmp_path):
+    stop_after(tmp_path, 9, frames=25)
+    numbers = [f.number for f in scenes.frames(dust(frames=25), tmp_path, resume=True)]
+    assert numbers == list(range(10, 26))
+    assert_same_run(tmp_path, whole)
+
+
+def test_rows_beyond_the_checkpoint_and_half_a_row_are_cut(whole, tmp_path):
+    stop_after(tmp_path, 4, frames=25)
+    with (tmp_path / "diagnostics.csv").open("a") as file:
+        file.write("21,4,0.168,0.008,1,2,3,0,0,0,0\n22,4,0.17")
+    scenes.run(dust(frames=25), tmp_path, resume=True)
+    assert_same_run(tmp_path, whole)
+
+
+def test_a_new_run_in_the_folder_of_an_old_one_is_not_mistaken_for_it(tmp_path):
+    scenes.run(dust(frames=4), tmp_path)
+    stop_after(tmp_path, 0, frames=4, seed=8)
+    found, _ = io.latest_checkpoint(tmp_path / "checkpoints")
+    assert found.progress["step"] == 0
+    assert found.parameters["seed"] == 8
+    assert len(io.read_series(tmp_path / "frames.pvd")) == 1
+
+
+def test_the_last_two_checkpoints_are_kept_with_their_grids(tmp_path):
+    scenes.run(dust(frames=3), tmp_path, checkpoint_every=0)
+    names = sorted(p.name for p in (tmp_path / "checkpoints").iterdir())
+    assert names == ["checkpoint-000000014.h5", "checkpoint-000000015.h5"]
+    with h5py.File(tmp_path / "checkpoints" / names[-1]) as file:
+        assert file["state/smoke/0"].shape == (12, 12, 14)
+        assert file["state/smoke/0"].dtype == np.float32
+        assert tuple(file["state/velocity"].attrs["grid shape"]) == (12, 12, 14)
+        assert file["state/velocity"].attrs["grid spacing"] == 1 / 12
+        assert tuple(file["state/velocity"].attrs["first cell"]) == (0, 0, 0)
+
+
+def test_checkpoints_can_be_fewer_or_none(tmp_path):
+    scenes.run(dust(frames=3), tmp_path / "none", checkpoint_every=None)
+    assert not (tmp_path / "none" / "checkpoints").exists()
+    with pytest.raises(ValueError, match="checkpoint_every must be at least 0 s, not -1"):
+        scenes.run(dust(), tmp_path, checkpoint_every=-1)
+
+
+def test_state_that_cannot_be_kept_is_said_before_the_first_step(tmp_path):
+    class Odd(type(dust())):
+        def state(self):
+            return {"thing": object()}
+
+    class Nameless(type(dust())):
+        def state(self):
+            return {"count": 3}
+
+    class Silent(type(dust())):
+        def state(self):
+            return {}
+
+    with pytest.raises(TypeError, match="state 'thing' of scene Odd is a object; it must have snapshot"):
+        scenes.run(Odd(), tmp_path)
+    with pytest.raises(TypeError, match="must be an attribute of that name"):
+        scenes.run(Nameless(), tmp_path)
+    scenes.run(Silent(frames=1), tmp_path)
+    assert not (tmp_path / "checkpoints").exists()
+
+
+def interrupt_in_step(scene, out, number, seconds=0.0):
+    """Press Ctrl-C in the middle of a step."""
+    advance, count = scene.advance, 0
+
+    def interrupted(t, dt):
+        nonlocal count
+        count += 1
+        if count == number:
+            scene.wind[:] = 99.0
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(seconds)
+        advance(t, dt)
+
+    scene.advance = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        scenes.run(scene, out, checkpoint_every=1e9)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_in_a_short_step_lets_it_end(tmp_path):
+    before = signal.getsignal(signal.SIGINT)
+    interrupt_in_step(dust(frames=25), tmp_path, 13)
+    assert signal.getsignal(signal.SIGINT) is before
+    found, _ = io.latest_checkpoint(tmp_path / "checkpoints")
+    assert found.progress["step"] == 13
+    assert diagnostics(tmp_path)[-1]["step"] == "13"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_in_a_long_step_goes_back_to_the_one_before(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(scenes.running, "SLOW_STEP", 0.0)
+    monkeypatch.setattr(scenes.interrupts, "GRACE", 0.05)
+    interrupt_in_step(dust(frames=25), tmp_path, 13, seconds=60.0)
+    found, _ = io.latest_checkpoint(tmp_path / "checkpoints")
+    assert found.progress["step"] == 12
+    scenes.run(dust(frames=25), tmp_path, resume=True)
+    assert_same_run(tmp_path, whole)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_ctrl_c_while_a_frame_is_written_writes_it_again(whole, tmp_path, monkeypatch):
+    real = scenes.running.vtk.write_frame
+
+    def interrupted(folder, frame, **options):
+        if frame.number == 5:
+            raise KeyboardInterrupt
+        return real(folder, frame, **options)
+
+    monkeypatch.setattr(scenes.running.vtk, "write_frame", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        scenes.run(dust(frames=25), tmp_path, checkpoint_every=1e9)
+    assert not (tmp_path / "frame-0005.vti").exists()
+    monkeypatch.undo()
+    assert next(scenes.frames(dust(frames=25), tmp_path, resume=True)).number == 5
+    scenes.run(dust(frames=25), tmp_path, resume=True)
+    assert_same_run(tmp_path, whole)
