@@ -1,5 +1,6 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
+from meniscus.fluids.emitter import Emitter
 from meniscus.fluids.flows import (
     Flow,
     curl_noise,
@@ -13,15 +14,20 @@ from meniscus.fluids.flows import (
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
+from meniscus.fluids.smoke import SmokeOptions, SmokeReport, SmokeSolver
 from meniscus.fluids.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.grid.transport import advect
 
 __all__ = [
+    "Emitter",
     "Flow",
     "PressureSolver",
     "ProjectionInfo",
     "Region",
+    "SmokeOptions",
+    "SmokeReport",
+    "SmokeSolver",
     "StepInfo",
     "ViscositySolver",
     "VortexInfo",

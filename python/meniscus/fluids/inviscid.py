@@ -19,6 +19,7 @@ from meniscus.grid.transport import Method, advect
 Splitting = Literal["projection", "reflection"]
 Slip = Literal["free", "no-slip"]
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def advance(
     def carry(field: MacField, by: MacField, seconds: float, start: float) -> None:
         if solid is not None:
             for each in (field,) if field is by else (field, by):
-                _prepare_near_solid(each, solid, slip, start, workspace)
+                prepare_near_solid(each, solid, slip, start, workspace)
         advect(field, by, seconds, method=method, time=start, workspace=workspace, **options)
 
     def make_incompressible(field: MacField, seconds: float, end: float) -> ProjectionInfo:
@@ -110,7 +111,7 @@ def advance(
     return StepInfo(projections)
 
 
-def _prepare_near_solid(velocity: MacField, solid: SolidLike, slip: Slip, time: float, workspace: Workspace) -> None:
+def prepare_near_solid(velocity: MacField, solid: SolidLike, slip: Slip, time: float, workspace: Workspace) -> None:
     """Give faces in a solid the velocity that transport shall find there: the fluid's, continued, or the solid's own."""
     levelset, solid_velocity = on_grid(solid, velocity, time)
     if slip == "no-slip":
@@ -121,6 +122,15 @@ def _prepare_near_solid(velocity: MacField, solid: SolidLike, slip: Slip, time: 
     else:
         known = [phi > 0 for phi in _at_faces(levelset, np.max)]
         extrapolate(velocity, known, layers=4, workspace=workspace)
+
+
+def cells_outside(solid: SolidLike, velocity: MacField, time: float = 0.0) -> Bools:
+    """Return the mask of the cells whose centre is not in a solid."""
+    corners = [on_grid(solid, velocity, time)[0].array]
+    for axis in range(velocity.grid.dimension):
+        corners = [half for c in corners for half in (np.delete(c, -1, axis), np.delete(c, 0, axis))]
+    outside: Bools = np.mean(corners, axis=0) > 0
+    return outside
 
 
 def _at_faces(levelset: NodeField, combine: Callable[..., Floats]) -> list[Floats]:

@@ -70,6 +70,11 @@ class KinematicSolid(Solid):
         return DeformingSolid(vertices, triangles, velocity, difference_step=difference_step)
 
     @property
+    def moves(self) -> bool:
+        """Whether a motion or a velocity was given."""
+        return self._motion is not None or self._velocity is not None
+
+    @property
     def dimension(self) -> int:
         """2 or 3."""
         return self._distance.dimension
@@ -200,6 +205,11 @@ class DeformingSolid(Solid):
         start, self._triangles = checked_mesh(self._evaluate("vertices", vertices, 0.0, None), triangles)
         self._count = len(start)
         self._queries: MeshQueries = MeshDistance(start, self._triangles)
+
+    @property
+    def moves(self) -> bool:
+        """True: its vertices are a function of time."""
+        return True
 
     @property
     def dimension(self) -> int:

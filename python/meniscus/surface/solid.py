@@ -94,6 +94,11 @@ class Solid(ABC):
     def dimension(self) -> int:
         """2 or 3."""
 
+    @property
+    @abstractmethod
+    def moves(self) -> bool:
+        """Whether it may be elsewhere, or have another velocity, at another time."""
+
     @abstractmethod
     def signed_distance(self, points: Floats, time: float = 0.0) -> Floats:
         """Return phi (n,), m, at points (n, dim), m, float64, at a time in seconds."""
@@ -189,6 +194,11 @@ class SolidGroup(Solid):
             if solid.dimension != solids[0].dimension:
                 raise ValueError(f"solids[{i}] must be {solids[0].dimension}-D like solids[0], not {solid.dimension}-D")
         self._solids = tuple(solids)
+
+    @property
+    def moves(self) -> bool:
+        """Whether any of them moves."""
+        return any(s.moves for s in self._solids)
 
     @property
     def solids(self) -> tuple[Solid, ...]:

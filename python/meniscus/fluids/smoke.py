@@ -1,0 +1,383 @@
+"""The gas solver: smoke, heat, and the air that carries them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.fluids.emitter import Emitter, EmitterCells
+from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
+from meniscus.fluids.inviscid import Slip, cells_outside, prepare_near_solid
+from meniscus.fluids.projection import PressureSolver, ProjectionInfo, SolidLike, project
+from meniscus.fluids.vortex_particles import Kernel, VortexInfo, VortexParticles, add_vortex_forces, advance_vortices
+from meniscus.fluids.vorticity import add_vorticity_confinement, kinetic_energy
+from meniscus.grid.boundary import BoundarySpec
+from meniscus.grid.extrapolation import extrapolate
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.transport import Interpolation, LimiterName, Method, Trace, advect, max_speed
+from meniscus.grid.uniform import Grid
+from meniscus.numerics.solve import SolveInfo
+from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmokeOptions:
+    """Coefficients and schemes of a SmokeSolver.
+
+    Attributes:
+        density_weight: how heavy smoke is: downward acceleration per unit of density, m/s^2.
+        temperature_weight: how heat rises: upward acceleration per unit above ambient, m/s^2.
+        ambient: temperature of the air without buoyancy.
+        up: direction against gravity; default along the last axis.
+        acceleration: of everything, m/s^2; default none.
+        confinement: epsilon of vorticity confinement, without unit.
+        vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
+        vortex_kernel: 'gaussian' or 'tent'.
+        viscosity: kinematic, m^2/s.
+        air_density: kg/m^3; only the pressure depends on it.
+        slip: how the air passes solids, 'free' or 'no-slip'.
+        method, trace, interpolation, limiter: of the transport, as in `advect`.
+        tolerance: of the projection, relative to the divergence before it.
+        cfl: cells that the fastest air passes in the step that `max_dt` advises.
+    """
+
+    density_weight: float = 0.0
+    temperature_weight: float = 0.0
+    ambient: float = 0.0
+    up: Sequence[float] | None = None
+    acceleration: Sequence[float] | None = None
+    confinement: float = 0.0
+    vortex_strength: float = 0.0
+    vortex_kernel: Kernel = "gaussian"
+    viscosity: float = 0.0
+    air_density: float = 1.2
+    slip: Slip = "free"
+    method: Method = "maccormack"
+    trace: Trace = "midpoint"
+    interpolation: Interpolation = "linear"
+    limiter: LimiterName = "reversion"
+    tolerance: float = 1e-5
+    cfl: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers; the operators check the rest."""
+        for name in ("density_weight", "temperature_weight", "ambient", "confinement", "vortex_strength", "viscosity"):
+            _checks.number(name, getattr(self, name))
+        _checks.positive("air_density", self.air_density)
+        _checks.positive("tolerance", self.tolerance)
+        _checks.positive("cfl", self.cfl)
+        _checks.choice("slip", self.slip, Slip)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmokeReport:
+    """What one step did.
+
+    Attributes:
+        dt: seconds.
+        smoke: integral of the density after the step, density times m^dim.
+        emitted: what emitters have added to it.
+        transport_change: what transport has added to it: through open sides, else the error of the scheme.
+        kinetic_energy: per density, m^(dim + 2)/s^2.
+        max_speed: largest component, m/s.
+        projection: how the pressure solve went.
+        viscosity: how the solves of viscosity went.
+        vortices: what happened to vortex particles.
+    """
+
+    dt: float
+    smoke: float
+    emitted: float
+    transport_change: float
+    kinetic_energy: float
+    max_speed: float
+    projection: ProjectionInfo
+    viscosity: tuple[SolveInfo, ...] = ()
+    vortices: VortexInfo | None = None
+
+
+class SmokeSolver:
+    """Smoke and heat carried by incompressible air around moving solids.
+
+    A step emits, carries everything by the velocity, adds forces, diffuses and projects; each is a public method that a script may call
+    by itself, in another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as
+    it was before.
+
+    Args:
+        grid: 2-D or 3-D.
+        options: coefficients and schemes.
+        dtype: of all fields, float32 (default) or float64.
+        boundary: of the velocity; default closed walls at rest.
+        solid: what the air flows around: anything that `project` takes; a moving one is followed.
+        emitters: sources.
+        vortices: vortex particles that come along; they may be seeded between steps.
+
+    Attributes:
+        velocity, density, temperature: the state; `density` has any unit, `temperature` that of `ambient`.
+        pressure: of the last projection, Pa, float64.
+        time: seconds.
+
+    Raises:
+        TypeError, ValueError: wrong types or values.
+
+    Source: Selle 2008, chapters 2 and 3, section 4.4.1; Müller et al. 2008, section 10.1.
+    """
+
+    stages = ("emit", "transport", "add_forces", "diffuse", "project")
+
+    def __init__(
+        self,
+        grid: Grid,
+        options: SmokeOptions | None = None,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        boundary: BoundarySpec = None,
+        solid: SolidLike | None = None,
+        emitters: Sequence[Emitter] = (),
+        vortices: VortexParticles | None = None,
+    ) -> None:
+        self.options = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
+        self.velocity = MacField(grid, dtype, boundary)
+        self.density = CellField(grid, dtype)
+        self.temperature = CellField(grid, dtype)
+        self.temperature.array[...] = self.options.ambient
+        self.pressure = CellField(grid)
+        self.solid = solid
+        self.vortices = vortices
+        self.time = 0.0
+        self.report: SmokeReport | None = None
+        self._grid = grid
+        self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]
+        self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
+        self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy())
+        self._workspace = Workspace()
+        self._pressure_solver = PressureSolver(grid)
+        self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
+        self._sample: SolidSample | None = None
+        self._sampled_at: float | None = None
+        self._parts: dict[str, Any] = {}
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self._grid
+
+    @property
+    def bytes(self) -> int:
+        """Bytes held by fields, scratch and solvers."""
+        fields = [self.density, self.temperature, self.pressure, *self._backup[1:]]
+        total = sum(f.with_ghosts.nbytes for f in fields)
+        for v in (self.velocity, self._backup[0]):
+            total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
+        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.bytes
+        return total + self._workspace.bytes + self._pressure_solver.bytes + viscosity
+
+    def max_dt(self) -> float:
+        """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way."""
+        h, o = self._grid.spacing, self.options
+        lift = abs(o.density_weight) * float(np.abs(self.density.array).max())
+        lift += abs(o.temperature_weight) * float(np.abs(self.temperature.array - o.ambient).max())
+        lift += 0.0 if o.acceleration is None else float(np.linalg.norm(o.acceleration))
+        speed = max_speed(self.velocity) + math.sqrt(h * lift)
+        for emitter in (e.emitter for e in self._emitters):
+            if emitter.velocity is not None and emitter.is_on(self.time):
+                speed = max(speed, float(np.abs(emitter.velocity).max()))
+        return o.cfl * h / speed if speed > 0 else math.inf
+
+    def step(self, dt: float, on_stage: Callable[[str, SmokeSolver], None] | None = None) -> SmokeReport:
+        """Advance by dt seconds.
+
+        Args:
+            dt: seconds, positive.
+            on_stage: called with the name of each stage and this solver, after the stage.
+
+        Returns:
+            What the step did; also kept as `report`.
+
+        Raises:
+            ConvergenceError: a solve failed; nothing has changed.
+            ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
+        """
+        dt = _checks.positive("dt", dt)
+        self._save()
+        vortices = None if self.vortices is None else self.vortices.snapshot()
+        self._parts = {}
+        try:
+            for name in self.stages:
+                getattr(self, name)(dt)
+                if on_stage:
+                    on_stage(name, self)
+            report = self._summarise(dt)
+        except BaseException:
+            self._restore()
+            if self.vortices is not None and vortices is not None:
+                self.vortices.restore(vortices)
+            raise
+        self.time += dt
+        self.report = report
+        return report
+
+    def emit(self, dt: float) -> None:
+        """Let the emitters that are on work for dt."""
+        before = self._smoke()
+        if self._divergence is not None:
+            self._divergence.array[...] = 0.0
+        for cells in self._emitters:
+            emitter = cells.emitter
+            if not emitter.is_on(self.time):
+                continue
+            inside = cells.inside(self.time, self._workspace)
+            if emitter.density is not None:
+                np.maximum(self.density.array, emitter.density, out=self.density.array, where=inside)
+            if emitter.density_rate:
+                np.add(self.density.array, dt * emitter.density_rate, out=self.density.array, where=inside, casting="same_kind")
+            if emitter.temperature is not None:
+                np.copyto(self.temperature.array, emitter.temperature, where=inside, casting="same_kind")
+            if emitter.divergence and self._divergence is not None:
+                np.add(self._divergence.array, emitter.divergence, out=self._divergence.array, where=inside, casting="same_kind")
+            cells.set_velocity(self.velocity, inside)
+        self._parts["emitted"] = self._smoke() - before
+
+    def transport(self, dt: float) -> None:
+        """Carry smoke, heat, vortex particles and the velocity itself along the velocity for dt."""
+        o = self.options
+        solid = self._solid_at(self.time)
+        if solid is not None:
+            prepare_near_solid(self.velocity, solid, o.slip, self.time, self._workspace)
+            outside = cells_outside(solid, self.velocity)
+            for field in (self.density, self.temperature):
+                extrapolate(field, outside, layers=4, workspace=self._workspace)
+        schemes: dict[str, Any] = {
+            "method": o.method,
+            "trace": o.trace,
+            "interpolation": o.interpolation,
+            "limiter": o.limiter,
+            "time": self.time,
+            "workspace": self._workspace,
+        }
+        before = self._smoke(solid)
+        for field in (self.density, self.temperature):
+            advect(field, self.velocity, dt, **schemes)
+        self._parts["transport_change"] = self._smoke(solid) - before
+        if self.vortices is not None:
+            self._parts["vortices"] = advance_vortices(
+                self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
+            )
+        advect(self.velocity, self.velocity, dt, **schemes)
+
+    def add_forces(self, dt: float) -> None:
+        """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""
+        o = self.options
+        if o.density_weight or o.temperature_weight:
+            add_buoyancy(
+                self.velocity,
+                dt,
+                density=self.density if o.density_weight else None,
+                temperature=self.temperature if o.temperature_weight else None,
+                density_weight=o.density_weight,
+                temperature_weight=o.temperature_weight,
+                ambient=o.ambient,
+                up=o.up,
+                time=self.time,
+            )
+        if o.acceleration is not None:
+            for d, a in enumerate(o.acceleration):
+                faces = self.velocity.component(d)
+                np.add(faces, dt * a, out=faces, casting="same_kind")
+        solid = self._solid_at(self.time)
+        if o.confinement:
+            add_vorticity_confinement(self.velocity, dt, o.confinement, solid=solid, time=self.time, workspace=self._workspace)
+        if self.vortices is not None and len(self.vortices) and o.vortex_strength:
+            add_vortex_forces(
+                self.velocity,
+                self.vortices,
+                dt,
+                o.vortex_strength,
+                kernel=o.vortex_kernel,
+                time=self.time,
+                workspace=self._workspace,
+            )
+
+    def diffuse(self, dt: float) -> None:
+        """Let viscosity act for dt."""
+        if self._viscosity_solver is not None:
+            self._parts["viscosity"] = diffuse(
+                self.velocity,
+                dt,
+                self.options.viscosity,
+                solid=self._solid_at(self.time + dt),
+                time=self.time + dt,
+                tolerance=min(self.options.tolerance, 1e-6),
+                solver=self._viscosity_solver,
+            )
+
+    def project(self, dt: float) -> None:
+        """Make the velocity divergence-free, but for what emitters ask for, around the solid as it is at the end of the step."""
+        self._parts["projection"] = project(
+            self.velocity,
+            dt,
+            self._solid_at(self.time + dt, dt),
+            self.options.air_density,
+            self.options.tolerance,
+            target_divergence=self._divergence,
+            pressure=self.pressure,
+            time=self.time + dt,
+            solver=self._pressure_solver,
+        )
+
+    def _solid_at(self, time: float, dt: float | None = None) -> SolidSample | LevelSet | Any:
+        """Return the solid on the grid at a time; with `dt`, its velocity is the mean over the step that ends then."""
+        solid = self.solid
+        if isinstance(solid, Shape):
+            solid = self.solid = KinematicSolid(solid)
+        if not isinstance(solid, Solid):
+            return solid
+        moves = solid.moves
+        if self._sample is None:
+            self._sample = SolidSample(self._grid, self.velocity.dtype)
+            self._sampled_at = None
+        if self._sampled_at is None or (moves and (self._sampled_at != time or dt is not None)):
+            solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
+            self._sampled_at = time
+        return self._sample
+
+    def _smoke(self, solid: Any = None) -> float:
+        """Return the integral of the density, outside of a solid."""
+        density = self.density.array
+        where = True if solid is None else cells_outside(solid, self.velocity)
+        return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
+
+    def _summarise(self, dt: float) -> SmokeReport:
+        return SmokeReport(
+            dt=dt,
+            smoke=self._smoke(),
+            emitted=self._parts.get("emitted", 0.0),
+            transport_change=self._parts.get("transport_change", 0.0),
+            kinetic_energy=kinetic_energy(self.velocity),
+            max_speed=max_speed(self.velocity),
+            projection=self._parts["projection"],
+            viscosity=self._parts.get("viscosity", ()),
+            vortices=self._parts.get("vortices"),
+        )
+
+    def _save(self) -> None:
+        velocity, density, temperature = self._backup
+        for d in range(self._grid.dimension):
+            velocity.component(d)[...] = self.velocity.component(d)
+        density.array[...] = self.density.array
+        temperature.array[...] = self.temperature.array
+
+    def _restore(self) -> None:
+        velocity, density, temperature = self._backup
+        for d in range(self._grid.dimension):
+            self.velocity.component(d)[...] = velocity.component(d)
+        self.density.array[...] = density.array
+        self.temperature.array[...] = temperature.array
+        self._sampled_at = None
