@@ -61,8 +61,9 @@ void PoissonSolver<D>::prepare() {
   const Index n = matrix.layout.size;
   for (Block<double>* block : {&b, &x, &r_, &p_, &q_})
     if (block->size() != n) *block = Block<double>(n);
-  // Kernels write whole segments; neighbours are read from these two beyond them.
-  for (Block<double>* block : {&x, &p_})
+  // Kernels write whole segments. Neighbours are read from x and p beyond them, and b is set in cells alone, but summed over
+  // whole segments.
+  for (Block<double>* block : {&b, &x, &p_})
     parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
       std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(double));
     });

@@ -1,0 +1,63 @@
+"""Fluid in and around solids, and what of a divergence counts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import meniscus as ms
+from meniscus.fluids import divergence
+
+from .poisson import PlainPoisson
+
+
+def nodes(grid: ms.Grid, phi: Callable[..., np.ndarray]) -> ms.NodeField:
+    """A level set on the nodes from phi(x, y[, z])."""
+    field = ms.NodeField(grid)
+    field.array = np.broadcast_to(phi(*np.meshgrid(*field.coordinates(), indexing="ij")), field.shape).copy()
+    return field
+
+
+def cells(grid: ms.Grid, values: Callable[..., np.ndarray], dtype: Any = np.float64) -> ms.CellField:
+    """A cell field from values(x, y[, z])."""
+    field = ms.CellField(grid, dtype)
+    field.array = np.broadcast_to(values(*np.meshgrid(*field.coordinates(), indexing="ij")), field.shape).astype(dtype)
+    return field
+
+
+def set_faces(velocity: ms.MacField, function: Callable[..., Any]) -> ms.MacField:
+    """Set all components from function(x, y[, z]) -> (u, v[, w])."""
+    for d in range(velocity.grid.dimension):
+        x = np.meshgrid(*velocity.grid.face_centers(d), indexing="ij")
+        c = velocity.component(d)
+        c[...] = np.broadcast_to(function(*x)[d], c.shape)
+    return velocity
+
+
+def open_faces(grid: ms.Grid, solid: ms.NodeField | None = None, boundary: Any = None) -> list[np.ndarray]:
+    """1 where a face is not wholly in the solid; on sides of the domain only where they are open."""
+    faces = []
+    for d in range(grid.dimension):
+        shape = tuple(n + (k == d) for k, n in enumerate(grid.shape))
+        w = np.ones(shape)
+        if solid is not None:
+            outside = solid.array > 0
+            for k in range(grid.dimension):
+                if k != d:
+                    n = grid.shape[k]
+                    outside = outside.take(range(n), axis=k) | outside.take(range(1, n + 1), axis=k)
+            w *= outside
+        if not grid.periodic[d]:
+            side = np.moveaxis(w, d, 0)
+            for end, sign in ((0, "-"), (-1, "+")):
+                condition = boundary["xyz"[d] + sign] if boundary is not None else None
+                if not isinstance(condition, (ms.Open, ms.ZeroGradient)):
+                    side[end] = 0
+        faces.append(w)
+    return faces
+
+
+def remaining_divergence(velocity: ms.MacField, solid: ms.NodeField | None = None, liquid: np.ndarray | None = None) -> np.ndarray:
+    """The divergence in cells of fluid, less its mean over every closed region."""
+    plain = PlainPoisson(velocity.grid, open_faces(velocity.grid, solid, velocity.boundary), liquid)
+    return plain.without_means(divergence(velocity, solid).array.astype(np.float64))
