@@ -69,7 +69,7 @@ class EmitterCells:
         if emitter.region.dimension != phi.grid.dimension:
             raise ValueError(f"the region of an emitter must be {phi.grid.dimension}-D, not {emitter.region.dimension}-D")
         self.emitter = emitter
-        self._phi = phi
+        self.phi = phi
         self._inside: Bools = np.zeros(phi.shape, bool)
         self._known = False
 
@@ -79,9 +79,9 @@ class EmitterCells:
         if motion is not None or not self._known:
             pose = None if motion is None else motion(time)
             # The sign is all that counts.
-            phi_band = self._phi.grid.spacing
-            self.emitter.region.sample(self._phi, pose=pose, band=phi_band, workspace=workspace)
-            np.less_equal(self._phi.array, 0.0, out=self._inside)
+            phi_band = self.phi.grid.spacing
+            self.emitter.region.sample(self.phi, pose=pose, band=phi_band, workspace=workspace)
+            np.less_equal(self.phi.array, 0.0, out=self._inside)
             self._known = True
         return self._inside
 
@@ -95,3 +95,8 @@ class EmitterCells:
             upper = tuple(slice(1, None) if k == d else slice(None) for k in range(inside.ndim))
             faces[lower][inside] = value
             faces[upper][inside] = value
+            if velocity.grid.periodic[d]:
+                # The first and the last face are one unknown, between the last cell and the first.
+                ends = np.moveaxis(faces, d, 0)
+                seam = np.take(inside, 0, d) | np.take(inside, -1, d)
+                ends[0][seam] = ends[-1][seam] = value
