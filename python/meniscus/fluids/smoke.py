@@ -14,13 +14,13 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.emitter import Emitter, EmitterCells
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
-from meniscus.fluids.inviscid import Slip, cells_outside, prepare_near_solid
+from meniscus.fluids.inviscid import Bools, Slip, cells_outside, prepare_near_solid
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, SolidLike, project
 from meniscus.fluids.vortex_particles import Kernel, VortexInfo, VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, kinetic_energy
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.extrapolation import extrapolate
-from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport import Interpolation, LimiterName, Method, Trace, advect, max_speed
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
@@ -73,6 +73,8 @@ class SmokeOptions:
         _checks.positive("air_density", self.air_density)
         _checks.positive("tolerance", self.tolerance)
         _checks.positive("cfl", self.cfl)
+        if self.viscosity < 0:
+            raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
         _checks.choice("slip", self.slip, Slip)
 
 
@@ -82,9 +84,11 @@ class SmokeReport:
 
     Attributes:
         dt: seconds.
-        smoke: integral of the density after the step, density times m^dim.
+        smoke: integral of the density outside of the solid after the step, density times m^dim.
         emitted: what emitters have added to it.
         transport_change: what transport has added to it: through open sides, else the error of the scheme.
+        uncovered: what the motion of the solid has added to it: smoke beside uncovered cells is continued into them, that in covered
+            ones is lost.
         kinetic_energy: per density, m^(dim + 2)/s^2.
         max_speed: largest component, m/s.
         projection: how the pressure solve went.
@@ -96,6 +100,7 @@ class SmokeReport:
     smoke: float
     emitted: float
     transport_change: float
+    uncovered: float
     kinetic_energy: float
     max_speed: float
     projection: ProjectionInfo
@@ -150,18 +155,19 @@ class SmokeSolver:
         self.temperature.array[...] = self.options.ambient
         self.pressure = CellField(grid)
         self.solid = solid
-        self.vortices = vortices
+        self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.time = 0.0
         self.report: SmokeReport | None = None
         self._grid = grid
         self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
-        self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy())
+        self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy(), self.pressure.copy())
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
         self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
         self._sample: SolidSample | None = None
-        self._sampled_at: float | None = None
+        self._sampled: tuple[Solid, float, float | None] | None = None
+        self._outside: tuple[Any, Bools] | None = None
         self._parts: dict[str, Any] = {}
 
     @property
@@ -171,10 +177,16 @@ class SmokeSolver:
 
     @property
     def bytes(self) -> int:
-        """Bytes held by fields, scratch and solvers."""
-        fields = [self.density, self.temperature, self.pressure, *self._backup[1:]]
+        """Bytes held by fields, scratch and solvers; without the vortex particles, and what solids hold for themselves."""
+        fields: list[ScalarField] = [self.density, self.temperature, self.pressure, *self._backup[1:], *(e.phi for e in self._emitters)]
+        velocities = [self.velocity, self._backup[0]]
+        if self._divergence is not None:
+            fields.append(self._divergence)
+        if self._sample is not None:
+            fields.append(self._sample.levelset)
+            velocities.append(self._sample.velocity)
         total = sum(f.with_ghosts.nbytes for f in fields)
-        for v in (self.velocity, self._backup[0]):
+        for v in velocities:
             total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
         viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.bytes
         return total + self._workspace.bytes + self._pressure_solver.bytes + viscosity
@@ -208,6 +220,7 @@ class SmokeSolver:
         dt = _checks.positive("dt", dt)
         self._save()
         vortices = None if self.vortices is None else self.vortices.snapshot()
+        time, last = self.time, self.report
         self._parts = {}
         try:
             for name in self.stages:
@@ -215,18 +228,19 @@ class SmokeSolver:
                 if on_stage:
                     on_stage(name, self)
             report = self._summarise(dt)
+            self.time, self.report = time + dt, report
         except BaseException:
             self._restore()
             if self.vortices is not None and vortices is not None:
                 self.vortices.restore(vortices)
+            self.time, self.report = time, last
             raise
-        self.time += dt
-        self.report = report
         return report
 
     def emit(self, dt: float) -> None:
         """Let the emitters that are on work for dt."""
-        before = self._smoke()
+        solid = self._solid_at(self.time)
+        before = self._smoke(solid)
         if self._divergence is not None:
             self._divergence.array[...] = 0.0
         for cells in self._emitters:
@@ -243,15 +257,15 @@ class SmokeSolver:
             if emitter.divergence and self._divergence is not None:
                 np.add(self._divergence.array, emitter.divergence, out=self._divergence.array, where=inside, casting="same_kind")
             cells.set_velocity(self.velocity, inside)
-        self._parts["emitted"] = self._smoke() - before
+        self._parts["emitted"] = self._smoke(solid) - before
 
     def transport(self, dt: float) -> None:
         """Carry smoke, heat, vortex particles and the velocity itself along the velocity for dt."""
         o = self.options
-        solid = self._solid_at(self.time)
+        solid = self._solid_at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
             prepare_near_solid(self.velocity, solid, o.slip, self.time, self._workspace)
-            outside = cells_outside(solid, self.velocity)
+            outside = self._cells_outside(solid)
             for field in (self.density, self.temperature):
                 extrapolate(field, outside, layers=4, workspace=self._workspace)
         schemes: dict[str, Any] = {
@@ -265,7 +279,8 @@ class SmokeSolver:
         before = self._smoke(solid)
         for field in (self.density, self.temperature):
             advect(field, self.velocity, dt, **schemes)
-        self._parts["transport_change"] = self._smoke(solid) - before
+        after = self._parts["carried"] = self._smoke(solid)
+        self._parts["transport_change"] = after - before
         if self.vortices is not None:
             self._parts["vortices"] = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
@@ -312,7 +327,7 @@ class SmokeSolver:
                 self.velocity,
                 dt,
                 self.options.viscosity,
-                solid=self._solid_at(self.time + dt),
+                solid=self._solid_at(self.time + dt, dt),
                 time=self.time + dt,
                 tolerance=min(self.options.tolerance, 1e-6),
                 solver=self._viscosity_solver,
@@ -332,8 +347,12 @@ class SmokeSolver:
             solver=self._pressure_solver,
         )
 
-    def _solid_at(self, time: float, dt: float | None = None) -> SolidSample | LevelSet | Any:
-        """Return the solid on the grid at a time; with `dt`, its velocity is the mean over the step that ends then."""
+    def _solid_at(self, time: float, dt: float | None = None, needs_velocity: bool = False) -> SolidSample | LevelSet | Any:
+        """Return the solid on the grid at a time; with `dt`, its velocity is the mean over the step that ends then.
+
+        A kept sample serves where it says the same, so that a step does not depend on what was done before it; without `dt` and the
+        need for a velocity that is one for any step.
+        """
         solid = self.solid
         if isinstance(solid, Shape):
             solid = self.solid = KinematicSolid(solid)
@@ -342,25 +361,40 @@ class SmokeSolver:
         moves = solid.moves
         if self._sample is None:
             self._sample = SolidSample(self._grid, self.velocity.dtype)
-            self._sampled_at = None
-        if self._sampled_at is None or (moves and (self._sampled_at != time or dt is not None)):
+        known = self._sampled
+        fits = known is not None and known[0] is solid
+        if fits and moves and known is not None:
+            fits = known[1] == time and (known[2] == dt or (dt is None and not needs_velocity))
+        if not fits:
+            self._sampled = self._outside = None
             solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
-            self._sampled_at = time
+            self._sampled = (solid, time, dt)
         return self._sample
+
+    def _cells_outside(self, solid: Any) -> Bools:
+        """Return the mask of the cells whose centre is not in the solid that `_solid_at` has returned."""
+        if self._outside is None or self._outside[0] is not solid:
+            self._outside = (solid, cells_outside(solid, self.velocity))
+        return self._outside[1]
 
     def _smoke(self, solid: Any = None) -> float:
         """Return the integral of the density, outside of a solid."""
         density = self.density.array
-        where = True if solid is None else cells_outside(solid, self.velocity)
+        where = True if solid is None else self._cells_outside(solid)
         return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
 
     def _summarise(self, dt: float) -> SmokeReport:
+        smoke = self._smoke(self._solid_at(self.time + dt))
+        energy = kinetic_energy(self.velocity)
+        if not (math.isfinite(smoke) and math.isfinite(energy)):
+            raise ValueError("the density and the velocity must be finite after a step")
         return SmokeReport(
             dt=dt,
-            smoke=self._smoke(),
+            smoke=smoke,
             emitted=self._parts.get("emitted", 0.0),
             transport_change=self._parts.get("transport_change", 0.0),
-            kinetic_energy=kinetic_energy(self.velocity),
+            uncovered=smoke - self._parts.get("carried", smoke),
+            kinetic_energy=energy,
             max_speed=max_speed(self.velocity),
             projection=self._parts["projection"],
             viscosity=self._parts.get("viscosity", ()),
@@ -368,16 +402,18 @@ class SmokeSolver:
         )
 
     def _save(self) -> None:
-        velocity, density, temperature = self._backup
+        velocity, density, temperature, pressure = self._backup
         for d in range(self._grid.dimension):
             velocity.component(d)[...] = self.velocity.component(d)
         density.array[...] = self.density.array
         temperature.array[...] = self.temperature.array
+        pressure.array[...] = self.pressure.array
 
     def _restore(self) -> None:
-        velocity, density, temperature = self._backup
+        velocity, density, temperature, pressure = self._backup
         for d in range(self._grid.dimension):
             self.velocity.component(d)[...] = velocity.component(d)
         self.density.array[...] = density.array
         self.temperature.array[...] = temperature.array
-        self._sampled_at = None
+        self.pressure.array[...] = pressure.array
+        self._sampled = self._outside = None
