@@ -50,7 +50,14 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
   require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
   require(!solid_velocity || solid_velocity->grid() == grid_, "the velocity of the solid must have the grid of the velocity");
   require_finite(velocity);
-  if (viscosity == 0) return true;
+  if (viscosity == 0) {
+    for (SolveInfo& info : infos) {
+      info = {};
+      info.converged = true;
+      info.end = SolveEnd::converged;
+    }
+    return true;
+  }
   velocity.fill_ghosts(time);
   const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
   bool converged = true;

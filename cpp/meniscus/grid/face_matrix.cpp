@@ -139,7 +139,7 @@ C dirichlet_coupling(const FaceMatrix<C, D>& a, Index cell) {
     if (a.active[cell - s]) balanced += a.face(d, cell);
     if (a.active[cell + s]) balanced += a.face(d, cell + s);
   }
-  const C rest = a.diagonal[cell] - balanced;
+  const C rest = a.diagonal[cell] - balanced - a.mass_of(cell);
   return rest > 16 * std::numeric_limits<C>::epsilon() * a.diagonal[cell] ? rest : C(0);
 }
 

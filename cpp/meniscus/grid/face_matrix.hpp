@@ -41,6 +41,10 @@ struct FaceMatrix {
   std::array<Block<C>, D> faces;
   /// Zero in cells that are no unknowns and in all ghosts.
   Block<C> diagonal;
+  /// The part of a diagonal that is no flux at all, as of the identity in I - dt nu laplacian: the same in every unknown, or one per
+  /// cell where `masses` is not empty.
+  C mass = 0;
+  Block<C> masses;
   /// 1 where the diagonal is not zero; the ghosts beyond periodic sides hold copies.
   Block<std::uint8_t> active;
   /// In the order of the rows; those of plane i across axis 0 are [plane_begin[i], plane_begin[i + 1]).
@@ -52,6 +56,8 @@ struct FaceMatrix {
   void reset(const CellLayout<D>& cells, bool with_faces);
 
   C face(int axis, Index cell) const { return has_faces ? faces[static_cast<std::size_t>(axis)][cell] : open_coupling[axis]; }
+
+  C mass_of(Index cell) const { return masses.size() > 0 ? masses[cell] : mass; }
 
   /// Derives `active`, the segments and the number of unknowns. To be called when all coefficients are set, those on the last
   /// face of a periodic axis included (a copy of the first).
@@ -68,7 +74,7 @@ struct FaceMatrix {
   std::vector<Index> active_in_row_;
 };
 
-/// What of the diagonal is not balanced by couplings to other unknowns: positive at Dirichlet conditions, zero elsewhere.
+/// What of the diagonal is neither mass nor balanced by couplings to other unknowns: positive at Dirichlet conditions, else zero.
 template <class C, int D>
 C dirichlet_coupling(const FaceMatrix<C, D>& a, Index cell);
 

@@ -86,9 +86,10 @@ class Builder {
     std::array<int, static_cast<std::size_t>(children)> part;
   };
 
-  static void fit(Block<std::uint8_t>& block, Index n) {
-    if (block.size() != n) block = Block<std::uint8_t>(n);
-    std::memset(block.data(), 0, static_cast<std::size_t>(n));
+  template <class C>
+  static void fit(Block<C>& block, Index n) {
+    if (block.size() != n) block = Block<C>(n);
+    if (n > 0) std::memset(block.data(), 0, static_cast<std::size_t>(n) * sizeof(C));
   }
 
   /// Coefficient between a cell and the next one along an axis, zero if one of them is no unknown.
@@ -289,6 +290,8 @@ class Builder {
 
   void set_diagonal() {
     const Coord<D>& s = geometry_.coarse.strides;
+    const bool massive = fine_.mass > 0 || fine_.masses.size() > 0;
+    fit(coarse_.masses, massive ? geometry_.coarse.size : 0);
     for_each_coarse<D>(geometry_.coarse, [&](const Coord<D>& block, Index index) {
       float sum = 0;
       bool surrounded = true;
@@ -306,8 +309,33 @@ class Builder {
               sum += dirichlet(beside, Joining::attached(d, 1 - side));
           }
       }
+      if (massive) {
+        coarse_.masses[index] = mass(block);
+        sum += coarse_.masses[index];
+      }
       coarse_.diagonal[index] = sum;
     });
+  }
+
+  /// The mass of all cells that a block owns.
+  float mass(const Coord<D>& block) const {
+    float sum = mass(block, Joining::own_block);
+    for (int d = 0; d < D; ++d)
+      for (int side = 0; side < 2; ++side) {
+        Coord<D> beside = block;
+        if (geometry_.step(beside, d, side) && (state_[geometry_.coarse.index(beside)] & Joining::split))
+          sum += mass(beside, Joining::attached(d, 1 - side));
+      }
+    return sum;
+  }
+
+  float mass(const Coord<D>& block, std::uint8_t owner) const {
+    float sum = 0;
+    for (int c = 0; c < children; ++c) {
+      const Index i = geometry_.child(block, c);
+      if (i >= 0 && owner_[i] == owner) sum += fine_.mass_of(i);
+    }
+    return sum;
   }
 
   /// The Dirichlet conditions next to the cells of one owner, each half a cell farther away.

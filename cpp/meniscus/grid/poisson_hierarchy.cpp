@@ -15,6 +15,7 @@ template <int D>
 void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to) {
   to.reset(a.layout, a.has_faces);
   for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
+  to.mass = static_cast<float>(a.mass);
   parallel_for(0, a.layout.size, 1 << 16, [&](Index b, Index e) {
     if (a.has_faces)
       for (std::size_t d = 0; d < D; ++d)
@@ -88,7 +89,7 @@ void PoissonHierarchy<D>::invert_coarsest() {
   std::vector<double> open(unknowns_.size());
   for (Eigen::Index k = 0; k < n; ++k) {
     const Index i = unknowns_[static_cast<std::size_t>(k)];
-    const double fixed = dirichlet_coupling<float, D>(a, i);
+    const double fixed = dirichlet_coupling<float, D>(a, i) + a.mass_of(i);
     open[static_cast<std::size_t>(k)] = fixed;
     dense(k, k) += fixed;
     const Coord<D> s = a.layout.strides;
@@ -151,7 +152,7 @@ template <int D>
 Index PoissonHierarchy<D>::bytes() const {
   Index n = 0;
   for (const PoissonLevel<D>& l : levels_) {
-    n += 4 * (l.matrix.diagonal.size() + l.inverse_diagonal.size() + l.x.size() + l.b.size() + l.residual.size());
+    n += 4 * (l.matrix.diagonal.size() + l.matrix.masses.size() + l.inverse_diagonal.size() + l.x.size() + l.b.size() + l.residual.size());
     for (const auto& f : l.matrix.faces) n += 4 * f.size();
     n += l.matrix.active.size() + static_cast<Index>(l.matrix.segments.size() * sizeof(Segment));
   }
