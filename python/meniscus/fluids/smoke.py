@@ -14,12 +14,11 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.emitter import Emitter, EmitterCells
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
-from meniscus.fluids.inviscid import Slip, cells_outside, prepare_near_solid
-from meniscus.fluids.projection import PressureSolver, ProjectionInfo, SolidLike, project
+from meniscus.fluids.projection import PressureSolver, ProjectionInfo, SolidLike, on_grid, project
+from meniscus.fluids.solid_masks import Slip, SolidMasks
 from meniscus.fluids.vortex_particles import Kernel, VortexInfo, VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, kinetic_energy
 from meniscus.grid.boundary import BoundarySpec
-from meniscus.grid.extrapolation import extrapolate
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport import Interpolation, LimiterName, Method, Trace, advect, max_speed
 from meniscus.grid.uniform import Grid
@@ -162,6 +161,7 @@ class SmokeSolver:
         self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
         self._sample: SolidSample | None = None
         self._sampled_at: float | None = None
+        self._masks: SolidMasks | None = None
         self._parts: dict[str, Any] = {}
 
     @property
@@ -250,10 +250,13 @@ class SmokeSolver:
         o = self.options
         solid = self._solid_at(self.time)
         if solid is not None:
-            prepare_near_solid(self.velocity, solid, o.slip, self.time, self._workspace)
-            outside = cells_outside(solid, self.velocity)
+            if not isinstance(self.solid, Solid):
+                self._masks = None  # the owner of a level set may have changed it
+            masks = self._masks_of(solid)
+            _, solid_velocity = on_grid(solid, self.velocity, self.time)
+            masks.prepare_velocity(self.velocity, solid_velocity, o.slip, self._workspace)
             for field in (self.density, self.temperature):
-                extrapolate(field, outside, layers=4, workspace=self._workspace)
+                masks.prepare_scalar(field, self._workspace)
         schemes: dict[str, Any] = {
             "method": o.method,
             "trace": o.trace,
@@ -346,12 +349,19 @@ class SmokeSolver:
         if self._sampled_at is None or (moves and (self._sampled_at != time or dt is not None)):
             solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
             self._sampled_at = time
+            self._masks = None
         return self._sample
+
+    def _masks_of(self, solid: SolidLike) -> SolidMasks:
+        """Return the masks of the solid as it was sampled last."""
+        if self._masks is None:
+            self._masks = SolidMasks(on_grid(solid, self.velocity, self.time)[0])
+        return self._masks
 
     def _smoke(self, solid: Any = None) -> float:
         """Return the integral of the density, outside of a solid."""
         density = self.density.array
-        where = True if solid is None else cells_outside(solid, self.velocity)
+        where = True if solid is None else self._masks_of(solid).outside_cells
         return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
 
     def _summarise(self, dt: float) -> SmokeReport:
@@ -381,3 +391,4 @@ class SmokeSolver:
         self.density.array[...] = density.array
         self.temperature.array[...] = temperature.array
         self._sampled_at = None
+        self._masks = None
