@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 from support.build import components, grid_of, random_velocity, same_bits, share_periodic
 
 import meniscus as ms
-from meniscus.fluids import VortexParticles, add_vortex_forces, enstrophy, kinetic_energy, vorticity
+from meniscus.fluids import (
+    PressureSolver,
+    VortexParticles,
+    add_vortex_forces,
+    advance,
+    advance_vortices,
+    energy_spectrum,
+    enstrophy,
+    kinetic_energy,
+    seed_vortices,
+    vorticity,
+)
+from meniscus.surface import Box
 
 PERIODIC = {2: (True, False), 3: (False, True, True)}
 
@@ -301,6 +313,53 @@ def test_a_particle_on_a_face_centre_is_harmless(dimension: int, dtype: type) ->
         f = force(g, position + near, w, 0.5, dtype, balance=False)
         assert np.isfinite(np.concatenate([c.ravel() for c in f])).all()
         assert f[0][(4,) * dimension] == 0.0
+
+
+def test_particles_out_of_reach_do_nothing(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    g = grid_of(dimension)
+    w = (1.0, 1.0, 1.0) if dimension == 3 else 1.0
+    low = np.array(g.origin)
+    for away in (0.31, 1e6, 1e37):
+        position = low + 0.5
+        position[1] = low[1] - away
+        assert not any(c.any() for c in force(g, position, w, 0.3, dtype))
+    position[1] = low[1] - 0.2
+    assert any(c.any() for c in force(g, position, w, 0.6, dtype))
+    v = random_velocity(g, dtype, rng)
+    before = components(v)
+    none = VortexParticles(np.empty((0, dimension), dtype), np.empty((0, 3) if dimension == 3 else 0, dtype), 1.0)
+    add_vortex_forces(v, none, 0.1, 1.0, reduce=True)
+    assert same_bits(components(v), before)
+
+
+def test_flows_with_particles_are_rougher() -> None:
+    """Same seeds, with and without: more enstrophy, a fuller middle of the spectrum, no momentum (Selle 2008, section 3.5)."""
+    g = ms.Grid((24, 24, 24), 1 / 24, periodic=True)
+
+    def run(epsilon: float | None) -> ms.MacField:
+        v = ms.MacField(g)
+        v.u = np.broadcast_to(np.sin(2 * math.pi * g.face_centers(0)[1]), v.u.shape).copy()
+        v.v = np.broadcast_to(np.sin(2 * math.pi * g.face_centers(1)[2]), v.v.shape).copy()
+        v.w = np.broadcast_to(np.sin(2 * math.pi * g.face_centers(2)[0]), v.w.shape).copy()
+        p = VortexParticles(np.empty((0, 3)), np.empty((0, 3)), 1.0)
+        seed_vortices(p, Box((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), rate=100.0, dt=1.0, strength=10.0, radius=3 / 24)
+        solver, workspace = PressureSolver(g), ms.core.Workspace()
+        for _ in range(8):
+            if epsilon is not None:
+                add_vortex_forces(v, p, 0.02, epsilon, workspace=workspace)
+                advance_vortices(p, v, 0.02, workspace=workspace)
+            advance(v, 0.02, splitting="projection", tolerance=1e-6, solver=solver, workspace=workspace)
+        return v
+
+    plain, idle, driven = run(None), run(0.0), run(0.02)
+    assert same_bits(components(idle), components(plain))
+    assert enstrophy(driven) > 1.1 * enstrophy(plain)
+    middle = slice(4, 10)
+    assert energy_spectrum(driven)[1][middle].sum() > 3 * energy_spectrum(plain)[1][middle].sum()
+    for d in range(3):
+        own = np.delete(driven.component(d), 0, d)
+        reference = np.delete(plain.component(d), 0, d)
+        assert abs(own.mean() - reference.mean()) < 0.01 * np.sqrt((own**2).mean())
 
 
 def test_refusals_leave_the_velocity_alone(dimension: int, dtype: type, rng: np.random.Generator) -> None:
