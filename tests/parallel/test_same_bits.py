@@ -8,7 +8,20 @@ import pytest
 from support.build import components, random_scalar, random_velocity, same_bits, share_periodic
 
 import meniscus as ms
-from meniscus.fluids import curl_noise, point_source, rotation, vortex_ring
+from meniscus.fluids import (
+    VortexParticles,
+    add_vortex_forces,
+    add_vorticity_confinement,
+    advance_vortices,
+    curl_noise,
+    enstrophy,
+    kinetic_energy,
+    point_source,
+    rotation,
+    seed_vortices,
+    vortex_ring,
+    vorticity,
+)
 from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
 
@@ -206,6 +219,39 @@ def test_flows_and_noise(dimension: int, dtype: type) -> None:
         w = v.copy()
         curl_noise(dimension, noise).sample(w, 0.4)
         return [*components(v), *components(w), x, flow(points, 0.4), *noise.with_gradient(points, 0.4)]
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_vorticity(periodic: bool, dimension: int, dtype: type) -> None:
+    _, velocity = problem(dimension, dtype, periodic)
+    solid = ms.surface.Sphere((2.0,) * dimension, 1.0)
+
+    def run() -> list[np.ndarray]:
+        v = velocity.copy()
+        omega = vorticity(v)
+        energies = np.array([enstrophy(v), kinetic_energy(v)])
+        add_vorticity_confinement(v, 0.1, 0.5, solid=solid)
+        return [*(w.array.copy() for w in (omega if isinstance(omega, tuple) else (omega,))), energies, *components(v)]
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "tent"])
+def test_vortex_particles(kernel: Any, dimension: int, dtype: type) -> None:
+    _, velocity = problem(dimension, dtype, True)
+    solid = ms.surface.Sphere((2.0,) * dimension, 1.0)
+    extent = np.array(velocity.grid.extent)
+
+    def run() -> list[np.ndarray]:
+        v = velocity.copy()
+        p = VortexParticles(np.empty((0, dimension), dtype), np.empty((0, 3) if dimension == 3 else 0, dtype), 1.0)
+        seed_vortices(p, ms.surface.Box(tuple(0 * extent), tuple(extent)), rate=700.0, dt=1.0, strength=1.0, radius=0.37, seed=4)
+        add_vortex_forces(v, p, 0.1, 1e-2, kernel=kernel)
+        advance_vortices(p, v, 0.2, solid=solid, in_solid="project")
+        add_vortex_forces(v, p, 0.1, 1e-2, kernel=kernel, reduce=True, balance=False)
+        return [*components(v), p.positions.copy(), p.vorticity.copy(), p.ids.copy()]
 
     everywhere(run)
 
