@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.build import components, random_scalar, random_velocity, same_bits, share_periodic
+from support.projection import cells, nodes
 
 import meniscus as ms
 from meniscus.fluids import (
@@ -14,9 +15,11 @@ from meniscus.fluids import (
     add_vorticity_confinement,
     advance_vortices,
     curl_noise,
+    divergence,
     enstrophy,
     kinetic_energy,
     point_source,
+    project,
     rotation,
     seed_vortices,
     vortex_ring,
@@ -270,3 +273,34 @@ def test_boundary_functions_of_far_traces(dimension: int, dtype: type) -> None:
         return out.array.copy()
 
     everywhere(run, threads=(1, 2))
+
+
+# Several slabs of planes on the finest levels, odd and even, periodic or not.
+POISSON_SHAPES = {2: [(301, 507), (300, 500)], 3: [(41, 43, 67), (48, 40, 64)]}
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["odd", "even"])
+@pytest.mark.parametrize("surroundings", ["box", "cut cells", "drops", "free surface", "densities", "regions"])
+def test_projection(surroundings: str, which: int, dimension: int, dtype: type) -> None:
+    shape = POISSON_SHAPES[dimension][which]
+    for periodic in (False, True):
+        g = ms.Grid(shape, 1 / shape[0], periodic=(periodic, False, periodic)[:dimension])
+        rng = np.random.default_rng(39)
+        start = random_velocity(g, dtype, rng, {"y+": ms.Open(1.0)})
+        options: dict[str, Any] = {
+            "box": lambda g=g: {},
+            "cut cells": lambda g=g: {"solid": nodes(g, lambda *x: np.sqrt(sum((c - 0.4) ** 2 for c in x)) - 0.2)},
+            "drops": lambda g=g, rng=rng: {"liquid": rng.random(g.shape) < 0.7},
+            "free surface": lambda g=g: {"liquid": cells(g, lambda x, y, *z: y - 0.4 - 0.1 * np.sin(7 * x), dtype), "air_pressure": 2.0},
+            "densities": lambda g=g: {"density": cells(g, lambda x, y, *z: np.where(x + y < 0.9, 1.0, 30.0), dtype)},
+            "regions": lambda g=g: {"solid": nodes(g, lambda x, y, *z: np.abs(np.abs(y - 0.5) - 0.2) - 0.03), "flux_fix": "walls"},
+        }[surroundings]()
+
+        def run(g: ms.Grid = g, start: Any = start, options: dict = options) -> list[np.ndarray]:
+            velocity, pressure = start.copy(), ms.CellField(g)
+            info = project(velocity, 0.1, pressure=pressure, **options)
+            left = divergence(velocity, options.get("solid")).array
+            numbers = [np.array([info.residual, *info.history]), np.array([[r.cells, r.flux, r.residual] for r in info.regions])]
+            return [*components(velocity), pressure.array.copy(), left, *numbers]
+
+        everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
