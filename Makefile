@@ -72,9 +72,9 @@ package: $(STAMPS)/package
 
 # --- what people run -----------------------------------------------------------------------------------------------------------
 
-demo: $(STAMPS)/package $(STAMPS)/packages-viz
-	@$(VENV)/bin/meniscus run zalesak --out out/zalesak
-	@$(VENV)/bin/meniscus run swirl --out out/swirl
+demo: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-io
+	@$(VENV)/bin/meniscus run zalesak --no-files --out out/zalesak
+	@$(VENV)/bin/meniscus run swirl --no-files --out out/swirl
 	@echo
 	@echo "The pictures are in $(CURDIR)/out:"
 	@find out/zalesak out/swirl -name '*.png' | sort | sed 's/^/  /'

@@ -29,6 +29,7 @@ autodoc_default_options = {"members": True, "undoc-members": False, "show-inheri
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 
 def keep_bars(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from meniscus import scenes
+
 ROOT = Path(__file__).parents[1]
 METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
 
@@ -31,3 +36,21 @@ def test_every_letter_code_is_a_document_with_a_reference() -> None:
     codes = set(re.findall(r"^\| ([A-Z]{3,5}) \|", METHODS, re.MULTILINE))
     assert {i for i in re.findall(r"^\| ([A-Z]{3,5})-\d+ ", METHODS, re.MULTILINE)} <= codes
     assert len(re.findall(r"^@\w+\{", METHODS, re.MULTILINE)) == len(codes) == 5
+
+
+def test_the_scene_of_the_page_on_running_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "running.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    (code,) = [b for b in blocks if "class Embers" in b]
+    path = tmp_path / "embers.py"
+    path.write_text(code, encoding="utf-8")
+    pytest.importorskip("h5py")
+    for frame in scenes.frames(scenes.find(str(path))(), tmp_path / "out", pictures=False):
+        if frame.number == 3:
+            break
+    resumed, whole = scenes.find(str(path))(), scenes.find(str(path))()
+    last = scenes.run(resumed, tmp_path / "out", resume=True)
+    assert last.diagnostics == scenes.run(whole).diagnostics
+    assert whole.emitted > 100
+    np.testing.assert_array_equal(resumed.heat.array, whole.heat.array)
+    np.testing.assert_array_equal(resumed.embers.positions, whole.embers.positions)
+    assert 0.0 < whole.heat.array.mean() < 1.0

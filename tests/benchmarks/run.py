@@ -18,6 +18,7 @@ import poisson
 import results
 import tables
 import transport
+import vorticity
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
@@ -54,6 +55,7 @@ def main(given: list[str] | None = None) -> None:
     worlds = transport.make_worlds(sizes)
     cases = bandwidth.probes(quick=options.quick)
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
+    cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     others = peers.all_peers(worlds, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     if len(cases) == len(bandwidth.probes(quick=True)) and not others and not solves:

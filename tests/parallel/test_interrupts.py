@@ -83,6 +83,28 @@ CASES = {
         flow = curl_noise(3, FractalNoise(octaves=8))
         interrupted(lambda: [v.u, v.v, v.w], lambda: flow.sample(v))
     """,
+    "project": """
+        g = ms.Grid((400, 400), 0.1)
+        v, p = ms.MacField(g), ms.CellField(g)
+        for d in range(2):
+            v.component(d)[...] = rng.random(v.component(d).shape)
+        rho = ms.CellField(g)
+        rho.array = 10 ** rng.uniform(-2.5, 2.5, g.shape)
+        # A tolerance that takes long, because the reference is slow.
+        call = lambda: [
+            ms.fluids.project(v.copy(), 0.1, density=rho, pressure=p, tolerance=1e-13, max_iterations=10**6, method="incomplete-cholesky",
+                              raise_on_failure=False)
+            for _ in range(100)
+        ]
+        interrupted(lambda: [v.u, v.v], call)
+    """,
+    "project a large velocity": """
+        g = ms.Grid((160, 160, 160), 0.1)
+        v, p = ms.MacField(g), ms.CellField(g)
+        for d in range(3):
+            v.component(d)[...] = rng.random(v.component(d).shape)
+        interrupted(lambda: [v.u, v.v, v.w, p.array], lambda: ms.fluids.project(v, 0.1, pressure=p, tolerance=1e-12))
+    """,
     "trace a flow": """
         x = rng.random((3_000_000, 3))
         flow = curl_noise(3, FractalNoise(octaves=8))
@@ -115,6 +137,8 @@ def long_calls() -> dict:
     f, v = ms.CellField(g), ms.MacField(g)
     f.array = np.random.default_rng(0).random(f.shape)
     v.u = 0.5
+    w = v.copy()
+    w.v = np.random.default_rng(2).random(w.v.shape)
     known = np.zeros(f.shape, bool)
     known[0, 0, 0] = True
     x = np.random.default_rng(1).random((200_000, 3))
@@ -128,6 +152,8 @@ def long_calls() -> dict:
         "sample": lambda: [ms.grid.sample(f, x) for _ in range(60)],
         "flow": lambda: flow(x),
         "noise": lambda: [noise(x) for _ in range(5)],
+        "project": lambda: ms.fluids.project(w.copy(), 0.1),
+        "divergence": lambda: [ms.fluids.divergence(w) for _ in range(20)],
         "sample flow": lambda: flow.sample(v),
         "uniform": lambda: ms.core.uniform(0, np.arange(3_000_000), 0),
         "ghosts": lambda: [f.fill_ghosts() for _ in range(300)],

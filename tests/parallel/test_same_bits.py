@@ -6,9 +6,25 @@ from typing import Any
 import numpy as np
 import pytest
 from support.build import components, random_scalar, random_velocity, same_bits, share_periodic
+from support.projection import cells, nodes
 
 import meniscus as ms
-from meniscus.fluids import curl_noise, point_source, rotation, vortex_ring
+from meniscus.fluids import (
+    VortexParticles,
+    add_vortex_forces,
+    add_vorticity_confinement,
+    advance_vortices,
+    curl_noise,
+    divergence,
+    enstrophy,
+    kinetic_energy,
+    point_source,
+    project,
+    rotation,
+    seed_vortices,
+    vortex_ring,
+    vorticity,
+)
 from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
 
@@ -210,6 +226,39 @@ def test_flows_and_noise(dimension: int, dtype: type) -> None:
     everywhere(run)
 
 
+@pytest.mark.parametrize("periodic", [False, True])
+def test_vorticity(periodic: bool, dimension: int, dtype: type) -> None:
+    _, velocity = problem(dimension, dtype, periodic)
+    solid = ms.surface.Sphere((2.0,) * dimension, 1.0)
+
+    def run() -> list[np.ndarray]:
+        v = velocity.copy()
+        omega = vorticity(v)
+        energies = np.array([enstrophy(v), kinetic_energy(v)])
+        add_vorticity_confinement(v, 0.1, 0.5, solid=solid)
+        return [*(w.array.copy() for w in (omega if isinstance(omega, tuple) else (omega,))), energies, *components(v)]
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "tent"])
+def test_vortex_particles(kernel: Any, dimension: int, dtype: type) -> None:
+    _, velocity = problem(dimension, dtype, True)
+    solid = ms.surface.Sphere((2.0,) * dimension, 1.0)
+    extent = np.array(velocity.grid.extent)
+
+    def run() -> list[np.ndarray]:
+        v = velocity.copy()
+        p = VortexParticles(np.empty((0, dimension), dtype), np.empty((0, 3) if dimension == 3 else 0, dtype), 1.0)
+        seed_vortices(p, ms.surface.Box(tuple(0 * extent), tuple(extent)), rate=700.0, dt=1.0, strength=1.0, radius=0.37, seed=4)
+        add_vortex_forces(v, p, 0.1, 1e-2, kernel=kernel)
+        advance_vortices(p, v, 0.2, solid=solid, in_solid="project")
+        add_vortex_forces(v, p, 0.1, 1e-2, kernel=kernel, reduce=True, balance=False)
+        return [*components(v), p.positions.copy(), p.vorticity.copy(), p.ids.copy()]
+
+    everywhere(run)
+
+
 def test_boundary_functions_of_far_traces(dimension: int, dtype: type) -> None:
     """Functions are asked from many threads, one position at a time."""
     g = ms.Grid((700, 7) if dimension == 2 else (30, 24, 7), 0.1)
@@ -224,3 +273,34 @@ def test_boundary_functions_of_far_traces(dimension: int, dtype: type) -> None:
         return out.array.copy()
 
     everywhere(run, threads=(1, 2))
+
+
+# Several slabs of planes on the finest levels, odd and even, periodic or not.
+POISSON_SHAPES = {2: [(301, 507), (300, 500)], 3: [(41, 43, 67), (48, 40, 64)]}
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["odd", "even"])
+@pytest.mark.parametrize("surroundings", ["box", "cut cells", "drops", "free surface", "densities", "regions"])
+def test_projection(surroundings: str, which: int, dimension: int, dtype: type) -> None:
+    shape = POISSON_SHAPES[dimension][which]
+    for periodic in (False, True):
+        g = ms.Grid(shape, 1 / shape[0], periodic=(periodic, False, periodic)[:dimension])
+        rng = np.random.default_rng(39)
+        start = random_velocity(g, dtype, rng, {"y+": ms.Open(1.0)})
+        options: dict[str, Any] = {
+            "box": lambda g=g: {},
+            "cut cells": lambda g=g: {"solid": nodes(g, lambda *x: np.sqrt(sum((c - 0.4) ** 2 for c in x)) - 0.2)},
+            "drops": lambda g=g, rng=rng: {"liquid": rng.random(g.shape) < 0.7},
+            "free surface": lambda g=g: {"liquid": cells(g, lambda x, y, *z: y - 0.4 - 0.1 * np.sin(7 * x), dtype), "air_pressure": 2.0},
+            "densities": lambda g=g: {"density": cells(g, lambda x, y, *z: np.where(x + y < 0.9, 1.0, 30.0), dtype)},
+            "regions": lambda g=g: {"solid": nodes(g, lambda x, y, *z: np.abs(np.abs(y - 0.5) - 0.2) - 0.03), "flux_fix": "walls"},
+        }[surroundings]()
+
+        def run(g: ms.Grid = g, start: Any = start, options: dict = options) -> list[np.ndarray]:
+            velocity, pressure = start.copy(), ms.CellField(g)
+            info = project(velocity, 0.1, pressure=pressure, **options)
+            left = divergence(velocity, options.get("solid")).array
+            numbers = [np.array([info.residual, *info.history]), np.array([[r.cells, r.flux, r.residual] for r in info.regions])]
+            return [*components(velocity), pressure.array.copy(), left, *numbers]
+
+        everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))

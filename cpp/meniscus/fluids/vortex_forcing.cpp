@@ -12,11 +12,17 @@
 namespace meniscus {
 namespace {
 
-/// Faces of a row that are treated together, 64 bytes of them; loops over them have this fixed length on every instruction set.
+/// Faces of a row that are treated together; loops over them have this fixed length on every instruction set.
+constexpr int face_block = 8;
 template <class T>
-inline constexpr int face_block = 64 / sizeof(T);
-template <class T>
-using FaceBlock = std::array<T, 64 / sizeof(T)>;
+using FaceBlock = std::array<T, face_block>;
+
+// GCC would unroll loops as short as this before it looks for vector registers, and then miss them.
+#if defined(__GNUC__) && !defined(__clang__)
+#define MENISCUS_FACE_LOOP _Pragma("GCC unroll 1")
+#else
+#define MENISCUS_FACE_LOOP
+#endif
 
 /// Cells around a particle in which N has no direction.
 constexpr double core_cells = 1e-4;
@@ -142,7 +148,8 @@ class RowForce {
     const auto first = static_cast<T>(start);
     const T across = across_, offset = offset_, slope = slope_;
     const T radius_squared = radius_squared_, inverse_radius = inverse_radius_, inverse_two_squares = inverse_two_squares_;
-    for (int l = 0; l < face_block<T>; ++l) {
+    MENISCUS_FACE_LOOP
+    for (int l = 0; l < face_block; ++l) {
       const T delta = first - static_cast<T>(l);
       const T squared = across + delta * delta;
       // Selections instead of branches; outside, any argument in range will do.
@@ -203,22 +210,24 @@ MENISCUS_INLINE void for_each_row(const Source<T, D>& source, const ComponentFac
 template <VortexKernel kernel_type, class T, int D>
 Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis) {
   // One sum per lane, joined in order: the same bits on every instruction set.
-  double force_sum[face_block<T>] = {}, kernel_sum[face_block<T>] = {};
+  double force_sum[face_block] = {}, kernel_sum[face_block] = {};
   RowForce<T, D, kernel_type> row(source, axis);
   const auto [first, last] = faces.range(0, source.x[0], source.radius);
   for_each_row(source, faces, first, last, row, [&](const Coord<D>&, Index k0, Index k1) {
-    for (Index k = k0; k <= k1; k += face_block<T>) {
+    for (Index k = k0; k <= k1; k += face_block) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
-      const int count = static_cast<int>(std::min<Index>(face_block<T>, k1 - k + 1));
-      for (int l = 0; l < face_block<T>; ++l) {
+      const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
+      MENISCUS_FACE_LOOP
+      for (int l = 0; l < face_block; ++l) {
         force_sum[l] += l < count ? static_cast<double>(f.data()[l]) : 0.0;
         kernel_sum[l] += l < count ? static_cast<double>(xi.data()[l]) : 0.0;
       }
     }
   });
   Balance sum;
-  for (int l = 0; l < face_block<T>; ++l) {
+  MENISCUS_FACE_LOOP
+  for (int l = 0; l < face_block; ++l) {
     sum.force += force_sum[l];
     sum.kernel += kernel_sum[l];
   }
@@ -233,14 +242,22 @@ void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axi
   const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
     Coord<D> to = index;
     for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.owner(d, index[d]);
-    for (Index k = k0; k <= k1; k += face_block<T>) {
+    for (Index k = k0; k <= k1; k += face_block) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
-      for (int l = 0; l < face_block<T>; ++l) f.data()[l] -= mean * xi.data()[l];
-      const int count = static_cast<int>(std::min<Index>(face_block<T>, k1 - k + 1));
+      MENISCUS_FACE_LOOP
+      for (int l = 0; l < face_block; ++l) f.data()[l] -= mean * xi.data()[l];
+      const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
       to[D - 1] = faces.owner(D - 1, k);
       T* row_of_faces = u.at(to);
-      const int together = static_cast<int>(std::min<Index>(count, faces.end[D - 1] - to[D - 1]));
+      // Beyond the last face that the particle reaches the force is zero, so whole blocks may be added inside of the domain.
+      const Index room = faces.end[D - 1] - to[D - 1];
+      if (room >= face_block) {
+        MENISCUS_FACE_LOOP
+        for (int l = 0; l < face_block; ++l) row_of_faces[l] += f.data()[l];
+        continue;
+      }
+      const int together = static_cast<int>(std::min<Index>(count, room));
       for (int l = 0; l < together; ++l) row_of_faces[l] += f.data()[l];
       for (int l = together; l < count; ++l) {
         to[D - 1] = faces.owner(D - 1, k + l);
@@ -357,14 +374,16 @@ void add_vortex_forces(MacField<T, D>& velocity, ParticleSet& particles, double 
   const auto sources = workspace.take<Source<T, D>>(n);
   for (Index i = 0; i < n; ++i) {
     Source<T, D>& s = sources.data()[i];
+    const auto radius = static_cast<double>(columns.radius[i]);
+    s.radius = radius / h;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       const auto cells = static_cast<double>(grid.shape()[axis]);
-      s.x[axis] = (static_cast<double>(columns.position[i * D + d]) - grid.origin()[d]) / h;
-      if (grid.periodic()[axis]) s.x[axis] -= cells * std::floor(s.x[axis] / cells);
+      const double x = (static_cast<double>(columns.position[i * D + d]) - grid.origin()[d]) / h;
+      // The bounds change nothing that can be felt; they keep the conversion to indices defined however far away a particle is.
+      s.x[axis] = grid.periodic()[axis] ? std::clamp(x - cells * std::floor(x / cells), 0.0, cells)
+                                        : std::clamp(x, -(s.radius + 2.0), cells + s.radius + 2.0);
     }
-    const auto radius = static_cast<double>(columns.radius[i]);
-    s.radius = radius / h;
     const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
     for (Index k = 0; k < width; ++k)
       s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));

@@ -115,7 +115,7 @@ struct LevelSetSample {
 
 enum class Fate : std::uint8_t { stays, projected, in_solid, left };
 
-/// Newton's steps to just outside of the solid: a level set that is a distance needs one or two.
+/// Most steps to just outside of the solid: a level set that is a distance needs one or two.
 constexpr int projection_steps = 10;
 /// How far outside, in cells: enough to be outside in single precision too.
 constexpr double projection_gap = 1e-3;
@@ -138,9 +138,11 @@ Fate settle(const Grid<D>& grid, const Field<double, D>* solid, const VortexAdva
   if (options.in_solid == InSolid::remove) return Fate::in_solid;
   const double gap = projection_gap * grid.spacing();
   for (int i = 0; i < projection_steps; ++i) {
-    const double squared = s.gradient.squaredNorm();
-    if (squared == 0.0) break;
-    Vec<double, D> moved = position.template cast<double>() + (gap - s.phi) / squared * s.gradient;
+    const double slope = s.gradient.norm();
+    if (slope == 0.0) break;
+    // The level set should be a distance. Where it is flatter, it is so in the middle of a solid, between several ways out.
+    const double way = (gap - s.phi) / std::max(1.0, slope);
+    Vec<double, D> moved = position.template cast<double>() + way / slope * s.gradient;
     for (int d = 0; d < D; ++d) {
       const double extent = grid.spacing() * static_cast<double>(grid.shape()[d]);
       const double from_origin = moved[d] - grid.origin()[d];

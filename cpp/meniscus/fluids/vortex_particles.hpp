@@ -16,7 +16,7 @@ enum class Stretching {
 /// What becomes of particles that enter a solid.
 enum class InSolid {
   remove,
-  project,  ///< moved to the surface along the gradient of its level set; removed where that fails
+  project,  ///< moved to the surface along the gradient of its level set, a distance; removed where that fails
 };
 
 /// What becomes of particles that leave the domain through a side that is not periodic.

@@ -36,7 +36,7 @@ double square_fraction(double a, double b, double c, double d) {
                  (triangle_fraction(b, c, centre) + triangle_fraction(d, a, centre)));
 }
 
-double snapped(double fraction) { return fraction < smallest_open_fraction ? 0.0 : std::min(fraction, 1.0); }
+double snapped(double fraction, double smallest) { return fraction < smallest ? 0.0 : std::min(fraction, 1.0); }
 
 }  // namespace
 
@@ -51,6 +51,7 @@ void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& la
     Coord<D> faces = layout.cells;
     ++faces[d];
     const Index length = faces[D - 1];
+    const double smallest = D == 2 ? smallest_open_fraction : smallest_open_fraction * smallest_open_fraction;
     // The corners of a face: the node of its own index, and those one step further along the other axes.
     const Index s = nodes.strides[D == 2 ? 1 - d : (d == 0 ? 1 : 0)];
     const Index t = D == 2 ? 0 : nodes.strides[d == 2 ? 1 : 2];
@@ -75,7 +76,7 @@ void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& la
             fraction = 0;
           else
             fraction = square_fraction(p[k], p[k + s], p[k + s + t], p[k + t]);
-          out[k] = snapped(fraction);
+          out[k] = snapped(fraction, smallest);
         }
       }
     });

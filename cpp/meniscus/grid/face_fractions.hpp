@@ -6,8 +6,10 @@
 
 namespace meniscus {
 
-/// Fractions below this count as closed: a slit that no flow of the grid's resolution passes would make the pressure system
-/// nearly singular.
+/// Edges of which less than this is open count as closed, and faces in 3-D of which less than its square is: a slit that no flow
+/// of the grid's resolution passes would make the pressure system nearly singular. It has to be a matter of lengths: the faces of
+/// a cell of which little is left are small of second order, some more than others, and to close only some of them would force
+/// what flows through the closed ones through the rest, with an error of order one in their velocity.
 inline constexpr double smallest_open_fraction = 1e-4;
 
 /// Fills open[d] (memory of `layout.size` values, lower face of each cell along axis d) for the faces 0 to n of every axis: 1

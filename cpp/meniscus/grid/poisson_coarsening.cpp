@@ -161,18 +161,23 @@ class Builder {
     });
   }
 
-  /// Are the coefficients between two full blocks, and next to them, similar?
-  bool smooth_between(const Coord<D>& upper, int d) const {
-    if (!fine_.has_faces) return true;
+  /// The coefficients between two full blocks, and next to them.
+  Range between(const Coord<D>& upper, int d) const {
+    Range range;
+    if (!fine_.has_faces) {
+      range.add(fine_.open_coupling[static_cast<std::size_t>(d)]);
+      return range;
+    }
     const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
     const Index first = geometry_.child(upper, 0);
-    Range range;
+    const Block<float>& faces = fine_.faces[static_cast<std::size_t>(d)];
     for (std::size_t c = 0; c < offset_.size(); ++c) {
       if ((c >> d) & 1) continue;
-      range.add(fine_.face(d, first + offset_[c]));
-      range.add(fine_.face(d, first + offset_[c] + s));
+      range.add(faces[first + offset_[c]]);
+      range.add(faces[first + offset_[c] + s]);
+      range.add(faces[first + offset_[c] - s]);
     }
-    return range.smooth();
+    return range;
   }
 
   void attach_rest() {
@@ -239,12 +244,14 @@ class Builder {
       Coord<D> lower = block;
       if (!geometry_.step(lower, d, 0)) return;
       const Index lower_index = geometry_.coarse.index(lower);
-      bool connected = false;
+      bool all_open = false;
       if (state_[index] & state_[lower_index] & Joining::full) {
-        connected = smooth_between(block, d);
-        if (connected) links_[index] |= Joining::link(d);
+        const Range range = between(block, d);
+        if (range.smooth()) links_[index] |= Joining::link(d);
+        const float fine_open = fine_.open_coupling[axis];
+        all_open = range.low == fine_open && range.high == fine_open;
       }
-      if (connected && !fine_.has_faces) {
+      if (all_open) {
         faces[index] = open;
       } else {
         float sum = facing(lower, block, d, Joining::own_block, Joining::own_block);

@@ -5,6 +5,7 @@
 /// one pass over memory may offer the fused forms too.
 #pragma once
 
+#include "meniscus/core/cancellation.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
 #include <algorithm>
@@ -122,6 +123,8 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
     double rz_before = 0, alpha = 0;
     bool first = true;
     while (norm > goal && info.iterations < options.max_iterations) {
+      // A system may do everything in plain loops that cannot be interrupted.
+      check_interrupt();
       if (info.iterations % project_every == project_every - 1) s.project(v.r);
       s.precondition(v.r, v.z);
       const double rz = s.inner_product(std::as_const(v.r), std::as_const(v.z));

@@ -14,7 +14,8 @@ from meniscus.fluids.flows import (
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
-from meniscus.fluids.smoke import SmokeOptions, SmokeReport, SmokeSolver
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
 from meniscus.fluids.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.grid.transport import advect

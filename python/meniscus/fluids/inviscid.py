@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
-
-import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, SolidLike, on_grid, project
-from meniscus.grid.extrapolation import extrapolate
-from meniscus.grid.fields import CellField, MacField, NodeField
+from meniscus.fluids.solid_masks import Slip, SolidMasks
+from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport import Method, advect
 
 Splitting = Literal["projection", "reflection"]
-Slip = Literal["free", "no-slip"]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -84,8 +77,10 @@ def advance(
 
     def carry(field: MacField, by: MacField, seconds: float, start: float) -> None:
         if solid is not None:
+            levelset, solid_velocity = on_grid(solid, velocity, start)
+            masks = SolidMasks(levelset)
             for each in (field,) if field is by else (field, by):
-                prepare_near_solid(each, solid, slip, start, workspace)
+                masks.prepare_velocity(each, solid_velocity, slip, workspace)
         advect(field, by, seconds, method=method, time=start, workspace=workspace, **options)
 
     def make_incompressible(field: MacField, seconds: float, end: float) -> ProjectionInfo:
@@ -109,37 +104,3 @@ def advance(
     for d in range(velocity.grid.dimension):
         velocity.component(d)[...] = work.component(d)
     return StepInfo(projections)
-
-
-def prepare_near_solid(velocity: MacField, solid: SolidLike, slip: Slip, time: float, workspace: Workspace) -> None:
-    """Give faces in a solid the velocity that transport shall find there: the fluid's, continued, or the solid's own."""
-    levelset, solid_velocity = on_grid(solid, velocity, time)
-    if slip == "no-slip":
-        # The side on which the centre of the face lies, so that the wall is where it should be on average.
-        for d, phi in enumerate(_at_faces(levelset, np.mean)):
-            inside = phi <= 0
-            velocity.component(d)[inside] = 0.0 if solid_velocity is None else solid_velocity.component(d)[inside]
-    else:
-        known = [phi > 0 for phi in _at_faces(levelset, np.max)]
-        extrapolate(velocity, known, layers=4, workspace=workspace)
-
-
-def cells_outside(solid: SolidLike, velocity: MacField, time: float = 0.0) -> Bools:
-    """Return the mask of the cells whose centre is not in a solid."""
-    corners = [on_grid(solid, velocity, time)[0].array]
-    for axis in range(velocity.grid.dimension):
-        corners = [half for c in corners for half in (np.delete(c, -1, axis), np.delete(c, 0, axis))]
-    outside: Bools = np.mean(corners, axis=0) > 0
-    return outside
-
-
-def _at_faces(levelset: NodeField, combine: Callable[..., Floats]) -> list[Floats]:
-    """Combine the corner values of every face, per axis."""
-    result = []
-    for d in range(levelset.grid.dimension):
-        corners = [levelset.array]
-        for axis in range(levelset.grid.dimension):
-            if axis != d:
-                corners = [half for c in corners for half in (np.delete(c, -1, axis), np.delete(c, 0, axis))]
-        result.append(combine(corners, axis=0))
-    return result

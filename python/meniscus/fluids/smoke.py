@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,98 +13,16 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.emitter import Emitter, EmitterCells
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
-from meniscus.fluids.inviscid import Bools, Slip, cells_outside, prepare_near_solid
-from meniscus.fluids.projection import PressureSolver, ProjectionInfo, SolidLike, project
-from meniscus.fluids.vortex_particles import Kernel, VortexInfo, VortexParticles, add_vortex_forces, advance_vortices
+from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
+from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
+from meniscus.fluids.solid_masks import SolidMasks
+from meniscus.fluids.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, kinetic_energy
 from meniscus.grid.boundary import BoundarySpec
-from meniscus.grid.extrapolation import extrapolate
 from meniscus.grid.fields import CellField, MacField, ScalarField
-from meniscus.grid.transport import Interpolation, LimiterName, Method, Trace, advect, max_speed
+from meniscus.grid.transport import advect, max_speed
 from meniscus.grid.uniform import Grid
-from meniscus.numerics.solve import SolveInfo
 from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmokeOptions:
-    """Coefficients and schemes of a SmokeSolver.
-
-    Attributes:
-        density_weight: how heavy smoke is: downward acceleration per unit of density, m/s^2.
-        temperature_weight: how heat rises: upward acceleration per unit above ambient, m/s^2.
-        ambient: temperature of the air without buoyancy.
-        up: direction against gravity; default along the last axis.
-        acceleration: of everything, m/s^2; default none.
-        confinement: epsilon of vorticity confinement, without unit.
-        vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
-        vortex_kernel: 'gaussian' or 'tent'.
-        viscosity: kinematic, m^2/s.
-        air_density: kg/m^3; only the pressure depends on it.
-        slip: how the air passes solids, 'free' or 'no-slip'.
-        method, trace, interpolation, limiter: of the transport, as in `advect`.
-        tolerance: of the projection, relative to the divergence before it.
-        cfl: cells that the fastest air passes in the step that `max_dt` advises.
-    """
-
-    density_weight: float = 0.0
-    temperature_weight: float = 0.0
-    ambient: float = 0.0
-    up: Sequence[float] | None = None
-    acceleration: Sequence[float] | None = None
-    confinement: float = 0.0
-    vortex_strength: float = 0.0
-    vortex_kernel: Kernel = "gaussian"
-    viscosity: float = 0.0
-    air_density: float = 1.2
-    slip: Slip = "free"
-    method: Method = "maccormack"
-    trace: Trace = "midpoint"
-    interpolation: Interpolation = "linear"
-    limiter: LimiterName = "reversion"
-    tolerance: float = 1e-5
-    cfl: float = 2.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers; the operators check the rest."""
-        for name in ("density_weight", "temperature_weight", "ambient", "confinement", "vortex_strength", "viscosity"):
-            _checks.number(name, getattr(self, name))
-        _checks.positive("air_density", self.air_density)
-        _checks.positive("tolerance", self.tolerance)
-        _checks.positive("cfl", self.cfl)
-        if self.viscosity < 0:
-            raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
-        _checks.choice("slip", self.slip, Slip)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmokeReport:
-    """What one step did.
-
-    Attributes:
-        dt: seconds.
-        smoke: integral of the density outside of the solid after the step, density times m^dim.
-        emitted: what emitters have added to it.
-        transport_change: what transport has added to it: through open sides, else the error of the scheme.
-        uncovered: what the motion of the solid has added to it: smoke beside uncovered cells is continued into them, that in covered
-            ones is lost.
-        kinetic_energy: per density, m^(dim + 2)/s^2.
-        max_speed: largest component, m/s.
-        projection: how the pressure solve went.
-        viscosity: how the solves of viscosity went.
-        vortices: what happened to vortex particles.
-    """
-
-    dt: float
-    smoke: float
-    emitted: float
-    transport_change: float
-    uncovered: float
-    kinetic_energy: float
-    max_speed: float
-    projection: ProjectionInfo
-    viscosity: tuple[SolveInfo, ...] = ()
-    vortices: VortexInfo | None = None
 
 
 class SmokeSolver:
@@ -167,7 +84,7 @@ class SmokeSolver:
         self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
         self._sample: SolidSample | None = None
         self._sampled: tuple[Solid, float, float | None] | None = None
-        self._outside: tuple[Any, Bools] | None = None
+        self._masks: SolidMasks | None = None
         self._parts: dict[str, Any] = {}
 
     @property
@@ -264,10 +181,11 @@ class SmokeSolver:
         o = self.options
         solid = self._solid_at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
-            prepare_near_solid(self.velocity, solid, o.slip, self.time, self._workspace)
-            outside = self._cells_outside(solid)
+            masks = self._masks_of(solid)
+            _, solid_velocity = on_grid(solid, self.velocity, self.time)
+            masks.prepare_velocity(self.velocity, solid_velocity, o.slip, self._workspace)
             for field in (self.density, self.temperature):
-                extrapolate(field, outside, layers=4, workspace=self._workspace)
+                masks.prepare_scalar(field, self._workspace)
         schemes: dict[str, Any] = {
             "method": o.method,
             "trace": o.trace,
@@ -357,6 +275,7 @@ class SmokeSolver:
         if isinstance(solid, Shape):
             solid = self.solid = KinematicSolid(solid)
         if not isinstance(solid, Solid):
+            self._masks = None  # the owner of a level set may have changed it
             return solid
         moves = solid.moves
         if self._sample is None:
@@ -366,21 +285,21 @@ class SmokeSolver:
         if fits and moves and known is not None:
             fits = known[1] == time and (known[2] == dt or (dt is None and not needs_velocity))
         if not fits:
-            self._sampled = self._outside = None
+            self._sampled = self._masks = None
             solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
             self._sampled = (solid, time, dt)
         return self._sample
 
-    def _cells_outside(self, solid: Any) -> Bools:
-        """Return the mask of the cells whose centre is not in the solid that `_solid_at` has returned."""
-        if self._outside is None or self._outside[0] is not solid:
-            self._outside = (solid, cells_outside(solid, self.velocity))
-        return self._outside[1]
+    def _masks_of(self, solid: SolidLike) -> SolidMasks:
+        """Return the masks of the solid as it was sampled last."""
+        if self._masks is None:
+            self._masks = SolidMasks(on_grid(solid, self.velocity, self.time)[0])
+        return self._masks
 
     def _smoke(self, solid: Any = None) -> float:
         """Return the integral of the density, outside of a solid."""
         density = self.density.array
-        where = True if solid is None else self._cells_outside(solid)
+        where = True if solid is None else self._masks_of(solid).outside_cells
         return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
 
     def _summarise(self, dt: float) -> SmokeReport:
@@ -416,4 +335,4 @@ class SmokeSolver:
         self.density.array[...] = density.array
         self.temperature.array[...] = temperature.array
         self.pressure.array[...] = pressure.array
-        self._sampled = self._outside = None
+        self._sampled = self._masks = None

@@ -110,8 +110,9 @@ def energy_spectrum(velocity: MacField) -> tuple[Floats, Floats]:
     wave_numbers = np.sqrt(sum(k**2 for k in np.meshgrid(*axes, indexing="ij", sparse=True)))
     width = 2 * math.pi / max(grid.extent)
     shells = np.rint(wave_numbers / width).astype(np.int64)
-    energies = np.bincount(shells.ravel(), modes.ravel()) / width
-    return width * np.arange(len(energies)), energies
+    energies: Floats = np.bincount(shells.ravel(), modes.ravel()) / width
+    numbers: Floats = width * np.arange(len(energies), dtype=np.float64)
+    return numbers, energies
 
 
 def add_vorticity_confinement(

@@ -1,6 +1,5 @@
 """Files of a run: checkpoints (HDF5) and frames (VTK XML). Needs the extras `io` and `vtk`; holds no numerics."""
 
-from meniscus.io.aside import aside, naming, write_bytes, write_text
 from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, latest_checkpoint, read_checkpoint, save_checkpoint, write_checkpoint
 from meniscus.io.frames import FrameData, collect
 from meniscus.io.vtk import read_frame, read_series, write_frame, write_series
@@ -9,17 +8,13 @@ __all__ = [
     "Checkpoint",
     "DamagedCheckpoint",
     "FrameData",
-    "aside",
     "collect",
     "latest_checkpoint",
-    "naming",
     "read_checkpoint",
     "read_frame",
     "read_series",
     "save_checkpoint",
-    "write_bytes",
     "write_checkpoint",
     "write_frame",
     "write_series",
-    "write_text",
 ]

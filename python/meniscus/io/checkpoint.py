@@ -80,7 +80,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         ValueError: it has a layout that this version does not know.
         ImportError: h5py is missing.
     """
-    h5py = _h5py()
+    h5py = require()
     content = Path(path).read_bytes()
     if not content.startswith(_MAGIC):
         raise DamagedCheckpoint(f"{path} is no checkpoint, or was cut short at its beginning")
@@ -120,7 +120,7 @@ def latest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 def _image(checkpoint: Checkpoint) -> memoryview:
     """The bytes of the file, with an empty user block."""
-    h5py = _h5py()
+    h5py = require()
     memory = io.BytesIO()
     grids = {n: {"shape": g.shape, "spacing": g.spacing, "origin": g.origin, "periodic": g.periodic} for n, g in checkpoint.grids.items()}
     with h5py.File(memory, "w", userblock_size=_USER_BLOCK) as file:
@@ -179,7 +179,8 @@ def available() -> bool:
     return importlib.util.find_spec("h5py") is not None
 
 
-def _h5py() -> Any:
+def require() -> Any:
+    """Return the module h5py. Raises ImportError with what to install."""
     try:
         import h5py
     except ImportError as error:

@@ -195,7 +195,7 @@ def _write(path: Path, kind: str, data: Any) -> Path:
 def _reason(part: Path, size: int) -> int:
     """Why a file of `size` bytes cannot be written, as an errno. VTK does not say it; writing as much does."""
     try:
-        with part.open("wb", buffering=0) as file:
+        with part.open("wb") as file:
             for _ in range(0, size, 1 << 20):
                 file.write(bytes(1 << 20))
     except OSError as error:

@@ -105,8 +105,10 @@ class Diagnostics:
     def _write(self, values: list[Any]) -> None:
         line = io.StringIO()
         csv.writer(line, lineterminator="\n").writerow(values)
+        rest = memoryview(line.getvalue().encode())
         with naming(self._path):
-            self._file.write(line.getvalue().encode())
+            while rest:
+                rest = rest[self._file.write(rest) :]
 
     def _cut(self, step: int) -> None:
         with self._path.open(newline="") as file:

@@ -268,6 +268,7 @@ class _Run:
             return None
         if self._folder is None:
             raise ValueError("a run can be resumed only in the folder (out) that holds its checkpoints")
+        checkpoints.require()
         found, passed_over = checkpoints.latest_checkpoint(self._folder / CHECKPOINT_FOLDER)
         for sentence in passed_over:
             _log.warning("%s; it is passed over", sentence)
