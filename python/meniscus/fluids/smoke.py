@@ -305,8 +305,9 @@ class SmokeSolver:
     def _summarise(self, dt: float) -> SmokeReport:
         smoke = self._smoke(self._solid_at(self.time + dt))
         energy = kinetic_energy(self.velocity)
-        if not (math.isfinite(smoke) and math.isfinite(energy)):
-            raise ValueError("the density and the velocity must be finite after a step")
+        for name, total in (("density", smoke), ("temperature", float(self.temperature.array.sum())), ("velocity", energy)):
+            if not math.isfinite(total):
+                raise ValueError(f"the {name} must be finite after a step")
         return SmokeReport(
             dt=dt,
             smoke=smoke,
