@@ -110,6 +110,38 @@ CASES = {
         flow = curl_noise(3, FractalNoise(octaves=8))
         interrupted(lambda: [x], lambda: flow.trace(x, 0.0, 0.1))
     """,
+    "diffuse a velocity": """
+        g = ms.Grid((150, 150, 150), 0.1)
+        v = ms.MacField(g, boundary=ms.Wall(slip="no-slip"))
+        for d in range(3):
+            v.component(d)[...] = rng.random(v.component(d).shape)
+        interrupted(
+            lambda: [v.component(d) for d in range(3)],
+            lambda: ms.fluids.diffuse(v, 1.0, 1.0, tolerance=1e-10),
+        )
+    """,
+    "a step of smoke": """
+        g = ms.Grid((120, 120, 120), 1 / 120)
+        ball = ms.surface.Sphere((0.5, 0.5, 0.3), 0.1)
+        x = rng.random((2000, 3)).astype(np.float32)
+        w = np.ones((2000, 3), np.float32)
+        smoke = ms.fluids.SmokeSolver(
+            g,
+            ms.fluids.SmokeOptions(temperature_weight=1.0, confinement=0.2, viscosity=1e-3, vortex_strength=0.01, tolerance=1e-7),
+            solid=ms.surface.KinematicSolid(ball, lambda t: (t, 0.0, 0.2)),
+            emitters=[ms.fluids.Emitter(region=ball, temperature=1.0, density=1.0)],
+            vortices=ms.fluids.VortexParticles(x, w, 0.05),
+        )
+        smoke.step(0.01)
+        v, p = smoke.velocity, smoke.vortices
+        interrupted(
+            lambda: [
+                v.u, v.v, v.w, smoke.density.array, smoke.temperature.array, smoke.pressure.array, p.positions, p.vorticity,
+                np.array(smoke.time),
+            ],
+            lambda: smoke.step(0.01),
+        )
+    """,
     "distance to a mesh": """
         v = rng.random((20_000, 3))
         t = np.arange(18_000, dtype=np.int32).reshape(-1, 3)

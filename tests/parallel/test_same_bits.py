@@ -10,11 +10,16 @@ from support.projection import cells, nodes
 
 import meniscus as ms
 from meniscus.fluids import (
+    Emitter,
+    SmokeOptions,
+    SmokeSolver,
     VortexParticles,
+    add_buoyancy,
     add_vortex_forces,
     add_vorticity_confinement,
     advance_vortices,
     curl_noise,
+    diffuse,
     divergence,
     enstrophy,
     kinetic_energy,
@@ -27,6 +32,7 @@ from meniscus.fluids import (
 )
 from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
+from meniscus.surface import KinematicSolid, Pose, Sphere
 
 THREADS = (1, 2, 3, 5, 8)
 LEVELS = ("baseline", "avx2", "avx512")
@@ -304,3 +310,55 @@ def test_projection(surroundings: str, which: int, dimension: int, dtype: type) 
             return [*components(velocity), pressure.array.copy(), left, *numbers]
 
         everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
+
+
+def test_buoyancy_and_viscosity(dimension: int, dtype: type) -> None:
+    for periodic in (False, True):
+        scalar, velocity = problem(dimension, dtype, periodic)
+        solid = nodes(velocity.grid, lambda *x: np.sqrt(sum((c - 1.5) ** 2 for c in x)) - 0.8)
+
+        def run(scalar: Any = scalar, velocity: Any = velocity, solid: Any = solid) -> list[np.ndarray]:
+            v = velocity.copy()
+            add_buoyancy(v, 0.1, density=scalar, temperature=scalar, density_weight=0.3, temperature_weight=1.1, ambient=0.2, time=0.3)
+            infos = diffuse(v, 0.1, 0.5, solid=solid, time=0.3)
+            return [*components(v), *(np.array([i.residual, *i.history]) for i in infos)]
+
+        everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
+
+
+def test_smoke(dimension: int, dtype: type) -> None:
+    """Two steps with everything that a solver can have."""
+    n = {2: 150, 3: 40}[dimension]
+    middle, rest = (0.5,) * dimension, (0.0,) * (dimension - 1)
+    options = SmokeOptions(
+        density_weight=0.2,
+        temperature_weight=3.0,
+        acceleration=(0.1,) * dimension,
+        confinement=0.2,
+        vortex_strength=0.02,
+        viscosity=2e-3,
+        slip="no-slip",
+    )
+
+    def run() -> list[np.ndarray]:
+        rng = np.random.default_rng(40)
+        w = rng.normal(size=(300, 3) if dimension == 3 else 300)
+        source = Sphere((0.3,) * dimension, 0.2)
+        smoke = SmokeSolver(
+            ms.Grid((n,) * dimension, 1 / n),
+            options,
+            dtype=dtype,
+            boundary={"y+": ms.Open(), "x-": ms.Wall(slip="no-slip")},
+            solid=KinematicSolid(Sphere(middle, 0.15), lambda t: (0.3 * t, *rest)),
+            emitters=[Emitter(region=source, motion=lambda t: Pose((t, *rest)), density=1.0, temperature=1.0, divergence=0.1)],
+            vortices=VortexParticles(rng.uniform(0, 1, (300, dimension)).astype(dtype), w.astype(dtype), 0.1),
+        )
+        swirl = rng.uniform(-1, 1, smoke.velocity.u.shape)
+        smoke.velocity.u[...] = swirl
+        reports = [smoke.step(0.02) for _ in range(2)]
+        numbers = [[r.smoke, r.emitted, r.transport_change, r.uncovered, r.kinetic_energy, r.max_speed] for r in reports]
+        fields = [f.array.copy() for f in (smoke.density, smoke.temperature, smoke.pressure)]
+        assert smoke.vortices is not None
+        return [*components(smoke.velocity), *fields, smoke.vortices.positions.copy(), smoke.vortices.vorticity.copy(), np.array(numbers)]
+
+    everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 5, 8))
