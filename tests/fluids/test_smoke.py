@@ -146,6 +146,20 @@ def test_advised_steps_know_emitters_and_accelerations() -> None:
     assert smoke.max_dt() == pytest.approx(2.0 / 16 / math.sqrt(5.0 / 16))
 
 
+def test_advised_steps_know_moving_solids(dimension: int, dtype: type) -> None:
+    """Also where the air is still at rest, at the time that it is, and whatever steps came before."""
+    still = (0.0,) * (dimension - 1)
+    solid = KinematicSolid(Sphere((0.5,) * dimension, 0.2), lambda t: (2 * t**2, *still))
+    smoke = solver(dimension, dtype=dtype, solid=solid)
+    assert smoke.max_dt() > 1e3
+    smoke.time = 0.1
+    assert smoke.max_dt() == pytest.approx(2.0 / 16 / 0.4, rel=1e-3)
+    smoke.step(DT)
+    for d in range(dimension):
+        smoke.velocity.component(d)[...] = 0.0
+    assert smoke.max_dt() == pytest.approx(2.0 / 16 / 0.48, rel=1e-3)
+
+
 def test_energy_does_not_grow_without_forces(dimension: int, dtype: type) -> None:
     smoke = solver(dimension, dtype=dtype, options={"method": "semi-lagrangian", "viscosity": 1e-3})
     rng = np.random.default_rng(5)

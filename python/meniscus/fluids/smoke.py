@@ -109,7 +109,10 @@ class SmokeSolver:
         return total + self._workspace.bytes + self._pressure_solver.bytes + viscosity
 
     def max_dt(self) -> float:
-        """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way."""
+        """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
+
+        Solids and emitters count with their speed, because the air takes it from them.
+        """
         h, o = self._grid.spacing, self.options
         lift = abs(o.density_weight) * float(np.abs(self.density.array).max())
         lift += abs(o.temperature_weight) * float(np.abs(self.temperature.array - o.ambient).max())
@@ -118,6 +121,7 @@ class SmokeSolver:
         for emitter in (e.emitter for e in self._emitters):
             if emitter.velocity is not None and emitter.is_on(self.time):
                 speed = max(speed, float(np.abs(emitter.velocity).max()))
+        speed = max(speed, self._solid_speed())
         return o.cfl * h / speed if speed > 0 else math.inf
 
     def step(self, dt: float, on_stage: Callable[[str, SmokeSolver], None] | None = None) -> SmokeReport:
@@ -289,6 +293,14 @@ class SmokeSolver:
             solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
             self._sampled = (solid, time, dt)
         return self._sample
+
+    def _solid_speed(self) -> float:
+        """Return the largest velocity component of a moving solid on its faces, m/s."""
+        if not isinstance(self.solid, Solid) or not self.solid.moves:
+            return 0.0
+        sample = self._solid_at(self.time, needs_velocity=True)
+        inside = self._masks_of(sample).inside_faces
+        return max(float(np.abs(sample.velocity.component(d)).max(initial=0.0, where=where)) for d, where in enumerate(inside))
 
     def _masks_of(self, solid: SolidLike) -> SolidMasks:
         """Return the masks of the solid as it was sampled last."""
