@@ -75,3 +75,23 @@ def test_diagnostics_that_change_their_names_are_refused(tmp_path):
 
     with pytest.raises(ValueError, match="the same names at every step, but a, b came or went"):
         scenes.run(Moody(resolution=8, frames=1), tmp_path, pictures=False)
+
+
+def test_stages_of_a_solver_are_counted_by_its_hook(tmp_path):
+    class Solved(scenes.Swirl):
+        def advance(self, t, dt):
+            time.sleep(0.002)
+            self.after_stage("flow", self)
+            time.sleep(0.01)
+            self.after_stage("transport", self)
+
+    seen = []
+    scenes.run(Solved(resolution=8, frames=1, period=0.5), tmp_path, pictures=False, on_stage=lambda name, _: seen.append(name))
+    with (tmp_path / "diagnostics.csv").open() as file:
+        rows = list(csv.DictReader(file))[1:]
+    assert seen == ["flow", "transport"] * len(rows)
+    for row in rows:
+        flow, transport = float(row["seconds flow"]), float(row["seconds transport"])
+        assert flow >= 0.002
+        assert transport >= 0.01
+        assert flow + transport <= float(row["seconds"])

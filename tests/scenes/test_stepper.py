@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from meniscus.scenes import TimeStepper
@@ -30,6 +32,20 @@ def test_remainder_of_rounding_size_is_no_step_of_its_own():
 def test_large_limit_gives_one_step_per_frame():
     stepper = TimeStepper(end=2.0, frames=4)
     assert stepper.next_dt(100.0) == 0.5
+    assert stepper.next_dt(math.inf) == 0.5
+
+
+def test_clock_goes_on_where_a_snapshot_saw_it():
+    whole, other = TimeStepper(end=1.0, frames=3), TimeStepper(end=1.0, frames=3)
+    for _ in range(5):
+        whole.advance(whole.next_dt(0.07))
+    other.restore(whole.snapshot())
+    while not whole.finished:
+        assert other.next_dt(0.07) == whole.next_dt(0.07)
+        assert other.advance(other.next_dt(0.07)) == whole.advance(whole.next_dt(0.07))
+        assert (other.time, other.step, other.frame) == (whole.time, whole.step, whole.frame)
+    with pytest.raises(ValueError, match="frame must be below 4, not 4"):
+        other.restore({"time": 1.0, "frame": 4, "step": 9})
 
 
 @pytest.mark.parametrize(("end", "frames"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])

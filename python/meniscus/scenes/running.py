@@ -199,9 +199,9 @@ class _Run:
         else:
             self._before = None
         self._whole = False
-        self._stages.reset()
         dt = self._stepper.next_dt(self._scene.max_dt())
         start = clock.perf_counter()
+        self._stages.reset()
         self._scene.advance(self._stepper.time, dt)
         self._seconds = clock.perf_counter() - start
         complete = self._stepper.advance(dt)

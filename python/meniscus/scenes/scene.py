@@ -84,10 +84,23 @@ class Scene:
         Its seconds go to the diagnostics, and after it the hook of the run, if there is one, is called. Raises ValueError for a name that
         is not in `stages`.
         """
+        times = self._times(name)
+        return _UNTIMED if times is None else times.stage(name, self)
+
+    def after_stage(self, name: str, solver: object = None) -> None:
+        """Count what happened since the step began, or since the last stage, as the stage `name`.
+
+        For solvers that call a hook after each of their stages: `smoke.step(dt, on_stage=self.after_stage)`. Raises ValueError as `stage`.
+        """
+        times = self._times(name)
+        if times is not None:
+            times.end(name, self)
+
+    def _times(self, name: str) -> StageTimes | None:
         if name not in self.stages:
             raise ValueError(f"scene {type(self).__name__} has no stage {name!r}; its stages are {', '.join(self.stages) or 'none'}")
-        run: StageTimes | None = self.__dict__.get("_stage_times")
-        return _UNTIMED if run is None else run.stage(name, self)
+        times: StageTimes | None = self.__dict__.get("_stage_times")
+        return times
 
 
 _UNTIMED: AbstractContextManager[None] = contextlib.nullcontext()
@@ -99,11 +112,13 @@ class StageTimes:
     def __init__(self, scene: Scene, hook: Callable[[str, Scene], None] | None = None) -> None:
         self.seconds = dict.fromkeys(scene.stages, 0.0)
         self._hook = hook
+        self._mark = clock.perf_counter()
 
     def reset(self) -> None:
         """Begin a new step."""
         for name in self.seconds:
             self.seconds[name] = 0.0
+        self._mark = clock.perf_counter()
 
     @contextlib.contextmanager
     def attached(self, scene: Scene) -> Iterator[None]:
@@ -117,11 +132,16 @@ class StageTimes:
     @contextlib.contextmanager
     def stage(self, name: str, scene: Scene) -> Iterator[None]:
         """Time one stage; a stage that comes several times in a step adds up. The hook's own time does not count."""
-        start = clock.perf_counter()
+        self._mark = clock.perf_counter()
         yield
-        self.seconds[name] += clock.perf_counter() - start
+        self.end(name, scene)
+
+    def end(self, name: str, scene: Scene) -> None:
+        """End a stage that began with the step or when the last one ended."""
+        self.seconds[name] += clock.perf_counter() - self._mark
         if self._hook is not None:
             self._hook(name, scene)
+        self._mark = clock.perf_counter()
 
 
 def parameter(default: Any, help: str, *, choices: tuple[Any, ...] | None = None) -> Any:

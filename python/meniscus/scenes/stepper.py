@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from meniscus import _checks
@@ -40,8 +41,9 @@ class TimeStepper:
         return self.end * frame / self.frames
 
     def next_dt(self, max_dt: float) -> float:
-        """Return the next step: `max_dt`, shortened so as not to pass the next frame."""
-        _checks.positive("max_dt", max_dt)
+        """Return the next step: `max_dt` (infinite: no limit), shortened so as not to pass the next frame."""
+        if max_dt != math.inf:
+            _checks.positive("max_dt", max_dt)
         remaining = self.frame_time - self.time
         # A remainder of rounding size is no step of its own.
         return remaining if remaining <= max_dt * (1.0 + 1e-9) else max_dt
