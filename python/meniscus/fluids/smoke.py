@@ -298,7 +298,7 @@ class SmokeSolver:
         """Return the largest velocity component of a moving solid on its faces, m/s."""
         if not isinstance(self.solid, Solid) or not self.solid.moves:
             return 0.0
-        sample = self._solid_at(self.time, needs_velocity=True)
+        sample: Any = self._solid_at(self.time, needs_velocity=True)
         inside = self._masks_of(sample).inside_faces
         return max(float(np.abs(sample.velocity.component(d)).max(initial=0.0, where=where)) for d, where in enumerate(inside))
 
