@@ -41,8 +41,8 @@ struct FaceMatrix {
   std::array<Block<C>, D> faces;
   /// Zero in cells that are no unknowns and in all ghosts.
   Block<C> diagonal;
-  /// The part of a diagonal that is no flux at all, as of the identity in I - dt nu laplacian: the same in every unknown, or one per
-  /// cell where `masses` is not empty.
+  /// The part of a diagonal that is no flux at all, as of the identity in I - dt nu laplacian: the same in every unknown, or one
+  /// per cell where `masses` is not empty.
   C mass = 0;
   Block<C> masses;
   /// 1 where the diagonal is not zero; the ghosts beyond periodic sides hold copies.

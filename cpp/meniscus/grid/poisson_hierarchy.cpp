@@ -152,7 +152,8 @@ template <int D>
 Index PoissonHierarchy<D>::bytes() const {
   Index n = 0;
   for (const PoissonLevel<D>& l : levels_) {
-    n += 4 * (l.matrix.diagonal.size() + l.matrix.masses.size() + l.inverse_diagonal.size() + l.x.size() + l.b.size() + l.residual.size());
+    n += 4 * (l.matrix.diagonal.size() + l.matrix.masses.size() + l.inverse_diagonal.size() + l.x.size() + l.b.size() +
+              l.residual.size());
     for (const auto& f : l.matrix.faces) n += 4 * f.size();
     n += l.matrix.active.size() + static_cast<Index>(l.matrix.segments.size() * sizeof(Segment));
   }

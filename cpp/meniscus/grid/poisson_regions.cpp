@@ -60,7 +60,8 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
         intervals_[n] = {begin, cells, 0};
         parent_[n] = static_cast<Index>(n);
         open_[n] = 0;
-        for (Index i = begin; i < begin + cells && !open_[n]; ++i) open_[n] = a.mass_of(i) > 0 || dirichlet_coupling<double, D>(a, i) > 0;
+        for (Index i = begin; i < begin + cells && !open_[n]; ++i)
+          open_[n] = a.mass_of(i) > 0 || dirichlet_coupling<double, D>(a, i) > 0;
         ++n;
       });
     }
