@@ -124,6 +124,19 @@ def test_kinds_of_solids_agree(dimension: int) -> None:
     assert all(same_bits(r, results[0]) for r in results[1:])
 
 
+@pytest.mark.parametrize("slip", ["free", "no-slip"])
+def test_viscous_air_sticks_only_where_it_shall(slip: str) -> None:
+    """A wind along a plate that fills the lower quarter of a periodic channel."""
+    grid = ms.Grid((8, N), H, periodic=(True, False))
+    options = SmokeOptions(viscosity=1.0, slip=slip)  # type: ignore[arg-type]
+    smoke = SmokeSolver(grid, options, dtype=np.float64, solid=nodes(grid, lambda x, y: y - 0.25 + 0 * x))
+    smoke.velocity.u[...] = 1.0
+    for _ in range(5):
+        smoke.step(0.5)
+    air = smoke.velocity.u[:, 6:]
+    assert np.abs(air - 1.0).max() < 1e-9 if slip == "free" else np.abs(air).max() < 0.05
+
+
 def test_a_level_set_may_change_between_steps() -> None:
     """Its owner may move it: the masks are those of now."""
     smoke = solver(2, np.float64, None)

@@ -189,6 +189,21 @@ def test_solids_stick(speed: float, dimension: int, dtype: type) -> None:
     assert all((np.moveaxis(v.component(0), 1, 0)[:3] == dtype(speed)).ravel())
 
 
+def test_solids_with_free_slip_carry_no_shear(dimension: int, dtype: type) -> None:
+    """Above the same slab a uniform flow stays uniform, as does what is in it; without walls the momentum of the fluid is kept."""
+    v = channel(10, dtype, lower=ms.Wall(), upper=ms.Wall(), dimension=dimension)
+    slab = HalfSpace((0.0, 0.3, 0.0)[:dimension], (0.0, 1.0, 0.0)[:dimension])
+    rows = np.moveaxis(v.u, 1, 0)
+    rows[:3], rows[3:] = -2.0, 0.75
+    diffuse(v, 100.0, 1.0, solid=slab, slip="free", tolerance=1e-10)
+    assert np.abs(rows[:3] + 2.0).max() == 0
+    assert np.abs(rows[3:] - 0.75).max() < (1e-9 if dtype is np.float64 else 1e-6)
+    rows[3:5] = 3.0
+    for _ in range(2):
+        diffuse(v, 100.0, 1.0, solid=slab, slip="free", tolerance=1e-10)
+    assert np.abs(rows[3:] - (2 * 3.0 + 5 * 0.75) / 7).max() < 1e-4
+
+
 def test_periodic_faces_are_one_unknown(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     grid = grid_of(dimension, periodic=True)
     v = random_velocity(grid, dtype, rng)
@@ -321,6 +336,7 @@ def test_errors(rng: np.random.Generator) -> None:
         (ValueError, "solver must have the grid of the velocity", {"solver": ViscositySolver(other)}),
         (ValueError, "solid must have the grid of the velocity", {"solid": ms.NodeField(other)}),
         (TypeError, "solid must be a Solid", {"solid": ms.CellField(grid)}),
+        (ValueError, "slip must be one of 'free', 'no-slip'", {"slip": "sticky"}),
         (ValueError, "tolerance must be below 1", {"tolerance": 2.0}),
         (ValueError, "max_iterations must be at least 1", {"max_iterations": 0}),
     ]

@@ -16,6 +16,9 @@ Shear shear_of(const GhostRule& rule) {
   return rule.kind == GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
+/// Why a value is given.
+enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
+
 /// Mean of the corner values of face `c` across `axis`, for a node field.
 template <int D>
 double at_face(const FieldView<const double, D>& phi, int axis, const Coord<D>& c) {
@@ -42,7 +45,7 @@ Index ViscositySolver<D>::bytes() const {
 template <int D>
 template <class T>
 bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double viscosity, const Field<double, D>* solid,
-                                 const MacField<T, D>* solid_velocity, double time, const SolveOptions& options,
+                                 const MacField<T, D>* solid_velocity, bool sticky, double time, const SolveOptions& options,
                                  std::array<SolveInfo, D>& infos) {
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(viscosity >= 0 && std::isfinite(viscosity), "viscosity must not be negative, not ", viscosity);
@@ -62,8 +65,8 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
   const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
   bool converged = true;
   for (int d = 0; d < D; ++d) {
-    describe(d, velocity, solid, solid_velocity);
-    solve(d, velocity, strength, options, infos[static_cast<std::size_t>(d)]);
+    describe(d, velocity, solid, sticky, solid_velocity);
+    solve(d, velocity, strength, sticky, options, infos[static_cast<std::size_t>(d)]);
     converged &= infos[static_cast<std::size_t>(d)].converged;
   }
   if (!converged) return false;
@@ -100,7 +103,7 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, const Field<double, D>* solid,
+void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, const Field<double, D>* solid, bool sticky,
                                   const MacField<T, D>* solid_velocity) {
   const auto a = static_cast<std::size_t>(axis);
   Component& own = components_[a];
@@ -127,8 +130,9 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
       const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
-      own.fixed[first + k] = on_side || inside;
-      own.value[first + k] = inside && !on_side ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
+      own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : not_given;
+      own.value[first + k] =
+          inside && !on_side && sticky ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
   });
   wrap_ghosts<std::uint8_t, D>(layout, own.fixed.data());
@@ -137,8 +141,8 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double strength, const SolveOptions& options,
-                               SolveInfo& info) {
+void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double strength, bool sticky,
+                               const SolveOptions& options, SolveInfo& info) {
   Component& own = components_[static_cast<std::size_t>(axis)];
   const CellLayout<D>& layout = own.layout;
   const FieldLayout<D>& field = velocity.component(axis).layout();
@@ -161,6 +165,7 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
       [&](int d, Index lower, Index upper, int side) -> double {
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
         if (layout.periodic[static_cast<std::size_t>(d)] && layout.cells[static_cast<std::size_t>(d)] == 1) return 0.0;
+        if (!sticky && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
       },
       [&](Index i) { return own.fixed[i] == 0; }, 1.0);
@@ -204,7 +209,7 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                              \
   template bool ViscositySolver<D>::diffuse<T>(MacField<T, D>&, double, double, const Field<double, D>*, const MacField<T, D>*, \
-                                               double, const SolveOptions&, std::array<SolveInfo, D>&);
+                                               bool, double, const SolveOptions&, std::array<SolveInfo, D>&);
 template class ViscositySolver<2>;
 template class ViscositySolver<3>;
 MENISCUS_INSTANTIATE(float, 2)

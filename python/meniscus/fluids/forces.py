@@ -8,6 +8,7 @@ from typing import Any
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.projection import SolidLike, solid_fields
+from meniscus.fluids.solid_masks import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
@@ -95,6 +96,7 @@ def diffuse(
     viscosity: float,
     *,
     solid: SolidLike | None = None,
+    slip: Slip = "no-slip",
     time: float = 0.0,
     tolerance: float = 1e-8,
     max_iterations: int = 200,
@@ -102,13 +104,15 @@ def diffuse(
 ) -> tuple[SolveInfo, ...]:
     """Let viscosity act on a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
 
-    No-slip walls, prescribed sides and solids act with their velocity; free-slip walls and open sides carry no shear.
+    No-slip walls, prescribed sides and no-slip solids act with their velocity; where there is free slip, and on open sides, is no shear.
 
     Args:
         velocity: m/s.
         dt: seconds; any step is stable.
         viscosity: kinematic, m^2/s; zero does nothing.
-        solid: as in `project`; faces whose centre lies in it take its velocity.
+        solid: as in `project`.
+        slip: 'no-slip': faces whose centre lies in the solid take its velocity, and act with it; 'free': they are left alone, and the
+            solid carries no shear.
         time: seconds.
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
@@ -127,6 +131,7 @@ def diffuse(
     solver = ViscositySolver(velocity.grid) if solver is None else _checks.one_of_type("solver", solver, ViscositySolver)
     if solver.grid != velocity.grid:
         raise ValueError(f"solver must have the grid of the velocity, {velocity.grid}, not {solver.grid}")
+    _checks.choice("slip", slip, Slip)
     time = _checks.number("time", time)
     levelset, solid_velocity = solid_fields(solid, velocity, time)
     converged, raw = solver._core.diffuse(
@@ -135,6 +140,7 @@ def diffuse(
         _checks.number("viscosity", viscosity),
         levelset,
         solid_velocity,
+        slip == "no-slip",
         time,
         solve_options(tolerance, max_iterations, "multigrid"),
     )

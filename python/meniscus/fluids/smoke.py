@@ -250,6 +250,7 @@ class SmokeSolver:
                 dt,
                 self.options.viscosity,
                 solid=self._solid_at(self.time + dt, dt),
+                slip=self.options.slip,
                 time=self.time + dt,
                 tolerance=min(self.options.tolerance, 1e-6),
                 solver=self._viscosity_solver,
