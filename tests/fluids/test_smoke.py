@@ -9,7 +9,7 @@ from support.build import components, same_bits
 from support.projection import set_faces
 
 import meniscus as ms
-from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles, kinetic_energy
+from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles, kinetic_energy, vortex_ring
 from meniscus.surface import Box, KinematicSolid, Sphere
 
 DT = 0.02
@@ -206,6 +206,58 @@ def test_a_symmetric_plume_stays_symmetric(exchanged: bool, dtype: type) -> None
         assert np.abs(rho - rho[::-1]).max() < tolerance
         assert np.abs(u + u[::-1]).max() < tolerance
         assert np.abs(v - v[::-1]).max() < tolerance
+
+
+def test_a_periodic_box_has_no_seam(dimension: int) -> None:
+    """Moved by some cells, the same flow comes out, moved."""
+    shift, axes = (5, -3, 7)[:dimension], tuple(range(dimension))
+    options = {"temperature_weight": 3.0, "density_weight": 0.5, "confinement": 0.3, "viscosity": 1e-3, "tolerance": 1e-11}
+    here, there = (solver(dimension, 12, periodic=True, options=options) for _ in range(2))
+    here.density.array[...] = here.temperature.array[...] = blob(here)
+    here.velocity.u[...] = 0.3
+    for name in ("density", "temperature"):
+        getattr(there, name).array[...] = np.roll(getattr(here, name).array, shift, axes)
+    there.velocity.u[...] = 0.3
+    for _ in range(4):
+        here.step(0.05)
+        there.step(0.05)
+    assert np.abs(np.roll(here.density.array, shift, axes) - there.density.array).max() < 1e-8
+    for d in range(dimension):
+        mine, its = (np.delete(s.velocity.component(d), -1, d) for s in (here, there))
+        assert np.abs(np.roll(mine, shift, axes) - its).max() < 1e-8
+    assert np.abs(here.velocity.component(dimension - 1)).max() > 0.1
+
+
+def test_single_and_double_precision_agree(dimension: int) -> None:
+    options = {"temperature_weight": 3.0, "confinement": 0.3, "viscosity": 1e-3, "limiter": "clamp"}
+    single, double = (solver(dimension, dtype=t, options=options) for t in (np.float32, np.float64))
+    for smoke in (single, double):
+        smoke.temperature.array[...] = blob(smoke)
+        for _ in range(4):
+            smoke.step(0.05)
+    assert np.abs(single.velocity.u - double.velocity.u).max() < 2e-4
+    assert np.abs(single.temperature.array - double.temperature.array).max() < 2e-4
+
+
+def test_a_smoke_ring_travels_along_its_axis(dtype: type) -> None:
+    """Round as it was, with its smoke, and by about the speed of the air in its middle."""
+    smoke = solver(3, 32, dtype)
+    vortex_ring((0.5, 0.5, 0.3), (0.0, 0.0, 1.0), 0.15).sample(smoke.velocity)
+    ms.fluids.project(smoke.velocity, 1.0)
+    top = float(np.abs(smoke.velocity.w).max())
+    x, y, z = centres(smoke)
+    smoke.density.array[...] = np.exp(-((np.hypot(x - 0.5, y - 0.5) - 0.15) ** 2 + (z - 0.3) ** 2) / 0.05**2)
+
+    def height() -> float:
+        return float((smoke.density.array * z).sum(dtype=np.float64) / smoke.density.array.sum(dtype=np.float64))
+
+    start = height()
+    for _ in range(8):
+        smoke.step(0.1 / 8 / top)
+    assert 0.01 < height() - start < 0.1
+    rho = smoke.density.array
+    for mirrored in (rho[::-1], rho[:, ::-1], rho.swapaxes(0, 1)):
+        assert np.abs(rho - mirrored).max() < 1e-3
 
 
 def vortices(dimension: int, dtype: Any, n: int = 20) -> VortexParticles:
