@@ -25,6 +25,8 @@ struct PoissonProblem {
   /// Coefficient on the face below a cell along an axis, sides of the domain included.
   std::function<double(int axis, const Coord<D>& upper)> coefficient;
   std::function<bool(const Coord<D>&)> unknown = [](const Coord<D>&) { return true; };
+  /// Of every unknown; only with faces.
+  double mass = 0;
 };
 
 template <int D>
@@ -58,7 +60,7 @@ void fill(const PoissonProblem<D>& problem, FaceMatrix<double, D>& a) {
         if (layout.periodic[axis] && c[axis] == layout.cells[axis]) c[axis] = 0;
         return problem.coefficient(d, c);
       },
-      unknown);
+      unknown, problem.mass);
 }
 
 template <int D>
