@@ -121,7 +121,8 @@ class BoxOfSmoke(GasScene):
     @property
     def reach(self) -> float:
         """Radius of a vortex particle, m."""
-        return _checks.positive("vortex_radius", self.vortex_radius) * WIDTH / self.resolution
+        radius: float = _checks.positive("vortex_radius", self.vortex_radius) * WIDTH / self.resolution
+        return radius
 
     @property
     def vortex_strength(self) -> float:

@@ -32,8 +32,8 @@ def knot(around: int = 240, across: int = 24, thickness: float = 0.34) -> Mesh:
     side = np.cross(along, (0.0, 0.0, 1.0))
     side /= np.linalg.norm(side, axis=1, keepdims=True)
     above = np.cross(side, along)
-    a = 2 * np.pi * np.arange(across) / across
-    ring = np.cos(a)[None, :, None] * side[:, None] + np.sin(a)[None, :, None] * above[:, None]
+    angle = 2 * np.pi * np.arange(across) / across
+    ring = np.cos(angle)[None, :, None] * side[:, None] + np.sin(angle)[None, :, None] * above[:, None]
     vertices = (center[:, None] + thickness * ring).reshape(-1, 3)
     i, j = (n.ravel() for n in np.meshgrid(np.arange(around), np.arange(across), indexing="ij"))
     next_i, next_j = (i + 1) % around, (j + 1) % across
