@@ -39,7 +39,7 @@ class Explosion(BoxOfSmoke):
     buoyancy: float = parameter(5.0, "upward acceleration of the hot smoke at the source, m/s^2")
     particles: int = parameter(6000, "vortex particles that are seeded in all")
     vortex_radius: float = parameter(4.0, "reach of a vortex particle, cells")
-    vortex_force: float = parameter(0.3, "acceleration of the air beside a vortex particle, m/s^2")
+    vortex_force: float = parameter(0.03, "acceleration of the air beside a vortex particle, m/s^2")
 
     def setup(self) -> TimeStepper:
         """Create the solver, with the first smoke in the source."""

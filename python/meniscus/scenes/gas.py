@@ -99,7 +99,7 @@ class BoxOfSmoke(GasScene):
     OPACITY: ClassVar[float] = 40.0
 
     resolution: int = parameter(64, "cells across the width of the box, 1 m")
-    frames: int = parameter(48, "frames to write")
+    frames: int = parameter(40, "frames to write")
     cfl: float = parameter(2.0, "cells that the fastest air passes in a step")
     confinement: float = parameter(0.3, "epsilon of vorticity confinement")
     vortex_particles: bool = parameter(True, "seed vortex particles at the source")
@@ -128,7 +128,7 @@ class BoxOfSmoke(GasScene):
     def vortex_strength(self) -> float:
         """The epsilon with which a vortex particle gives the wanted acceleration, where its Gaussian kernel is largest, m^4/s."""
         peak = VORTICITY / (self.reach**3 * (2 * math.pi) ** 1.5)
-        return self.vortex_force / peak
+        return float(self.vortex_force / peak)
 
     def report(self, time: float) -> dict[str, float]:
         """As for all gases; with the amount of smoke, the error of its transport in the last step, and the number of vortex particles."""
@@ -164,7 +164,7 @@ class BoxOfSmoke(GasScene):
 class RisingSmoke(BoxOfSmoke):
     """Hot smoke from a swaying source at the floor of a box with an open top."""
 
-    end: float = parameter(3.0, "length of the run, s")
+    end: float = parameter(2.0, "length of the run, s")
     buoyancy: float = parameter(4.0, "upward acceleration of the hot smoke at the source, m/s^2")
     weight: float = parameter(0.3, "downward acceleration of smoke of density 1, m/s^2")
     source_radius: float = parameter(0.11, "radius of the ball that smokes, m")

@@ -16,7 +16,7 @@ Mesh = tuple[Vertices, Triangles]
 UpAxis = Literal["x", "y", "z"]
 
 
-def knot(around: int = 240, across: int = 24, thickness: float = 0.34) -> Mesh:
+def knot(around: int = 240, across: int = 24, thickness: float = 0.5) -> Mesh:
     """Return the closed surface of a tube along a trefoil knot, lying around the z axis, 6 wide.
 
     Args:

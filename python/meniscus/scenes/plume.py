@@ -30,7 +30,7 @@ class Plume(RisingSmoke):
 
     mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
     mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward", choices=("x", "y", "z"))
-    mesh_size: float = parameter(0.5, "longest edge of the obstacle's bounding box, m")
+    mesh_size: float = parameter(0.6, "longest edge of the obstacle's bounding box, m")
     mesh_height: float = parameter(0.62, "of the middle of the obstacle, m")
 
     def setup(self) -> TimeStepper:
