@@ -38,7 +38,7 @@ def knot(around: int = 240, across: int = 24, thickness: float = 0.5) -> Mesh:
     i, j = (n.ravel() for n in np.meshgrid(np.arange(around), np.arange(across), indexing="ij"))
     next_i, next_j = (i + 1) % around, (j + 1) % across
     a, b, c, d = i * across + j, next_i * across + j, next_i * across + next_j, i * across + next_j
-    triangles = np.concatenate([np.stack([a, c, b], axis=1), np.stack([a, d, c], axis=1)])
+    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
     return np.ascontiguousarray(vertices), np.ascontiguousarray(triangles, np.int32)
 
 
