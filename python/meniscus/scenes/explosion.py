@@ -31,7 +31,7 @@ class Explosion(BoxOfSmoke):
     HEIGHT: ClassVar[float] = 13 / 9
 
     resolution: int = parameter(54, "cells across the width of the box, 1 m")
-    end: float = parameter(1.5, "length of the run, s")
+    end: float = parameter(1.2, "length of the run, s")
     expansion: float = parameter(0.5, "how long gas comes out, s")
     divergence: float = parameter(100.0, "gas that comes out, volumes of the source per second")
     source_radius: float = parameter(0.08, "radius of the source, m")
@@ -40,7 +40,7 @@ class Explosion(BoxOfSmoke):
     confinement: float = parameter(0.5, "epsilon of vorticity confinement")
     particles: int = parameter(6000, "vortex particles that are seeded in all")
     vortex_radius: float = parameter(2.0, "reach of a vortex particle, cells")
-    vortex_force: float = parameter(0.8, "acceleration of the air beside a vortex particle, m/s^2")
+    vortex_force: float = parameter(0.5, "acceleration of the air beside a vortex particle, m/s^2")
 
     def setup(self) -> TimeStepper:
         """Create the solver, with the first smoke in the source."""
