@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -54,16 +53,7 @@ class GasScene(Scene):
         with self.stage("seed"):
             self.add_particles(time, dt)
         self.solver.time = time
-        following = dict(zip(SmokeSolver.stages, SmokeSolver.stages[1:], strict=False))
-        with contextlib.ExitStack() as running:
-
-            def go_on(done: str, _: SmokeSolver) -> None:
-                running.close()
-                if done in following:
-                    running.enter_context(self.stage(following[done]))
-
-            running.enter_context(self.stage(SmokeSolver.stages[0]))
-            self.solver.step(dt, go_on)
+        self.solver.step(dt, on_stage=self.after_stage)
         self.steps_done += 1
 
     def report(self, time: float) -> dict[str, float]:
