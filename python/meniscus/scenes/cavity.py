@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.smoke import SmokeOptions, SmokeSolver
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.smoke_options import SmokeOptions
 from meniscus.grid import Grid, Wall, sample
 from meniscus.grid.transport import Interpolation, LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from meniscus import _checks
 from meniscus.fluids.emitter import Emitter
-from meniscus.fluids.smoke import SmokeOptions, SmokeSolver
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.smoke_options import SmokeOptions
 from meniscus.fluids.vortex_particles import seed_vortices
 from meniscus.grid import Open
 from meniscus.scenes.gas import VORTICITY, WIDTH, BoxOfSmoke

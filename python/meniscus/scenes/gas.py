@@ -11,7 +11,8 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids.emitter import Emitter
-from meniscus.fluids.smoke import SmokeOptions, SmokeSolver
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.smoke_options import SmokeOptions
 from meniscus.fluids.vortex_particles import VortexParticles, seed_vortices
 from meniscus.fluids.vorticity import enstrophy, kinetic_energy
 from meniscus.grid import Grid, Open

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.smoke import SmokeOptions, SmokeSolver
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.smoke_options import SmokeOptions
 from meniscus.fluids.vorticity import vorticity
 from meniscus.grid import CellField, Grid, Open, Prescribed, sample
 from meniscus.grid.boundary import Slip
