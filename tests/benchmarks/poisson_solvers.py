@@ -123,7 +123,7 @@ class Ours:
         self.solver: Any = ms.grid.PoissonSolver(grid)
         self.solver.set_coefficients(problem.faces, active=problem.active)
         self.setup_seconds = time.perf_counter() - start
-        self.bytes = int(self.solver.bytes)
+        self.bytes = int(self.solver.nbytes)
         self.settings = "cycle in single precision"
         if method == "incomplete-cholesky":
             # It makes its own matrix and factors anew in every solve; its bytes are not counted.

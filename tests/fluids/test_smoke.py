@@ -314,7 +314,7 @@ def test_bytes_count_what_is_held(dimension: int, dtype: type) -> None:
     smoke = solver(dimension, 20, dtype, emitters=[emitter], options={"viscosity": 1e-2, "confinement": 0.1}, boundary=ms.Open())
     smoke.step(DT)
     blocks = ms.core.block_bytes() - alive
-    assert 0.99 * blocks < smoke.bytes < 1.4 * blocks
+    assert 0.99 * blocks < smoke.nbytes < 1.4 * blocks
 
 
 def test_options_and_arguments() -> None:

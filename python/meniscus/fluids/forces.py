@@ -81,7 +81,7 @@ class ViscositySolver:
         return self._grid
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes held."""
         return int(self._core.bytes)
 

@@ -62,7 +62,7 @@ class PressureSolver:
         return self._grid
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes held."""
         return int(self._core.bytes)
 

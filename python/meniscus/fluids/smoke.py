@@ -93,7 +93,7 @@ class SmokeSolver:
         return self._grid
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes held by fields, scratch and solvers; without the vortex particles, and what solids hold for themselves."""
         fields: list[ScalarField] = [self.density, self.temperature, self.pressure, *self._backup[1:], *(e.phi for e in self._emitters)]
         velocities = [self.velocity, self._backup[0]]
@@ -105,8 +105,8 @@ class SmokeSolver:
         total = sum(f.with_ghosts.nbytes for f in fields)
         for v in velocities:
             total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
-        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.bytes
-        return total + self._workspace.bytes + self._pressure_solver.bytes + viscosity
+        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
+        return total + self._workspace.bytes + self._pressure_solver.nbytes + viscosity
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.

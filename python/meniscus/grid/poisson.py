@@ -54,7 +54,7 @@ class PoissonSolver:
         return self._grid
 
     @property
-    def bytes(self) -> int:
+    def nbytes(self) -> int:
         """Bytes held."""
         return int(self._core.bytes)
 

@@ -7,27 +7,37 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from meniscus.scenes.billow import Billow
 from meniscus.scenes.catalogue import SCENES, find
+from meniscus.scenes.cavity import Cavity
+from meniscus.scenes.explosion import Explosion
 from meniscus.scenes.pictures import render
+from meniscus.scenes.plume import Plume
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.state import Restorable
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.swirl import Swirl
+from meniscus.scenes.wake import Wake
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
 
 __all__ = [
     "CHECKPOINT_FOLDER",
     "SCENES",
+    "Billow",
+    "Cavity",
+    "Explosion",
     "Frame",
+    "Plume",
     "Restorable",
     "RunOptions",
     "Scene",
     "Step",
     "Swirl",
     "TimeStepper",
+    "Wake",
     "Wave",
     "Zalesak",
     "find",

@@ -6,12 +6,17 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from meniscus.scenes.billow import Billow
+from meniscus.scenes.cavity import Cavity
+from meniscus.scenes.explosion import Explosion
+from meniscus.scenes.plume import Plume
 from meniscus.scenes.scene import Scene
 from meniscus.scenes.swirl import Swirl
+from meniscus.scenes.wake import Wake
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
 
-SCENES: dict[str, type[Scene]] = {s.name: s for s in (Swirl, Wave, Zalesak)}
+SCENES: dict[str, type[Scene]] = {s.name: s for s in (Billow, Cavity, Explosion, Plume, Swirl, Wake, Wave, Zalesak)}
 """The scenes of the package, by name."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 _COLORS = ("0.6", "tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange")
@@ -50,6 +51,8 @@ def image(
     title: str = "",
     limits: tuple[float, float] | None = (0.0, 1.0),
     colors: str = "magma",
+    size: tuple[float, float] = (6.0, 5.2),
+    solid: npt.NDArray[Any] | None = None,
 ) -> Any:
     """Return a figure of a 2-D array indexed [i, j] = x, y.
 
@@ -59,13 +62,44 @@ def image(
         title: above the picture.
         limits: values of the ends of the colour scale; None: the range of the array.
         colors: name of a matplotlib colour map.
+        size: width and height of the figure, inches.
+        solid: signed distance on the nodes (nx + 1, ny + 1) of a solid that covers the picture where it is not above 0; needs `extent`.
     """
-    figure = _figure(6.0, 5.2)
+    figure = _figure(*size)
     axes = figure.add_subplot()
     low, high = limits if limits is not None else (float(values.min()), float(values.max()))
     picture = axes.imshow(values.T, origin="lower", extent=extent, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
     figure.colorbar(picture, ax=axes)
+    if solid is not None:
+        if extent is None:
+            raise ValueError("a solid needs the extent of the picture")
+        x, y = (np.linspace(*ends, n) for ends, n in zip((extent[:2], extent[2:]), solid.shape, strict=True))
+        axes.contourf(x, y, solid.T, levels=[-np.inf, 0.0], colors=["0.35"])
     axes.set(title=title, xlabel="x", ylabel="y")
+    return figure
+
+
+def streamlines(
+    velocity: npt.NDArray[Any],
+    *,
+    extent: tuple[float, float, float, float],
+    title: str = "",
+    limits: tuple[float, float] | None = None,
+    colors: str = "viridis",
+) -> Any:
+    """Return a figure of the speed of a 2-D flow with streamlines.
+
+    Args:
+        velocity: at the cell centres (nx, ny, 2), m/s.
+        extent, title, limits, colors: as for `image`.
+    """
+    figure = image(np.hypot(velocity[..., 0], velocity[..., 1]), extent=extent, title=title, limits=limits, colors=colors)
+    if not velocity.any():
+        return figure
+    axes = figure.axes[0]
+    x, y = (a + (b - a) * (np.arange(n) + 0.5) / n for (a, b), n in zip((extent[:2], extent[2:]), velocity.shape[:2], strict=True))
+    axes.streamplot(x, y, velocity[..., 0].T, velocity[..., 1].T, color="white", linewidth=0.7, arrowsize=0.7, density=1.6)
+    axes.set(xlim=extent[:2], ylim=extent[2:])
     return figure
 
 

@@ -1,0 +1,201 @@
+"""What the scenes of the gas solver share: stepping, diagnostics, state, and pictures of smoke in a box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.fluids.emitter import Emitter
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.smoke_options import SmokeOptions
+from meniscus.fluids.vortex_particles import VortexParticles, seed_vortices
+from meniscus.fluids.vorticity import enstrophy, kinetic_energy
+from meniscus.grid import Grid, Open
+from meniscus.grid.transport import max_speed
+from meniscus.io.frames import FrameData, FrameItem
+from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.state import State
+from meniscus.scenes.stepper import TimeStepper
+from meniscus.surface import Pose, SolidSample, Sphere
+
+Background = Literal["dark", "light"]
+
+WIDTH = 1.0
+"""Of the boxes of smoke, m."""
+VORTICITY = 2e-3
+"""Magnitude that vortex particles carry, 1/s: the one of the thesis. Only its product with the strength of the force acts."""
+
+
+@dataclass(kw_only=True)
+class GasScene(Scene):
+    """A scene that steps one `SmokeSolver`, its attribute `solver`, which `setup` hands to `use`."""
+
+    stages: ClassVar[tuple[str, ...]] = ("seed", *SmokeSolver.stages)
+
+    def use(self, solver: SmokeSolver) -> None:
+        """Take a solver as the state of the run."""
+        self.solver = solver
+        self.steps_done = 0
+
+    def add_particles(self, time: float, dt: float) -> None:
+        """Add the vortex particles of a step; here none."""
+
+    def max_dt(self) -> float:
+        """Return what the solver advises."""
+        return self.solver.max_dt()
+
+    def advance(self, time: float, dt: float) -> None:
+        """Seed vortex particles, then step the solver, each of its stages timed by itself."""
+        with self.stage("seed"):
+            self.add_particles(time, dt)
+        self.solver.time = time
+        self.solver.step(dt, on_stage=self.after_stage)
+        self.steps_done += 1
+
+    def report(self, time: float) -> dict[str, float]:
+        """Kinetic energy, enstrophy, largest speed, and the iterations of the pressure in the last step."""
+        velocity, last = self.solver.velocity, self.solver.report
+        return {
+            "kinetic energy": kinetic_energy(velocity),
+            "enstrophy": enstrophy(velocity, time=time),
+            "max speed": max_speed(velocity),
+            "pressure iterations": 0.0 if last is None else float(last.projection.iterations),
+        }
+
+    def state(self) -> Mapping[str, State]:
+        """The fields and the vortex particles; solids and sources follow from the time."""
+        s = self.solver
+        state: dict[str, State] = {
+            "velocity": s.velocity,
+            "density": s.density,
+            "temperature": s.temperature,
+            "pressure": s.pressure,
+            "steps_done": self.steps_done,
+        }
+        if s.vortices is not None:
+            state["vortices"] = s.vortices
+        return state
+
+
+@dataclass(kw_only=True)
+class BoxOfSmoke(GasScene):
+    """Smoke in a box of 1 m by 1 m by `HEIGHT`, with or without vortex particles, and its pictures by the volume renderer."""
+
+    HEIGHT: ClassVar[float] = 1.5
+    OPACITY: ClassVar[float] = 40.0
+
+    resolution: int = parameter(64, "cells across the width of the box, 1 m")
+    frames: int = parameter(40, "frames to write")
+    cfl: float = parameter(2.0, "cells that the fastest air passes in a step")
+    confinement: float = parameter(0.3, "epsilon of vorticity confinement")
+    vortex_particles: bool = parameter(True, "seed vortex particles at the source")
+    vortex_radius: float = parameter(3.0, "reach of a vortex particle, cells")
+    vortex_force: float = parameter(6.0, "acceleration of the air beside a vortex particle, m/s^2")
+    seed: int = parameter(1, "of the random numbers of the vortex particles")
+    background: Background = parameter("dark", "of the pictures", choices=("dark", "light"))
+    azimuth: float = parameter(28.0, "of the camera, degrees")
+
+    def make_grid(self) -> Grid:
+        """Return the grid of the box."""
+        n = _checks.integer("resolution", self.resolution, 4)
+        return Grid((n, n, round(n * self.HEIGHT / WIDTH)), WIDTH / n)
+
+    def make_particles(self) -> VortexParticles | None:
+        """Return an empty set of vortex particles, or None if there shall be none."""
+        return VortexParticles(np.empty((0, 3), np.float32), (0.0, 0.0, 0.0), 1.0) if self.vortex_particles else None
+
+    @property
+    def reach(self) -> float:
+        """Radius of a vortex particle, m."""
+        radius: float = _checks.positive("vortex_radius", self.vortex_radius) * WIDTH / self.resolution
+        return radius
+
+    @property
+    def vortex_strength(self) -> float:
+        """The epsilon with which a vortex particle gives the wanted acceleration, where its Gaussian kernel is largest, m^4/s."""
+        peak = VORTICITY / (self.reach**3 * (2 * math.pi) ** 1.5)
+        return float(self.vortex_force / peak)
+
+    def report(self, time: float) -> dict[str, float]:
+        """As for all gases; with the amount of smoke, the error of its transport in the last step, and the number of vortex particles."""
+        s = self.solver
+        cell = s.grid.spacing**3
+        return {
+            **super().report(time),
+            "smoke": float(np.sum(s.density.array, dtype=np.float64)) * cell,
+            "transport change": 0.0 if s.report is None else s.report.transport_change,
+            "vortices": 0.0 if s.vortices is None else float(len(s.vortices)),
+        }
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The smoke and, if there are any, the vortex particles."""
+        s = self.solver
+        return {"smoke": s.density} | ({} if s.vortices is None else {"vortices": s.vortices})
+
+    def draw(self, frame: FrameData) -> Any:
+        """Show the smoke, lit by a sun, and the solid in it."""
+        from meniscus import viz
+
+        return viz.smoke(
+            frame["smoke"],
+            solid=frame.nodes.get("solid"),
+            size=(480, 640),
+            camera=viz.Camera(azimuth=self.azimuth),
+            opacity=self.OPACITY,
+            background=self.background,
+        )
+
+
+@dataclass(kw_only=True)
+class RisingSmoke(BoxOfSmoke):
+    """Hot smoke from a swaying source at the floor of a box with an open top."""
+
+    end: float = parameter(2.0, "length of the run, s")
+    buoyancy: float = parameter(4.0, "upward acceleration of the hot smoke at the source, m/s^2")
+    weight: float = parameter(0.3, "downward acceleration of smoke of density 1, m/s^2")
+    source_radius: float = parameter(0.11, "radius of the ball that smokes, m")
+    sway: float = parameter(0.03, "how far the source moves to and fro, m")
+    vortex_rate: float = parameter(250.0, "vortex particles per second")
+
+    def start(self, solid: SolidSample | None = None) -> TimeStepper:
+        """Create the solver, with the first puff at the source."""
+        self.nozzle = Sphere((0.5 * WIDTH, 0.5 * WIDTH, 0.06 + _checks.positive("source_radius", self.source_radius)), self.source_radius)
+        options = SmokeOptions(
+            density_weight=self.weight,
+            temperature_weight=self.buoyancy,
+            confinement=self.confinement,
+            vortex_strength=self.vortex_strength,
+            cfl=self.cfl,
+        )
+        emitter = Emitter(region=self.nozzle, motion=lambda t: Pose(self.offset(t)), density=1.0, temperature=1.0)
+        self.use(
+            SmokeSolver(self.make_grid(), options, boundary={"z+": Open()}, solid=solid, emitters=[emitter], vortices=self.make_particles())
+        )
+        clock = TimeStepper(self.end, self.frames)
+        self.solver.emit(clock.time_of(1))
+        return clock
+
+    def offset(self, time: float) -> tuple[float, float, float]:
+        """Return where the source has swayed to, m: its two frequencies have no common period that a run would show."""
+        return self.sway * math.sin(5.7 * time), self.sway * math.sin(8.2 * time + 1.0), 0.0
+
+    def add_particles(self, time: float, dt: float) -> None:
+        """Seed vortex particles of random direction in the source."""
+        if self.solver.vortices is None:
+            return
+        seed_vortices(
+            self.solver.vortices,
+            self.nozzle.translated(self.offset(time)),
+            rate=self.vortex_rate,
+            dt=dt,
+            strength=VORTICITY,
+            radius=self.reach,
+            time=time,
+            seed=self.seed,
+            step=self.steps_done,
+        )
