@@ -162,10 +162,11 @@ def test_no_net_force(offset: Any, cells: float, w: Any, kind: Any, dimension: i
     g = grid_of(dimension, periodic=PERIODIC[dimension], shape=(15, 14, 16)[:dimension])
     x = np.array(g.origin) + g.extent * np.array(offset[:dimension])
     strength = w if dimension == 3 else w[0]
-    f = force(g, x, strength, cells * g.spacing, dtype, kernel=kind)
-    for d, c in enumerate(f):
+    # Where a small kernel reaches few faces, nothing but rounding errors of the literal force may be left.
+    f, literal = (force(g, x, strength, cells * g.spacing, dtype, kernel=kind, balance=b) for b in (True, False))
+    for d, (c, printed) in enumerate(zip(f, literal, strict=True)):
         own = np.delete(c, 0, d) if g.periodic[d] else c
-        total = np.abs(own).sum(dtype=float)
+        total = np.abs(own).sum(dtype=float) + np.abs(printed).sum(dtype=float)
         assert abs(own.sum(dtype=float)) <= 40 * np.finfo(dtype).eps * total
 
 
