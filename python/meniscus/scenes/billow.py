@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.fluids.vorticity import energy_spectrum
 from meniscus.scenes.gas import WIDTH, RisingSmoke
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(kw_only=True)
@@ -32,7 +35,7 @@ class Billow(RisingSmoke):
         """Create the smoke."""
         return self.start()
 
-    def spectrum(self) -> tuple[Any, Any]:
+    def spectrum(self) -> tuple[Floats, Floats]:
         """Return wave numbers, rad/m, and the energy at each, as `fluids.energy_spectrum`."""
         return energy_spectrum(self.solver.velocity)
 

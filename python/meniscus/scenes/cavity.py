@@ -36,7 +36,7 @@ class Cavity(GasScene):
     resolution: int = parameter(96, "cells across the cavity, 1 m")
     frames: int = parameter(16, "frames to write")
     end: float = parameter(40.0, "length of the run, s; the steady state takes longer at high Reynolds numbers")
-    cfl: float = parameter(1.0, "cells that the fastest fluid passes in a step")
+    cfl: float = parameter(0.5, "cells that the fastest fluid passes in a step")
     reynolds: float = parameter(400.0, "Reynolds number of lid speed, side and viscosity")
     method: Method = parameter("maccormack", "scheme", choices=("semi-lagrangian", "bfecc", "maccormack"))
     limiter: LimiterName = parameter("none", "limiter of the scheme", choices=("none", "clamp", "reversion"))

@@ -86,6 +86,7 @@ class GasScene(Scene):
 class BoxOfSmoke(GasScene):
     """Smoke in a box of 1 m by 1 m by `HEIGHT`, with or without vortex particles, and its pictures by the volume renderer."""
 
+    frames_per_second: ClassVar[float] = 16.0
     HEIGHT: ClassVar[float] = 1.5
     OPACITY: ClassVar[float] = 40.0
 

@@ -118,7 +118,7 @@ class Wake(GasScene):
             frame["vorticity"],
             extent=(0.0, LENGTH, 0.0, HEIGHT),
             title=f"vorticity, 1/s: {self.method}, {name}, t = {frame.time:.2f} s",
-            limits=(-20.0, 20.0),
+            limits=(-30.0, 30.0),
             colors="RdBu_r",
             size=(9.0, 3.2),
             solid=frame["solid"],
