@@ -182,8 +182,8 @@ def peer_reports(peers: list[Peer], timings: Timings, cases: list[Report]) -> li
     return reports
 
 
-def report(cases: list[Case], peers: list[Peer], timings: Timings, poisson: Report, environment: Report, settings: Report) -> Report:
-    """The whole run."""
+def report(cases: list[Case], peers: list[Peer], timings: Timings, suites: Report, environment: Report, settings: Report) -> Report:
+    """The whole run; `suites` are the reports of parts that measure by themselves."""
     probes = [c for c in cases if c.group == "bandwidth"]
     own = [c for c in cases if c.group not in ("bandwidth", "peers")]
     rows = [case_report(c, timings, probes) for c in own]
@@ -195,5 +195,5 @@ def report(cases: list[Case], peers: list[Peer], timings: Timings, poisson: Repo
         "cases": rows,
         "peers": peer_reports(peers, timings, rows),
         "goals": goal_reports(rows),
-        "poisson": poisson,
+        **suites,
     }

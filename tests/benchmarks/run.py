@@ -16,6 +16,7 @@ import harness
 import peers
 import poisson
 import results
+import smoke
 import tables
 import transport
 import vorticity
@@ -23,7 +24,7 @@ import vorticity
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
-    parser = argparse.ArgumentParser(description="Time transport and Poisson solves beside the memory bandwidth and peers.")
+    parser = argparse.ArgumentParser(description="Time transport, Poisson solves and smoke steps beside the memory bandwidth and peers.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
     parser.add_argument("--only", metavar="PATTERN", help="run the cases in whose name this regular expression is found")
@@ -58,11 +59,13 @@ def main(given: list[str] | None = None) -> None:
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     others = peers.all_peers(worlds, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
-    if len(cases) == len(bandwidth.probes(quick=True)) and not others and not solves:
+    steps = smoke.chosen_cases(options.quick, chosen)
+    if len(cases) == len(bandwidth.probes(quick=True)) and not others and not solves and not steps:
         raise SystemExit(f"no case has a name that matches {options.only!r}")
     cases += [p.case for p in others if p.case is not None]
     timings = harness.measure(cases, rounds)
     runs = poisson.measure(solves, rounds)
+    step_runs, step_peers = smoke.measure(steps, rounds, quick=options.quick)
     settings = {
         "quick": options.quick,
         "only": options.only,
@@ -71,7 +74,8 @@ def main(given: list[str] | None = None) -> None:
         "load_before": load_before,
         "load_after": environment.load_average(),
     }
-    report = results.report(cases, others, timings, poisson.report(solves, runs), environment.environment(), settings)
+    suites = {"poisson": poisson.report(solves, runs), "smoke": smoke.report(step_runs, step_peers)}
+    report = results.report(cases, others, timings, suites, environment.environment(), settings)
     tables.show(report)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import poisson_tables
+import smoke_report
 from table import NONE, Table, number, share, starred
 
 BEGIN = "<!-- benchmarks: begin (generated, do not edit) -->"
@@ -155,6 +156,7 @@ def tables(report: Report) -> Iterable[Table]:
         *(case_table(report, g) for g in TITLES),
         peer_table(report),
         *poisson_tables.tables(report["poisson"]),
+        *smoke_report.tables(report["smoke"]),
     )
     return [t for t in all_tables if t.rows]
 
