@@ -23,7 +23,7 @@ import meniscus as ms
 from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles
 from meniscus.surface import Sphere
 
-FULL_SIZES = (64, 128)
+FULL_SIZES = (32, 64, 128)
 QUICK_SIZES = (12, 16)
 CFL = 2.0
 TOLERANCE = 1e-5

@@ -74,6 +74,10 @@ def measure(scene: Scene, earlier: list[StepPeer], lift: float, tolerance: float
     except flow.math.ConvergenceException as error:
         peer.seconds.clear()
         peer.unavailable = f"its pressure solve did not converge: {str(error).splitlines()[0]}"
+    except ValueError as error:
+        # From 36^3 on, its assembly numbers pairs of cells beyond the range of 32-bit integers.
+        peer.seconds.clear()
+        peer.unavailable = f"it fails: {str(error).splitlines()[0]}"
     return peer
 
 

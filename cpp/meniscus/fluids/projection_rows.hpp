@@ -19,6 +19,9 @@ void for_each_cell_row(const CellLayout<D>& layout, Body&& body) {
 
 /// The flux through faces per area: that of the fluid through the open part, that of the solid (at rest, if none is given)
 /// through the rest.
+///
+/// The wall in a cut cell pushes what the solid carries through the closed parts of the faces, less what the solid itself grows
+/// by. The second is its divergence in the closed part of the cell; it vanishes for rigid motions.
 template <class T, int D>
 class FluxRows {
  public:
@@ -36,9 +39,8 @@ class FluxRows {
   void outflow(const Coord<D>& c, Index first, Index count, double* sums) const {
     std::fill_n(sums, count, 0.0);
     for (std::size_t d = 0; d < D; ++d) {
-      const Index at = dot<D>(c, strides_[d]), s = strides_[d][d];
-      const T* lower = faces_[d] + at;
-      const T* upper = lower + s;
+      const T* lower = faces_[d] + dot<D>(c, strides_[d]);
+      const T* upper = lower + strides_[d][d];
       if (!open_) {
         for (Index k = 0; k < count; ++k) sums[k] += static_cast<double>(upper[k]) - static_cast<double>(lower[k]);
         continue;
@@ -46,15 +48,26 @@ class FluxRows {
       const double* a = (*open_)[d].data() + first;
       const double* b = a + layout_.strides[d];
       for (Index k = 0; k < count; ++k) sums[k] += b[k] * static_cast<double>(upper[k]) - a[k] * static_cast<double>(lower[k]);
-      if (!solid_[d]) continue;
-      const T* behind = solid_[d] + at;
-      const T* ahead = behind + s;
-      for (Index k = 0; k < count; ++k)
-        sums[k] += (1 - b[k]) * static_cast<double>(ahead[k]) - (1 - a[k]) * static_cast<double>(behind[k]);
     }
+    if (open_ && solid_[0]) add_walls(c, first, count, sums);
   }
 
  private:
+  void add_walls(const Coord<D>& c, Index first, Index count, double* sums) const {
+    for (Index k = 0; k < count; ++k) {
+      double closed = 0;
+      for (std::size_t d = 0; d < D; ++d) closed += 2 - (*open_)[d][first + k] - (*open_)[d][first + k + layout_.strides[d]];
+      if (closed == 0) continue;
+      closed /= 2 * D;
+      for (std::size_t d = 0; d < D; ++d) {
+        const T* lower = solid_[d] + dot<D>(c, strides_[d]) + k;
+        const double behind = static_cast<double>(*lower), ahead = static_cast<double>(lower[strides_[d][d]]);
+        const double a = (*open_)[d][first + k], b = (*open_)[d][first + k + layout_.strides[d]];
+        sums[k] += (1 - b - closed) * ahead - (1 - a - closed) * behind;
+      }
+    }
+  }
+
   std::array<const T*, D> faces_;
   std::array<const T*, D> solid_{};
   std::array<Coord<D>, D> strides_;

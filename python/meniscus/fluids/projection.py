@@ -181,7 +181,8 @@ def divergence(velocity: MacField, solid: SolidLike | None = None, *, time: floa
 
     Args:
         velocity: m/s.
-        solid: as in `project`; then the flux is that of the fluid through the open part of a face and of the solid through the rest.
+        solid: as in `project`; then the flux is that of the fluid through the open part of a face and of the solid through the rest,
+            less what the solid grows by in the cell.
         time: seconds, for the motion of the solid.
         out: takes the result; default a new field of the velocity's dtype.
 
