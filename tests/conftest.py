@@ -1,5 +1,6 @@
 """Fixtures and settings of the whole battery."""
 
+import signal
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,10 @@ settings.register_profile(
     "meniscus", deadline=None, max_examples=25, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("meniscus")
+
+# A shell that starts the tests in the background has Ctrl-C ignored, here and in every program that the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["f64", "f32"])
