@@ -42,7 +42,9 @@ class SmokeSolver:
         vortices: vortex particles that come along; they may be seeded between steps.
 
     Attributes:
-        velocity, density, temperature: the state; `density` has any unit, `temperature` that of `ambient`.
+        velocity: of the air, m/s.
+        density: of the smoke, in any unit.
+        temperature: in the unit of `ambient`.
         pressure: of the last projection, Pa, float64.
         time: seconds.
 
