@@ -10,7 +10,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.projection import SolidLike, solid_fields
 from meniscus.fluids.solid_masks import Slip
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.uniform import Grid
+from meniscus.grid.kept_solver import KeptSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 
 
@@ -68,26 +68,12 @@ def add_buoyancy(
     )
 
 
-class ViscositySolver:
+class ViscositySolver(KeptSolver):
     """Matrices and scratch memory that `diffuse` keeps between steps on one grid."""
 
-    def __init__(self, grid: Grid) -> None:
-        self._grid = _checks.one_of_type("grid", grid, Grid)
-        self._core = getattr(_fluids, f"ViscositySolver{grid.dimension}")(grid._core)
-
-    @property
-    def grid(self) -> Grid:
-        """The grid."""
-        return self._grid
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return int(self._core.bytes)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as an empty solver on the same grid: everything else is derived."""
-        return type(self), (self._grid,)
+    @staticmethod
+    def _module() -> Any:
+        return _fluids
 
 
 def diffuse(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.grid.fields import CellField, MacField, NodeField
+from meniscus.grid.kept_solver import KeptSolver
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
 from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
@@ -46,29 +47,15 @@ class ProjectionInfo(SolveInfo):
     regions: tuple[Region, ...] = field(default=())
 
 
-class PressureSolver:
+class PressureSolver(KeptSolver):
     """Matrix, multigrid levels and scratch memory that projections on one grid may share.
 
     A projection with a kept solver allocates nothing and reuses the matrix where nothing around the fluid has changed.
     """
 
-    def __init__(self, grid: Grid) -> None:
-        self._grid = _checks.one_of_type("grid", grid, Grid)
-        self._core = getattr(_fluids, f"PressureSolver{grid.dimension}")(grid._core)
-
-    @property
-    def grid(self) -> Grid:
-        """The grid."""
-        return self._grid
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return int(self._core.bytes)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as an empty solver on the same grid: everything else is derived."""
-        return type(self), (self._grid,)
+    @staticmethod
+    def _module() -> Any:
+        return _fluids
 
 
 def project(

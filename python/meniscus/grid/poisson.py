@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
-from meniscus.grid.uniform import Grid
+from meniscus.grid.kept_solver import KeptSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
 
 Doubles = npt.NDArray[np.float64]
@@ -31,7 +32,7 @@ class PoissonRegion:
     first_cell: tuple[int, ...]
 
 
-class PoissonSolver:
+class PoissonSolver(KeptSolver):
     """Solves sum over the faces of a cell of coefficient * (x - x of the neighbour) = rhs, by conjugate gradients over multigrid.
 
     Conjugate gradients run in double precision over a multigrid cycle in single precision, matrix-free on the face coefficients. Any
@@ -44,19 +45,9 @@ class PoissonSolver:
     Source: Selle 2008, sections 3.2 and 8.1.2; Guendelman et al. 2005, section 4.3.
     """
 
-    def __init__(self, grid: Grid) -> None:
-        self._grid = _checks.one_of_type("grid", grid, Grid)
-        self._core = getattr(_grid, f"PoissonSolver{grid.dimension}")(grid._core)
-
-    @property
-    def grid(self) -> Grid:
-        """The grid."""
-        return self._grid
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return int(self._core.bytes)
+    @staticmethod
+    def _module() -> Any:
+        return _grid
 
     @property
     def levels(self) -> int:
