@@ -1,0 +1,181 @@
+/// Signed integers of many bits without the heap, and the exact way from doubles to them.
+///
+/// The last resort of exact arithmetic: a set of finite doubles becomes integers through one common power of two, whatever their
+/// exponents, and signs of polynomials of these are then exact. The capacity bounds the work; the cost follows the bits in use.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+namespace meniscus {
+
+/// The exponents that the set bits of some finite doubles take: every value is an integer multiple of 2^low and in magnitude
+/// below 2^high. Zeros have no bits.
+struct BitRange {
+  int low = 4096;
+  int high = -4096;
+
+  /// Takes in one finite value.
+  void add(double x) {
+    if (x == 0) return;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+    const std::uint64_t significand = (bits & 0xfffffffffffffULL) | (exponent ? 0x10000000000000ULL : 0);
+    const int unit = std::max(exponent, 1) - 1075;
+    low = std::min(low, unit + std::countr_zero(significand));
+    high = std::max(high, unit + 64 - std::countl_zero(significand));
+  }
+  bool empty() const { return high < low; }
+  /// Bits of the integers x / 2^low.
+  int width() const { return empty() ? 0 : high - low; }
+};
+
+/// An integer of at most 64 * Capacity bits and a sign. Throws std::logic_error where a result does not fit: callers choose the
+/// capacity from the widths of their inputs, so that this is an error of the program.
+template <int Capacity>
+class FixedInteger {
+ public:
+  static constexpr int capacity_bits = 64 * Capacity;
+
+  FixedInteger() = default;
+  explicit FixedInteger(std::int64_t x) : negative_(x < 0) {
+    if (x != 0) push(x < 0 ? ~static_cast<std::uint64_t>(x) + 1 : static_cast<std::uint64_t>(x));
+  }
+  FixedInteger(const FixedInteger& b) : size_(b.size_), negative_(b.negative_) { std::copy_n(b.limb_.data(), size_, limb_.data()); }
+  FixedInteger& operator=(const FixedInteger& b) {
+    size_ = b.size_;
+    negative_ = b.negative_;
+    std::copy_n(b.limb_.data(), size_, limb_.data());
+    return *this;
+  }
+
+  /// x / 2^low, which must be an integer.
+  static FixedInteger scaled(double x, int low) {
+    FixedInteger r;
+    if (x == 0) return r;
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
+    std::uint64_t significand = (bits & 0xfffffffffffffULL) | (exponent ? 0x10000000000000ULL : 0);
+    int shift = std::max(exponent, 1) - 1075 - low;
+    r.negative_ = (bits >> 63) != 0;
+    if (shift < 0) {
+      significand >>= -shift;
+      shift = 0;
+    }
+    for (int i = 0; i < shift / 64; ++i) r.push(0);
+    r.push(significand << (shift % 64));
+    const std::uint64_t rest = shift % 64 ? significand >> (64 - shift % 64) : 0;
+    if (rest) r.push(rest);
+    r.trim();
+    return r;
+  }
+
+  int sign() const { return size_ == 0 ? 0 : negative_ ? -1 : 1; }
+
+  /// Bits of the magnitude.
+  int width() const {
+    return size_ == 0 ? 0 : 64 * size_ - std::countl_zero(limb_[static_cast<std::size_t>(size_) - 1]);
+  }
+
+  FixedInteger operator-() const {
+    FixedInteger r = *this;
+    r.negative_ = !negative_;
+    return r;
+  }
+
+  friend FixedInteger operator+(const FixedInteger& a, const FixedInteger& b) { return sum(a, b, b.negative_); }
+  friend FixedInteger operator-(const FixedInteger& a, const FixedInteger& b) { return sum(a, b, !b.negative_); }
+
+  friend FixedInteger operator*(const FixedInteger& a, const FixedInteger& b) {
+    FixedInteger r;
+    if (a.size_ == 0 || b.size_ == 0) return r;
+    const int size = a.size_ + b.size_;
+    // One limb more than the product may need is written, never read as part of the value.
+    check(size <= Capacity + 1);
+    r.negative_ = a.negative_ != b.negative_;
+    std::fill_n(r.limb_.data(), static_cast<std::size_t>(size), 0);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(a.size_); ++i) {
+      std::uint64_t carry = 0;
+      const std::uint64_t x = a.limb_[i];
+      for (std::size_t j = 0; j < static_cast<std::size_t>(b.size_); ++j) {
+        const Wide t = static_cast<Wide>(x) * b.limb_[j] + r.limb_[i + j] + carry;
+        r.limb_[i + j] = static_cast<std::uint64_t>(t);
+        carry = static_cast<std::uint64_t>(t >> 64);
+      }
+      r.limb_[i + static_cast<std::size_t>(b.size_)] = carry;
+    }
+    r.size_ = size;
+    r.trim();
+    check(r.size_ <= Capacity);
+    return r;
+  }
+
+  friend bool operator==(const FixedInteger& a, const FixedInteger& b) {
+    return a.sign() == b.sign() && compare_magnitude(a, b) == 0;
+  }
+  friend bool operator<(const FixedInteger& a, const FixedInteger& b) { return (a - b).sign() < 0; }
+
+ private:
+  __extension__ typedef unsigned __int128 Wide;
+
+  static void check(bool fits) {
+    if (!fits) throw std::logic_error("an integer does not fit its capacity");
+  }
+  void push(std::uint64_t x) {
+    check(size_ < Capacity);
+    limb_[static_cast<std::size_t>(size_++)] = x;
+  }
+  void trim() {
+    while (size_ > 0 && limb_[static_cast<std::size_t>(size_) - 1] == 0) --size_;
+  }
+
+  static int compare_magnitude(const FixedInteger& a, const FixedInteger& b) {
+    if (a.size_ != b.size_) return a.size_ < b.size_ ? -1 : 1;
+    for (auto i = static_cast<std::size_t>(a.size_); i-- > 0;)
+      if (a.limb_[i] != b.limb_[i]) return a.limb_[i] < b.limb_[i] ? -1 : 1;
+    return 0;
+  }
+
+  /// a + b where b counts as negative or not.
+  static FixedInteger sum(const FixedInteger& a, const FixedInteger& b, bool b_negative) {
+    FixedInteger r;
+    if (a.size_ == 0 || b.size_ == 0 || a.negative_ == b_negative) {
+      const FixedInteger& longer = a.size_ < b.size_ ? b : a;
+      const FixedInteger& other = a.size_ < b.size_ ? a : b;
+      r.negative_ = a.size_ == 0 ? b_negative : a.negative_;
+      std::uint64_t carry = 0;
+      for (std::size_t i = 0; i < static_cast<std::size_t>(longer.size_); ++i) {
+        const Wide t = static_cast<Wide>(longer.limb_[i]) + (i < static_cast<std::size_t>(other.size_) ? other.limb_[i] : 0) + carry;
+        r.limb_[i] = static_cast<std::uint64_t>(t);
+        carry = static_cast<std::uint64_t>(t >> 64);
+      }
+      r.size_ = longer.size_;
+      if (carry) r.push(carry);
+      return r;
+    }
+    const int order = compare_magnitude(a, b);
+    if (order == 0) return r;
+    const FixedInteger& larger = order > 0 ? a : b;
+    const FixedInteger& smaller = order > 0 ? b : a;
+    r.negative_ = order > 0 ? a.negative_ : b_negative;
+    std::uint64_t borrow = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(larger.size_); ++i) {
+      const Wide t = static_cast<Wide>(larger.limb_[i]) - (i < static_cast<std::size_t>(smaller.size_) ? smaller.limb_[i] : 0) - borrow;
+      r.limb_[i] = static_cast<std::uint64_t>(t);
+      borrow = static_cast<std::uint64_t>(t >> 64) & 1;
+    }
+    r.size_ = larger.size_;
+    r.trim();
+    return r;
+  }
+
+  std::int32_t size_ = 0;
+  bool negative_ = false;
+  std::array<std::uint64_t, Capacity + 1> limb_;
+};
+
+}  // namespace meniscus
