@@ -324,6 +324,45 @@ def mixture(families: Mapping[str, Family], rng: np.random.Generator, n: int, ki
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
+# --- the same as in C++ ------------------------------------------------------------------------------------------------------------
+
+
+def _bits(seed: int, n: int) -> np.ndarray:
+    """Random words from nothing but 64-bit integers (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)."""
+    z = np.uint64(seed) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def shared(name: str, seed: int, n: int, kind: Kind) -> Queries:
+    """Queries that tests/cpp/collision/ccd_queries.cpp makes bit by bit equal: 24 random words for each."""
+    words = _bits(seed, 24 * n).reshape(n, 2, 4, 3)
+
+    def integers(largest: int) -> np.ndarray:
+        return (words % np.uint64(2 * largest + 1)).astype(float) - largest
+
+    if name == "grid":
+        x = integers(2)
+    elif name == "wide grid":
+        x = integers(20)
+    elif name == "fractions":
+        x = (words >> np.uint64(11)).astype(float) * 2.0**-53 - 0.5
+    elif name == "plane":
+        x = integers(5)
+        x[..., 2] = x[..., 0] - 2 * x[..., 1]
+    elif name == "scales":
+        x = np.ldexp(integers(2), np.array([-1074, 0, 900]))
+    else:
+        at, step = 4 * integers(3)[:, 0], integers(9)[:, 1]
+        if kind == "vertex-face":
+            at[:, 0] = (2 * at[:, 1] + at[:, 2] + at[:, 3]) / 4
+        else:
+            at[:, 3] = at[:, 0] + at[:, 1] - at[:, 2]
+        return at - step, at + step
+    return np.ascontiguousarray(x[:, 0]), np.ascontiguousarray(x[:, 1])
+
+
 # --- named cases --------------------------------------------------------------------------------------------------------------------
 
 
@@ -348,21 +387,20 @@ class Case(NamedTuple):
         return self.boundary or self.interior > 0
 
 
-_Rows = list[tuple[int, int, int]]
+_Row = tuple[int, int, int]
+_Rows = list[_Row]
 
 
 def _case(name: str, kind: Kind, start: _Rows, end: _Rows, boundary: bool, interior: int, first: float | None) -> Case:
     return Case(name, kind, np.array(start, float), np.array(end, float), boundary, interior, first)
 
 
-def _fixed_face(name: str, p: tuple[int, int, int], q: tuple[int, int, int], boundary: bool, interior: int, first: float | None) -> Case:
+def _fixed_face(name: str, p: _Row, q: _Row, boundary: bool, interior: int, first: float | None) -> Case:
     face = [(-1, -1, 0), (2, -1, 0), (-1, 2, 0)]
     return _case(name, "vertex-face", [p, *face], [q, *face], boundary, interior, first)
 
 
-def _moving_edge(
-    name: str, edge: _Rows, other: _Rows, step: tuple[int, int, int], boundary: bool, interior: int, first: float | None
-) -> Case:
+def _moving_edge(name: str, edge: _Rows, other: _Rows, step: _Row, boundary: bool, interior: int, first: float | None) -> Case:
     moved = [(x + step[0], y + step[1], z + step[2]) for x, y, z in edge]
     return _case(name, "edge-edge", edge + other, moved + other, boundary, interior, first)
 
@@ -492,4 +530,4 @@ def _multiple_roots(rng: np.random.Generator, n: int, kind: Kind, multiplicity: 
     return result[0], result[1]
 
 
-__all__ = ["CASES", "DEGENERATE", "GENERIC", "KINDS", "Case", "Family", "Queries", "mixture", "scaled"]
+__all__ = ["CASES", "DEGENERATE", "GENERIC", "KINDS", "Case", "Family", "Queries", "mixture", "scaled", "shared"]
