@@ -8,7 +8,8 @@
 namespace meniscus::oracle {
 namespace {
 
-// --- polynomials ------------------------------------------------------------------------------------------------------------------
+// --- polynomials
+// ------------------------------------------------------------------------------------------------------------------
 
 int sign(const Integer& x) { return sgn(x); }
 
@@ -179,7 +180,8 @@ void add_roots_within(const Polynomial& p, std::vector<Time>& out) {
   }
 }
 
-// --- one pair ---------------------------------------------------------------------------------------------------------------------
+// --- one pair
+// ---------------------------------------------------------------------------------------------------------------------
 
 using Vector = std::array<Polynomial, 3>;
 
@@ -403,7 +405,8 @@ Answer solve_coplanar(Pair& pair) {
 
 }  // namespace
 
-// --- times ------------------------------------------------------------------------------------------------------------------------
+// --- times
+// ------------------------------------------------------------------------------------------------------------------------
 
 Time::Time(Polynomial polynomial, Integer m, int k, bool exact)
     : polynomial_(std::move(polynomial)), m_(std::move(m)), k_(k), exact_(exact) {
@@ -497,7 +500,8 @@ Time Time::between(Time& later) {
   }
 }
 
-// --- interface --------------------------------------------------------------------------------------------------------------------
+// --- interface
+// --------------------------------------------------------------------------------------------------------------------
 
 Answer solve(PairKind kind, const Corners& start, const Corners& end) {
   if (boxes_apart(kind, start, end)) return {};
@@ -523,10 +527,11 @@ bool edge_meets_face(const std::array<Point, 5>& points) {
                         d(j, 2) * (d(k, 0) * d(m, 1) - d(k, 1) * d(m, 0));
     return sgn(det);
   };
-  if (orientation(2, 3, 4, 0) * orientation(2, 3, 4, 1) < 0) {
-    const int s = orientation(0, 1, 2, 3);
-    if (s != 0 && s == orientation(0, 1, 3, 4) && s == orientation(0, 1, 4, 2)) return true;
-  }
+  const std::array<int, 2> ends{orientation(2, 3, 4, 0), orientation(2, 3, 4, 1)};
+  const std::array<int, 3> turns{orientation(0, 1, 2, 3), orientation(0, 1, 3, 4), orientation(0, 1, 4, 2)};
+  if (ends[0] * ends[1] < 0 && turns[0] != 0 && turns[0] == turns[1] && turns[1] == turns[2]) return true;
+  // What is left needs four points in one plane.
+  if (ends[0] && ends[1] && turns[0] && turns[1] && turns[2]) return false;
   const auto& [p, q, a, b, c] = points;
   return touches(PairKind::vertex_face, {p, a, b, c}) || touches(PairKind::vertex_face, {q, a, b, c}) ||
          touches(PairKind::edge_edge, {p, q, a, b}) || touches(PairKind::edge_edge, {p, q, b, c}) ||

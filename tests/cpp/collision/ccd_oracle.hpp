@@ -1,7 +1,8 @@
 /// Exact answers about two moving elements, in GMP integers: what large numbers of queries are held against.
 ///
-/// The same method as tests/support/ccd_oracle.py, where it is argued: the coplanarity cubic, its roots isolated with Sturm sequences,
-/// and at each root the signs that decide whether the elements touch, zeros by common divisors and the others by halving brackets.
+/// The same method as tests/support/ccd_oracle.py, where it is argued: the coplanarity cubic, its roots isolated with Sturm
+/// sequences, and at each root the signs that decide whether the elements touch, zeros by common divisors and the others by
+/// halving brackets.
 #pragma once
 
 #include "meniscus/collision/continuous_collision.hpp"

@@ -23,7 +23,8 @@ std::uint64_t code_of(Answer answer) {
 TEST_CASE("exact answers of collision queries are the same in C++ and in Python") {
   const auto checksum = [](const char* name, PairKind kind) {
     const auto families = shared_families();
-    const auto family = std::find_if(families.begin(), families.end(), [&](const Family& f) { return std::string(f.name) == name; });
+    const auto family =
+        std::find_if(families.begin(), families.end(), [&](const Family& f) { return std::string(f.name) == name; });
     Random random(20120701);
     std::uint64_t sum = 0xcbf29ce484222325u;
     for (int i = 0; i < 500; ++i) {

@@ -114,8 +114,8 @@ Query near_miss(Random& r, PairKind kind) {
   return nudged(r, q);
 }
 
-/// Contacts within the elements at which the coplanarity cubic has a double or triple root: the product of the diagonal of a triangular
-/// matrix, hidden by an integer matrix and a common motion.
+/// Contacts within the elements at which the coplanarity cubic has a double or triple root: the product of the diagonal of a
+/// triangular matrix, hidden by an integer matrix and a common motion.
 Query multiple_root(Random& r, PairKind kind, int multiplicity) {
   static constexpr std::array<std::array<int, 2>, 4> zeros{{{-1, 1}, {-1, 2}, {-2, 1}, {-1, 3}}};
   const auto at = zeros[static_cast<std::size_t>(r.integer(0, 3))];
@@ -262,7 +262,8 @@ Query multiple_roots(Random& r, PairKind kind) {
 
 Query tilted_planes(Random& r, PairKind) { return in_tilted_plane(r); }
 
-/// A vertex meets an edge, both in a plane that moves along, at times that are roots of a quadratic; the fourth point is anywhere.
+/// A vertex meets an edge, both in a plane that moves along, at times that are roots of a quadratic; the fourth point is
+/// anywhere.
 Query rim_at_irrational_times(Random& r, PairKind kind) {
   Query q = in_tilted_plane(r);
   const std::size_t apex = kind == vertex_face ? 2 : 1;
@@ -342,7 +343,8 @@ Query scaled_by(Random& r, PairKind kind) {
   return scaled(Make(r, kind), Exponent);
 }
 
-// --- the same as in Python --------------------------------------------------------------------------------------------------------
+// --- the same as in Python
+// --------------------------------------------------------------------------------------------------------
 
 Query shared_fractions(Random& r, PairKind) {
   return both([&] { return corners([&] { return static_cast<double>(r.bits() >> 11) * 0x1p-53 - 0.5; }); });
@@ -377,8 +379,8 @@ Query shared_scales(Random& r, PairKind) {
   });
 }
 
-constexpr std::array generic{
-    Family{"uniform", uniform}, Family{"gaussian", gaussian}, Family{"small steps", small_steps}, Family{"wide integers", grid<20>}};
+constexpr std::array generic{Family{"uniform", uniform}, Family{"gaussian", gaussian}, Family{"small steps", small_steps},
+                             Family{"wide integers", grid<20>}};
 
 constexpr std::array degenerate{
     Family{"near misses", near_miss},
@@ -421,12 +423,8 @@ constexpr std::array degenerate{
     Family{"uniform * 2^900", scaled_by<uniform, 900>},
 };
 
-constexpr std::array shared{Family{"grid", grid<2>},
-                            Family{"wide grid", grid<20>},
-                            Family{"fractions", shared_fractions},
-                            Family{"plane", shared_plane},
-                            Family{"touch", shared_touch},
-                            Family{"scales", shared_scales}};
+constexpr std::array shared{Family{"grid", grid<2>},       Family{"wide grid", grid<20>}, Family{"fractions", shared_fractions},
+                            Family{"plane", shared_plane}, Family{"touch", shared_touch}, Family{"scales", shared_scales}};
 
 }  // namespace
 
