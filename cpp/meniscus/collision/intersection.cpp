@@ -106,6 +106,27 @@ struct Sides {
   }
 };
 
+/// Triangles in one plane, or of which one is on a line.
+bool triangles_meet_in_plane(const Sides& first, const Sides& second) {
+  const Projection* plane = projection_with_area(first[0], first[1], first[2]);
+  const bool second_has_area = projection_with_area(second[0], second[1], second[2]) != nullptr;
+  if (!plane || !second_has_area) {
+    // What is on a line is all edge.
+    const Sides& edges = plane ? second : first;
+    const Sides& face = plane ? first : second;
+    for (std::size_t k = 0; k < 3; ++k)
+      if (edge_meets_triangle(edges[k], edges[(k + 1) % 3], face[0], face[1], face[2], DegenerateContact::counts)) return true;
+    return false;
+  }
+  if (point_in_triangle(*plane, first[0], second[0], second[1], second[2]) ||
+      point_in_triangle(*plane, second[0], first[0], first[1], first[2]))
+    return true;
+  for (std::size_t i = 0; i < 3; ++i)
+    for (std::size_t j = 0; j < 3; ++j)
+      if (projections_meet(*plane, first[i], first[(i + 1) % 3], second[j], second[(j + 1) % 3])) return true;
+  return false;
+}
+
 bool crosses_any(const Sides& edges, const Point& a, const Point& b, const Point& c) {
   for (std::size_t k = 0; k < 3; ++k)
     if (edges.side[k] * edges.side[(k + 1) % 3] < 0 && line_meets_triangle(edges[k], edges[(k + 1) % 3], a, b, c, false))
@@ -145,13 +166,7 @@ bool triangle_meets_triangle(const Point& a, const Point& b, const Point& c, con
   Sides first(u, v, w, a, b, c);
   if (first.on_one_side()) return false;
   if (policy == DegenerateContact::does_not_count) return crosses_any(first, u, v, w) || crosses_any(second, a, b, c);
-  if (first.in_plane() || second.in_plane()) {
-    // One plane, or a triangle without one. Two convex sets in a plane meet where the rim of one meets the other.
-    constexpr auto counts = DegenerateContact::counts;
-    return edge_meets_triangle(a, b, u, v, w, counts) || edge_meets_triangle(b, c, u, v, w, counts) ||
-           edge_meets_triangle(c, a, u, v, w, counts) || edge_meets_triangle(u, v, a, b, c, counts) ||
-           edge_meets_triangle(v, w, a, b, c, counts) || edge_meets_triangle(w, u, a, b, c, counts);
-  }
+  if (first.in_plane() || second.in_plane()) return triangles_meet_in_plane(first, second);
   // Both triangles cut the line in which the planes meet, each in an interval between the two edges at its lone corner. With the
   // lone corners on the positive sides, two signs tell whether the intervals overlap.
   first.put_lone_corner_first();

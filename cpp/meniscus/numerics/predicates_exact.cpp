@@ -8,7 +8,7 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-/// Coordinates below 2^60 units of their last place have differences and products of two that fit 64 and 128 bits.
+/// Coordinates below 2^60 units of the last place have differences, and sums of two products of these, that fit 64 and 128 bits.
 constexpr int machine_bits = 60;
 
 /// x / 2^low, which is an integer below 2^63.
@@ -31,6 +31,21 @@ int sign_of_sum(Int128 x1, std::int64_t y1, Int128 x2, std::int64_t y2, Int128 x
   if (high != 0) return high > 0 ? 1 : -1;
   return static_cast<std::uint64_t>(low) != 0 ? 1 : 0;
 }
+
+/// An integer of the machine with the interface of the others.
+struct MachineInteger {
+  Int128 value;
+  int sign() const { return (value > 0) - (value < 0); }
+  friend MachineInteger operator+(MachineInteger a, MachineInteger b) { return {a.value + b.value}; }
+  friend MachineInteger operator-(MachineInteger a, MachineInteger b) { return {a.value - b.value}; }
+  friend MachineInteger operator*(MachineInteger a, MachineInteger b) { return {a.value * b.value}; }
+};
+
+/// Differences of coordinates as integers of the machine, in units of 2^low.
+struct MachineDifference {
+  int low;
+  MachineInteger operator()(double a, double b) const { return {to_integer(a, low) - to_integer(b, low)}; }
+};
 
 /// Differences of coordinates as expansions, all scaled by the same power of two.
 struct ExpansionDifference {
@@ -78,13 +93,13 @@ auto vector3(const Minus& minus, const double* a, const double* b) {
   return std::array{minus(a[0], b[0]), minus(a[1], b[1]), minus(a[2], b[2])};
 }
 
-// Integers need no compression; expansions of 415 bits (what fits degree 5) come down to these numbers of components.
+// Integers need no compression; expansions of the 170 bits for which they are used come down to a few components.
 template <int Capacity, int N>
 Expansion<Capacity> compressed(const Expansion<N>& e) {
   return e.template compressed<Capacity>();
 }
-template <int, int Limbs>
-const FixedInteger<Limbs>& compressed(const FixedInteger<Limbs>& x) {
+template <int, class Integer>
+const Integer& compressed(const Integer& x) {
   return x;
 }
 
@@ -105,7 +120,7 @@ int insphere_sign(const Minus& minus, const double* pa, const double* pb, const 
   const auto c = vector3(minus, pc, pe);
   const auto d = vector3(minus, pd, pe);
   const auto term = [](const auto& p, const auto& q, const auto& r, const auto& s) {
-    return compressed<20>(square(p)) * compressed<30>(determinant(q, r, s));
+    return compressed<8>(square(p)) * compressed<8>(determinant(q, r, s));
   };
   return ((term(a, b, c, d) - term(b, c, d, a)) + (term(c, d, a, b) - term(d, a, b, c))).sign();
 }
@@ -118,15 +133,20 @@ BitRange range_of(const double* const (&points)[N], int dimension) {
   return range;
 }
 
-/// Calls f with the kind of numbers in which a polynomial of the given degree is exact, and cheapest.
+/// Calls f with the kind of numbers in which a polynomial of the given degree is exact and, as measured, cheapest: expansions
+/// beat integers of many words only where their numbers of components stay small.
 template <int Degree, class F>
 int in_exact_numbers(const BitRange& range, F&& f) {
-  // Bits of Degree differences of any finite doubles, and of the sum of all the products.
-  constexpr int limbs = (Degree * 2099 + 8) / 64 + 3;
-  constexpr int few = 16;
-  if (Degree * (range.width() + 1) + 8 <= 64 * (few - 2)) return f(IntegerDifference<few>{range.low});
-  if (const auto shift = exact_scaling(range, Degree)) return f(ExpansionDifference{*shift});
-  return f(IntegerDifference<limbs>{range.low});
+  // Bits of a product of differences, and of the sum of all the products.
+  const int bits = Degree * (range.width() + 1) + 8;
+  constexpr int most_bits = Degree * 2099 + 8;
+  constexpr int few_limbs = 16;
+  if (bits < 127) return f(MachineDifference{range.low});
+  if (bits < 170)
+    if (const auto shift = exact_scaling(range, Degree)) return f(ExpansionDifference{*shift});
+  // A product is made in one limb more than the limbs of its factors, which round up by one each.
+  if (bits <= 64 * (few_limbs - 2)) return f(IntegerDifference<few_limbs>{range.low});
+  return f(IntegerDifference<most_bits / 64 + 3>{range.low});
 }
 
 }  // namespace
@@ -134,12 +154,6 @@ int in_exact_numbers(const BitRange& range, F&& f) {
 int orient2d_exact(double ax, double ay, double bx, double by, double cx, double cy) {
   BitRange range;
   for (const double x : {ax, ay, bx, by, cx, cy}) range.add(x);
-  if (range.width() <= machine_bits) {
-    const auto minus = [&](double p, double q) { return to_integer(p, range.low) - to_integer(q, range.low); };
-    const Int128 left = static_cast<Int128>(minus(bx, ax)) * minus(cy, ay);
-    const Int128 right = static_cast<Int128>(minus(by, ay)) * minus(cx, ax);
-    return left > right ? 1 : left < right ? -1 : 0;
-  }
   return in_exact_numbers<2>(
       range, [&](const auto& minus) { return determinant(minus(bx, ax), minus(by, ay), minus(cx, ax), minus(cy, ay)).sign(); });
 }

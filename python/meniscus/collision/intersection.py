@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus.collision._elements import elements, same_length
 
 Floats = npt.NDArray[np.float64]
 DegenerateContact = Literal["counts", "does not count"]
@@ -33,9 +34,9 @@ def edge_triangle(edges: Floats, triangles: Floats, degenerate: DegenerateContac
 
     Source: Brochu 2012, section 3.2.3.
     """
-    e = _elements("edges", edges, 2)
-    t = _elements("triangles", triangles, 3)
-    _same_length("triangles", t, "edges", e)
+    e = elements("edges", edges, 2)
+    t = elements("triangles", triangles, 3)
+    same_length("triangles", t, "edges", e)
     return _collision.edge_triangle(e, t, _policy(degenerate))
 
 
@@ -54,9 +55,9 @@ def triangle_triangle(first: Floats, second: Floats, degenerate: DegenerateConta
     Source: Guigue and Devillers, "Fast and robust triangle-triangle overlap test using orientation predicates", 2003; Brochu 2012,
     section 3.2.3.
     """
-    s = _elements("first", first, 3)
-    t = _elements("second", second, 3)
-    _same_length("second", t, "first", s)
+    s = elements("first", first, 3)
+    t = elements("second", second, 3)
+    same_length("second", t, "first", s)
     return _collision.triangle_triangle(s, t, _policy(degenerate))
 
 
@@ -73,28 +74,10 @@ def point_in_tetrahedron(points: Floats, tetrahedra: Floats) -> npt.NDArray[np.i
     Source: Brochu 2012, section 3.2.3.
     """
     p = _checks.points("points", points, np.dtype(np.float64), 3)
-    t = _elements("tetrahedra", tetrahedra, 4)
-    _same_length("tetrahedra", t, "points", p)
+    t = elements("tetrahedra", tetrahedra, 4)
+    same_length("tetrahedra", t, "points", p)
     return _collision.point_in_tetrahedron(p, t)
 
 
 def _policy(degenerate: str) -> _collision.DegenerateContact:
     return _POLICIES[_checks.choice("degenerate", degenerate, DegenerateContact)]
-
-
-def _elements(name: str, value: Any, corners: int) -> Floats:
-    """Check an (n, corners, 3) array that is used in place; the compiled core looks for values that are not finite."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
-    if value.dtype != np.float64:
-        raise TypeError(f"{name} must be of dtype float64, not {value.dtype}")
-    if value.ndim != 3 or value.shape[1:] != (corners, 3):
-        raise ValueError(f"{name} must have shape (n, {corners}, 3), not {value.shape}")
-    if not value.flags.c_contiguous:
-        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
-    return value
-
-
-def _same_length(name: str, value: npt.NDArray[Any], other_name: str, other: npt.NDArray[Any]) -> None:
-    if len(value) != len(other):
-        raise ValueError(f"{name} must have as many rows as {other_name}, which has {len(other)}, not {len(value)}")
