@@ -1,6 +1,17 @@
 """Collision detection and proximity of triangle meshes."""
 
 from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
+"""Proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
+
+from meniscus.collision.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
+from meniscus.collision.proximity import (
+    ContactGeometry,
+    ElementDistances,
+    edge_edge_contact,
+    edge_edge_distance,
+    point_triangle_distance,
+    vertex_face_contact,
+)
 from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
 
 __all__ = [
@@ -10,5 +21,16 @@ __all__ = [
     "time_of_impact_edge_edge",
     "time_of_impact_vertex_face",
     "vertex_face",
+    "ContactGeometry",
+    "DegenerateContact",
+    "ElementDistances",
+    "closest_point",
+    "edge_edge_contact",
+    "edge_edge_distance",
+    "edge_triangle",
+    "point_in_tetrahedron",
+    "point_triangle_distance",
+    "triangle_triangle",
+    "vertex_face_contact",
     "winding_number",
 ]
