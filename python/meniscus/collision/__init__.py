@@ -1,5 +1,14 @@
-"""Proximity of triangle meshes: closest points and winding numbers."""
+"""Collision detection and proximity of triangle meshes."""
 
+from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
 from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
 
-__all__ = ["ClosestPoints", "closest_point", "winding_number"]
+__all__ = [
+    "ClosestPoints",
+    "closest_point",
+    "edge_edge",
+    "time_of_impact_edge_edge",
+    "time_of_impact_vertex_face",
+    "vertex_face",
+    "winding_number",
+]
