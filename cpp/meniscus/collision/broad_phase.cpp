@@ -37,9 +37,10 @@ inline BoxQuery<float> rounded_box(const PackedBoxTree& tree, Index leaf) {
   return q;
 }
 
-/// Writes the leaves from `first_leaf` on whose boxes overlap q to `out`, in ascending order; returns how many.
+/// Writes the leaves from `first_leaf` on whose boxes overlap q, and which are marked if there are marks, to `out`; returns how
+/// many.
 template <class V>
-inline Index overlapping_leaves(const PackedBoxTree& tree, const BoxQuery<float>& q, Index first_leaf,
+inline Index overlapping_leaves(const PackedBoxTree& tree, const BoxQuery<float>& q, Index first_leaf, const ElementMarks* marks,
                                 std::vector<std::int32_t>& out) {
   struct Waiting {
     int level;
@@ -52,6 +53,7 @@ inline Index overlapping_leaves(const PackedBoxTree& tree, const BoxQuery<float>
   while (top > 0) {
     const auto [level, i] = stack[--top];
     unsigned mask = V::overlap(tree.node(level, i), q);
+    if (marks) mask &= marks->node(level, i);
     const Index skip = (first_leaf >> (3 * level)) - i * lanes;
     if (skip > 0) mask &= 0xffu << std::min<Index>(skip, lanes);
     if (level == 0) {
@@ -90,29 +92,21 @@ inline BoxQuery<double> query_box(const Box& box) {
   return q;
 }
 
-/// Lanes of a leaf that have a flagged corner.
-inline unsigned changed_lanes(const PackedBoxTree& tree, Index leaf, std::span<const std::uint8_t> changed) {
-  unsigned mask = 0;
-  for (int c = 0; c < tree.corners_per_element(); ++c)
-    for (int k = 0; k < tree.count(leaf); ++k)
-      mask |= static_cast<unsigned>(changed[static_cast<std::size_t>(tree.corners(leaf, c)[k])] != 0) << k;
-  return mask;
-}
-
-/// Looks for the partners of the elements of one leaf of the first tree. Calls begin(lane) and hit(lane, leaf of the second tree, lanes
-/// of it) for each of its elements; A and B are the corners per element.
+/// Looks for the partners of the elements of one leaf of the first tree. For each of its elements, calls begin(lane), then
+/// hit(lane, leaf, mask) with lanes of leaves of the second tree, then end(lane). A and B are the corners per element.
 ///
 /// The leaf as a whole goes down the second tree; then each of its elements is tested against the leaves found, eight boxes at a
 /// time.
-template <class V, int A, int B, class Begin, class Hit>
-inline void search_leaf(const PairQuery& query, Index group, bool later_leaves_only, Chunk& scratch, Begin&& begin, Hit&& hit) {
+template <class V, int A, int B, class Begin, class Hit, class End>
+inline void search_leaf(const PairQuery& query, Index group, bool later_leaves_only, Chunk& scratch, Begin&& begin, Hit&& hit,
+                        End&& end) {
   const PackedBoxTree& first = *query.first;
   const PackedBoxTree& second = *query.second;
   const int count = first.count(group);
-  unsigned wanted = 0xff;
-  if (!query.changed_first.empty()) wanted = changed_lanes(first, group, query.changed_first);
-  const Index near =
-      overlapping_leaves<V>(second, rounded_box(first, group), later_leaves_only ? group : 0, scratch.near);
+  // An element that is not marked looks for marked ones only.
+  const unsigned marked = query.first_marks ? query.first_marks->leaf(group) : 0xff;
+  const Index near = overlapping_leaves<V>(second, rounded_box(first, group), later_leaves_only ? group : 0,
+                                           marked != 0 ? nullptr : query.second_marks, scratch.near);
   // Of each element, the leaves that its box meets.
   const Index stride = near + slack;
   make_room(scratch.near_lane, 0, stride * lanes);
@@ -142,9 +136,10 @@ inline void search_leaf(const PairQuery& query, Index group, bool later_leaves_o
         mask &= ~shared;
       }
       if (later_leaves_only && leaf == group) mask &= 0xfeu << k;
-      if (!((wanted >> k) & 1)) mask &= changed_lanes(second, leaf, query.changed_second);
+      if (!((marked >> k) & 1)) mask &= query.second_marks->leaf(leaf);
       hit(k, leaf, mask);
     }
+    end(k);
   }
 }
 
@@ -180,10 +175,36 @@ inline void write_sorted(std::int32_t element, std::int32_t* partners, Index n, 
 
 }  // namespace
 
+void ElementMarks::mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags) {
+  leaves_.assign(static_cast<std::size_t>(tree.leaves()), 0);
+  parallel_for(0, tree.leaves(), 64 * chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i)
+      for (int c = 0; c < tree.corners_per_element(); ++c)
+        for (int k = 0; k < tree.count(i); ++k)
+          if (flags[static_cast<std::size_t>(tree.corners(i, c)[k])] != 0)
+            leaves_[static_cast<std::size_t>(i)] |= static_cast<std::uint8_t>(1 << k);
+  });
+  nodes_.resize(static_cast<std::size_t>(tree.levels()));
+  const std::vector<std::uint8_t>* below = &leaves_;
+  for (auto& level : nodes_) {
+    level.assign((below->size() + lanes - 1) / lanes, 0);
+    for (std::size_t i = 0; i < below->size(); ++i)
+      if ((*below)[i] != 0) level[i / lanes] |= static_cast<std::uint8_t>(1 << i % lanes);
+    below = &level;
+  }
+}
+
+Index ElementMarks::nbytes() const {
+  std::size_t bytes = leaves_.capacity();
+  for (const auto& level : nodes_) bytes += level.capacity();
+  return static_cast<Index>(bytes);
+}
+
 Index PairScratch::nbytes() const {
   std::size_t bytes = chunks.capacity() * sizeof(Chunk) + offsets.capacity() * sizeof(Index);
   for (const Chunk& c : chunks)
-    bytes += (c.found.capacity() + c.counts.capacity() + c.near.capacity() + c.near_lane.capacity()) * sizeof(std::int32_t);
+    bytes += (c.found.capacity() + c.counts.capacity() + c.near.capacity() + c.near_lane.capacity()) * sizeof(std::int32_t) +
+             c.kept.capacity() * sizeof(ElementPair);
   return static_cast<Index>(bytes);
 }
 
@@ -206,27 +227,19 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
         for (Index group = b; group < e; ++group) {
           const std::int32_t* own = first.elements(group);
           Index before = n;
-          int current = -1;
-          const auto close = [&] {
-            if (current < 0) return;
-            c.counts[static_cast<std::size_t>((group - b) * lanes + current)] = static_cast<std::int32_t>(n - before);
-            scratch.offsets[static_cast<std::size_t>(own[current])] = n - before;
-          };
           search_leaf<V, decltype(corners_a)::value, decltype(corners_b)::value>(
-              query, group, false, c,
-              [&](int lane) {
-                close();
-                current = lane;
-                before = n;
-              },
+              query, group, false, c, [&](int) { before = n; },
               [&](int lane, Index leaf, unsigned mask) {
                 const std::int32_t* others = query.second->elements(leaf);
                 // Both elements of a pair find each other; the one with the lower number keeps it.
                 if (self) mask &= V::greater(others, own[lane]);
                 make_room(c.found, n, lanes);
                 n += V::compress(others, mask, c.found.data() + n);
+              },
+              [&](int lane) {
+                c.counts[static_cast<std::size_t>((group - b) * lanes + lane)] = static_cast<std::int32_t>(n - before);
+                scratch.offsets[static_cast<std::size_t>(own[lane])] = n - before;
               });
-          close();
         }
       });
     });
@@ -255,53 +268,92 @@ void PairList::write(std::span<ElementPair> out) const {
   });
 }
 
+namespace {
+
+/// Pairs that wait to be handed out: numbers and corners of both elements, side by side.
+template <int A, int B>
+class WaitingPairs {
+ public:
+  /// Takes elements of one leaf of the second tree.
+  template <class V>
+  void add(const PackedBoxTree& second, Index leaf, unsigned mask) {
+    for (int k = 0; k < B; ++k) V::compress(second.corners(leaf, k), mask, second_corner_[k] + n_);
+    n_ += static_cast<std::size_t>(V::compress(second.elements(leaf), mask, second_ + n_));
+  }
+  /// Completes the pairs that were added since the last call with an element of the first tree.
+  void complete(const PackedBoxTree& first, Index leaf, int lane) {
+    for (int k = 0; k < A; ++k) std::fill(first_corner_[k] + complete_, first_corner_[k] + n_, first.corners(leaf, k)[lane]);
+    std::fill(first_ + complete_, first_ + n_, first.elements(leaf)[lane]);
+    complete_ = n_;
+  }
+  bool full() const { return n_ > PairBlock::most - lanes; }
+  bool empty() const { return n_ == 0; }
+  /// The pairs as a block; the memory is used again from the next `add` on. If asked to, puts the lower number first.
+  PairBlock take(Index chunk_number, bool lower_first) {
+    for (std::size_t i = 0; i < n_; ++i) {
+      if constexpr (A == 2 && B == 2) {
+        const bool swap = lower_first && second_[i] < first_[i];
+        const std::int32_t a0 = first_corner_[0][i];
+        const std::int32_t a1 = first_corner_[1][i];
+        const std::int32_t b0 = second_corner_[0][i];
+        const std::int32_t b1 = second_corner_[1][i];
+        stencils_[i] = {swap ? b0 : a0, swap ? b1 : a1, swap ? a0 : b0, swap ? a1 : b1};
+        pairs_[i] = {swap ? second_[i] : first_[i], swap ? first_[i] : second_[i]};
+      } else {
+        if constexpr (A == 1 && B == 3)
+          stencils_[i] = {first_corner_[0][i], second_corner_[0][i], second_corner_[1][i], second_corner_[2][i]};
+        pairs_[i] = {first_[i], second_[i]};
+      }
+    }
+    const std::size_t n = std::exchange(n_, 0);
+    complete_ = 0;
+    return {chunk_number, {pairs_, n}, {stencils_, A + B == 4 ? n : 0}};
+  }
+
+ private:
+  static constexpr std::size_t room = PairBlock::most + lanes;
+  std::int32_t first_[room];
+  std::int32_t second_[room];
+  std::int32_t first_corner_[A][room];
+  std::int32_t second_corner_[B][room];
+  ElementPair pairs_[room];
+  Stencil stencils_[room];
+  std::size_t n_ = 0;
+  std::size_t complete_ = 0;
+};
+
+}  // namespace
+
 void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockSink sink, void* context) {
   if (empty(query)) return;
   const PackedBoxTree& first = *query.first;
-  const PackedBoxTree& second = *query.second;
   const bool self = query.first == query.second;
   const auto chunks = static_cast<std::size_t>(chunks_of(query));
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);
   std::atomic<bool> stop{false};
   parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
-    if (stop.load(std::memory_order_relaxed)) return;
-    Chunk& c = scratch.chunks[static_cast<std::size_t>(b / chunk)];
-    std::array<ElementPair, PairBlock::most + lanes> pairs;
-    std::array<Stencil, PairBlock::most + lanes> stencils;
     with_corners(query, [&](auto corners_a, auto corners_b) {
+      constexpr int A = decltype(corners_a)::value;
+      constexpr int B = decltype(corners_b)::value;
+      WaitingPairs<A, B> waiting;
       with_box_lanes([&](auto isa) {
         using V = decltype(isa);
-        constexpr int A = decltype(corners_a)::value;
-        constexpr int B = decltype(corners_b)::value;
-        std::size_t n = 0;
-        const auto flush = [&] {
-          if (n == 0 || stop.load(std::memory_order_relaxed)) return;
-          if (!sink(context, {b / chunk, {pairs.data(), n}, {stencils.data(), n}})) stop.store(true, std::memory_order_relaxed);
-          n = 0;
+        const auto hand_out = [&] {
+          if (waiting.empty()) return;
+          const PairBlock block = waiting.take(b / chunk, self);
+          if (!stop.load(std::memory_order_relaxed) && !sink(context, block)) stop.store(true, std::memory_order_relaxed);
         };
-        for (Index group = b; group < e; ++group) {
-          if (stop.load(std::memory_order_relaxed)) return;
-          const std::int32_t* own = first.elements(group);
+        for (Index group = b; group < e && !stop.load(std::memory_order_relaxed); ++group)
           search_leaf<V, A, B>(
-              query, group, self, c, [](int) {},
+              query, group, self, scratch.chunks[static_cast<std::size_t>(b / chunk)], [](int) {},
               [&](int lane, Index leaf, unsigned mask) {
-                for (; mask != 0; mask &= mask - 1) {
-                  const int other = std::countr_zero(mask);
-                  const std::int32_t p = own[lane];
-                  const std::int32_t q = second.elements(leaf)[other];
-                  Stencil s{};
-                  // Of two elements of one tree, the lower number comes first.
-                  const bool swap = self && q < p;
-                  for (int k = 0; k < A; ++k) s[static_cast<std::size_t>(swap ? B + k : k)] = first.corners(group, k)[lane];
-                  for (int k = 0; k < B && A + k < 4; ++k)
-                    s[static_cast<std::size_t>(swap ? k : A + k)] = second.corners(leaf, k)[other];
-                  pairs[n] = swap ? ElementPair{q, p} : ElementPair{p, q};
-                  stencils[n++] = s;
-                }
-                if (n >= PairBlock::most - lanes) flush();
-              });
-        }
-        flush();
+                waiting.template add<V>(*query.second, leaf, mask);
+                if (!waiting.full()) return;
+                waiting.complete(first, group, lane);
+                hand_out();
+              },
+              [&](int lane) { waiting.complete(first, group, lane); });
+        hand_out();
       });
     });
   });

@@ -14,6 +14,22 @@ namespace meniscus {
 /// An element of the first tree and one of the second.
 using ElementPair = std::array<std::int32_t, 2>;
 
+/// Which elements of a tree, and which of its nodes, contain a vertex that is flagged.
+class ElementMarks {
+ public:
+  /// One flag per vertex.
+  void mark(const PackedBoxTree& tree, std::span<const std::uint8_t> flags);
+  /// Bits of the elements of a leaf.
+  unsigned leaf(Index i) const { return leaves_[static_cast<std::size_t>(i)]; }
+  /// Bits of the children of a node.
+  unsigned node(int level, Index i) const { return nodes_[static_cast<std::size_t>(level)][static_cast<std::size_t>(i)]; }
+  Index nbytes() const;
+
+ private:
+  std::vector<std::uint8_t> leaves_;
+  std::vector<std::vector<std::uint8_t>> nodes_;
+};
+
 /// Which pairs of two trees are asked for.
 struct PairQuery {
   const PackedBoxTree* first = nullptr;
@@ -21,9 +37,9 @@ struct PairQuery {
   const PackedBoxTree* second = nullptr;
   /// Leave out pairs that have a vertex in common. False for elements of two meshes.
   bool skip_shared_vertices = true;
-  /// One flag per vertex of the first and the second tree; only pairs with a flagged vertex are wanted. Empty: all pairs are.
-  std::span<const std::uint8_t> changed_first;
-  std::span<const std::uint8_t> changed_second;
+  /// Only pairs with a marked element are wanted; nullptr in both: all pairs are.
+  const ElementMarks* first_marks = nullptr;
+  const ElementMarks* second_marks = nullptr;
 };
 
 /// Memory that searches use again.
@@ -34,6 +50,8 @@ class PairScratch {
     std::vector<std::int32_t> counts;
     std::vector<std::int32_t> near;
     std::vector<std::int32_t> near_lane;
+    /// For what the caller keeps of a search in blocks.
+    std::vector<ElementPair> kept;
   };
   std::vector<Chunk> chunks;
   std::vector<Index> offsets;
@@ -41,9 +59,10 @@ class PairScratch {
   Index nbytes() const;
 };
 
-/// All pairs in lexicographic order: `find` counts them, `write` fills in as many.
+/// All pairs in lexicographic order. The scratch memory must not be used for anything else between search and `write`.
 class PairList {
  public:
+  /// Finds the pairs.
   PairList(const PairQuery& query, PairScratch& scratch);
   Index size() const { return size_; }
   void write(std::span<ElementPair> out) const;
@@ -54,9 +73,10 @@ class PairList {
   Index size_ = 0;
 };
 
-/// A block of at most `most` pairs, and their vertices: those of the first element, then those of the second.
+/// A block of at most `most` pairs, and their vertices: those of the first element, then those of the second. Pairs of edges and
+/// faces, which have five vertices, come without them.
 struct PairBlock {
-  static constexpr int most = 256;
+  static constexpr std::size_t most = 256;
   /// Of the pieces into which a search is cut. Blocks of one chunk come one after the other, on one thread.
   Index chunk;
   std::span<const ElementPair> pairs;
@@ -77,7 +97,9 @@ template <class Sink>
 void for_each_candidate(const PairQuery& query, PairScratch& scratch, Sink&& sink) {
   detail::for_each_block(
       query, scratch,
-      [](void* context, const PairBlock& block) -> bool { return (*static_cast<std::remove_reference_t<Sink>*>(context))(block); },
+      [](void* context, const PairBlock& block) -> bool {
+        return (*static_cast<std::remove_reference_t<Sink>*>(context))(block);
+      },
       &sink);
 }
 

@@ -1,5 +1,6 @@
 #include "meniscus/collision/packed_box_tree.hpp"
 
+#include "meniscus/collision/next_double.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
@@ -17,14 +18,6 @@ constexpr Index vertex_chunk = 4096;
 constexpr int block = 64;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// The nearest double above x, which is not NaN.
-inline double next_up(double x) {
-  if (x == std::numeric_limits<double>::infinity()) return x;
-  const auto bits = std::bit_cast<std::int64_t>(x + 0.0);  // -0 becomes 0
-  return std::bit_cast<double>(bits >= 0 ? bits + 1 : bits - 1);
-}
-inline double next_down(double x) { return -next_up(-x); }
-
 /// Puts two zero bits between the lower 21 bits.
 constexpr std::uint64_t spread(std::uint64_t x) {
   x &= 0x1fffff;
@@ -36,8 +29,8 @@ constexpr std::uint64_t spread(std::uint64_t x) {
   return x;
 }
 
-/// Replaces the cells (x, y, z) of `block` points by the bits of their places on the Hilbert curve, the highest of each three in x.
-/// Free of branches, so that it vectorises.
+/// Replaces the cells (x, y, z) of `block` points by the bits of their places on the Hilbert curve, the highest of each three in
+/// x. Free of branches, so that it vectorises.
 MENISCUS_INLINE void hilbert_places(std::uint32_t (&c)[3][block]) {
   for (int k = 0; k < block; ++k) {
     std::uint32_t x = c[0][k];
@@ -158,7 +151,8 @@ void PackedBoxTree::build(std::span<const Box> vertex_boxes, Workspace& workspac
           }
         }
         hilbert_places(cell);
-        for (int k = 0; k < n; ++k) keys.data()[first + k] = spread(cell[0][k]) << 2 | spread(cell[1][k]) << 1 | spread(cell[2][k]);
+        for (int k = 0; k < n; ++k)
+          keys.data()[first + k] = spread(cell[0][k]) << 2 | spread(cell[1][k]) << 1 | spread(cell[2][k]);
       }
     });
   });
@@ -236,12 +230,14 @@ void PackedBoxTree::refit(std::span<const Box> vertex_boxes) {
 
 double PackedBoxTree::looseness() const {
   if (size_ == 0) return 1;
-  const Box all =
-      parallel_reduce(0, leaves(), vertex_chunk, Box{}, [&](Index b, Index e) {
+  const Box all = parallel_reduce(
+      0, leaves(), vertex_chunk, Box{},
+      [&](Index b, Index e) {
         Box box;
         for (Index i = b; i < e; ++i) box.add(leaf_box(i));
         return box;
-      }, joined);
+      },
+      joined);
   // Scaled, so that no sum overflows.
   const double largest = std::min(std::max(all.high.cwiseAbs().maxCoeff(), all.low.cwiseAbs().maxCoeff()), 1e308);
   const double scale = std::ldexp(1.0, -std::ilogb(std::max(largest, 1e-290)));
@@ -261,9 +257,7 @@ double PackedBoxTree::looseness() const {
         }
         return s;
       },
-      [](Lengths x, const Lengths& y) {
-        return Lengths{x.leaves + y.leaves, x.elements + y.elements};
-      });
+      [](Lengths x, const Lengths& y) { return Lengths{x.leaves + y.leaves, x.elements + y.elements}; });
   // Points at rest have boxes without extent: then the leaves are compared with the whole.
   const double whole = (scale * all.high - scale * all.low).sum();
   const double floor = whole * static_cast<double>(leaves()) * 1e-3;

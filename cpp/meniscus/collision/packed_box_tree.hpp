@@ -2,8 +2,8 @@
 ///
 /// Nothing points anywhere: leaf i holds the elements [8 i, 8 i + 8) of the curve, node i of a level the nodes [8 i, 8 i + 8) of
 /// the level below. So a build is a sort, a refit is a pass over the levels, and eight boxes are tested at once. The boxes of the
-/// elements are kept as they are, in double precision; those of the nodes are rounded to the nearest floats. Rounding is monotone:
-/// two boxes that overlap still do when both are rounded, so queries with rounded boxes miss nothing.
+/// elements are kept as they are, in double precision; those of the nodes are rounded to the nearest floats. Rounding is
+/// monotone: two boxes that overlap still do when both are rounded, so queries with rounded boxes miss nothing.
 ///
 /// Source: Kamel and Faloutsos, "On packing R-trees", 1993 (packing along a Hilbert curve); Skilling, "Programming the Hilbert
 /// curve", 2004.
@@ -51,7 +51,9 @@ class PackedBoxTree {
   /// Numbers of the elements of a leaf, -1 where there is none.
   const std::int32_t* elements(Index leaf) const { return elements_.data() + leaf * lanes; }
   /// Corner k of the elements of a leaf, -1 where there is none.
-  const std::int32_t* corners(Index leaf, int k) const { return corner_lanes_.data() + (leaf * corners_per_element_ + k) * lanes; }
+  const std::int32_t* corners(Index leaf, int k) const {
+    return corner_lanes_.data() + (leaf * corners_per_element_ + k) * lanes;
+  }
   int corners_per_element() const { return corners_per_element_; }
 
   /// Levels of nodes above the leaves: level 0 has the boxes of the leaves, and the last level is one node.
