@@ -199,7 +199,8 @@ def test_candidates_do_not_depend_on_threads_or_vectors(rng: np.random.Generator
     start, end = np.empty_like(scene.start), np.empty_like(scene.end)
     start[new], end[new] = scene.start, scene.end
     triangles = np.ascontiguousarray(new[scene.triangles][rng.permutation(len(scene.triangles))])
-    other_start, other_end = start + [0, 0, 0.005], end + [0, 0, 0.005]
+    shift = np.array([0, 0, 0.005])
+    other_start, other_end = start + shift, end + shift
 
     def run() -> list[np.ndarray]:
         mesh, other = CollisionMesh(None, triangles), CollisionMesh(None, triangles)
