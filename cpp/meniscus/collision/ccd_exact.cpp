@@ -3,6 +3,7 @@
 #include "meniscus/collision/exact_roots.hpp"
 #include "meniscus/numerics/fixed_integer.hpp"
 
+#include <limits>
 #include <memory>
 
 namespace meniscus {
