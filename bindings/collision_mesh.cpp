@@ -108,7 +108,15 @@ void bind_collision_mesh(py::module_& m) {
             const DetectionOptions options = options_of(motion, changed, moving_frame);
             return interruptible([&] { return self.time_of_impact(motion, tolerance, options); });
           },
-          py::arg("start"), py::arg("end"), py::arg("tolerance"), py::arg("changed"), py::arg("moving_frame"));
+          py::arg("start"), py::arg("end"), py::arg("tolerance"), py::arg("changed"), py::arg("moving_frame"))
+      .def(
+          "self_intersections",
+          [](CollisionMesh& self, const py::array& positions, DegenerateContact degenerate) {
+            const auto x = positions_of(positions, "positions");
+            Block<ElementPair> pairs = interruptible([&] { return self.self_intersections(x, degenerate); });
+            return array_of(pairs);
+          },
+          py::arg("positions"), py::arg("degenerate"));
 }
 
 }  // namespace meniscus::bindings

@@ -11,11 +11,6 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::array<Point, 4> points_of(std::span<const Point> positions, const Stencil& s) {
-  const auto at = [&](std::size_t k) { return positions[static_cast<std::size_t>(s[k])]; };
-  return {at(0), at(1), at(2), at(3)};
-}
-
 void lower_to(std::atomic<double>& value, double wanted) {
   double seen = value.load(std::memory_order_relaxed);
   while (wanted < seen && !value.compare_exchange_weak(seen, wanted, std::memory_order_relaxed)) {
@@ -102,22 +97,38 @@ double CollisionMesh::time_of_impact(const Motion& motion, double tolerance, con
   const std::lock_guard lock(mutex_);
   require_valid_motion(motion);
   follow_all(motion, options);
+  // The time of a pair does not depend on the limit unless it is later, so the order of the pairs does not matter.
   std::atomic<double> earliest{infinity};
   for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge})
-    detect(kind, motion, ContactMode::any, options, [&](const PairBlock& block, std::span<const std::uint8_t> hit) {
-      for (std::size_t i = 0; i < hit.size(); ++i) {
-        if (hit[i] == 0) continue;
-        // A pair has a time of its own, which is at most `tolerance` (or the last place) before its contact: with this limit, no
-        // pair is cut off whose time is the earliest, whatever the order.
-        const double latest = std::min(1.0, earliest.load(std::memory_order_relaxed) + (2 * tolerance + 1e-15));
-        const double t = meniscus::time_of_impact(kind, points_of(motion.start, block.stencils[i]),
-                                                  points_of(motion.end, block.stencils[i]), tolerance, latest);
-        lower_to(earliest, t);
-        if (t == 0) return false;
-      }
-      return true;
+    for_each_near_pair(kind, motion, options, [&](const PairBlock& block) {
+      std::array<double, PairBlock::most> times;
+      const double latest = std::min(1.0, earliest.load(std::memory_order_relaxed));
+      find_times_of_impact(kind, motion.start, motion.end, block.stencils, tolerance, latest, times.data());
+      for (std::size_t i = 0; i < block.stencils.size(); ++i) lower_to(earliest, times[i]);
+      return earliest.load(std::memory_order_relaxed) > 0;
     });
   return earliest.load();
+}
+
+Block<ElementPair> CollisionMesh::self_intersections(std::span<const Point> positions, DegenerateContact policy) {
+  const std::lock_guard lock(mutex_);
+  const Motion rest{positions, positions};
+  require_valid_motion(rest, "positions", "positions");
+  follow(rest, 0);
+  for (FollowingTree* t : {&edge_tree_, &face_tree_}) t->follow(vertex_boxes_, workspace_);
+  const PairQuery query{.first = &edge_tree_.tree, .second = &face_tree_.tree};
+  for (auto& c : scratch_.chunks) c.kept.clear();
+  for_each_candidate(query, scratch_, [&](const PairBlock& block) {
+    auto& kept = scratch_.chunks[static_cast<std::size_t>(block.chunk)].kept;
+    const auto at = [&](std::int32_t v) -> const Point& { return positions[static_cast<std::size_t>(v)]; };
+    for (const ElementPair& pair : block.pairs) {
+      const Edge& e = edges_[static_cast<std::size_t>(pair[0])];
+      const Triangle& t = triangles_[static_cast<std::size_t>(pair[1])];
+      if (edge_meets_triangle(at(e[0]), at(e[1]), at(t[0]), at(t[1]), at(t[2]), policy)) kept.push_back(pair);
+    }
+    return true;
+  });
+  return kept_pairs(chunks_of(query));
 }
 
 }  // namespace meniscus

@@ -98,14 +98,15 @@ CollisionMesh::CollisionMesh(std::optional<std::span<const Edge>> edges, std::sp
   face_tree_.tree = PackedBoxTree(flat(triangles_), 3);
 }
 
-void CollisionMesh::require_valid_motion(const Motion& motion) const {
+void CollisionMesh::require_valid_motion(const Motion& motion, const char* start, const char* end) const {
   const std::size_t n = motion.start.size();
-  require(n == motion.end.size(), "start and end must hold the same number of positions, not ", n, " and ", motion.end.size());
+  require(n == motion.end.size(), start, " and ", end, " must hold the same number of positions, not ", n, " and ",
+          motion.end.size());
   require(n <= 2147483647, "a mesh can have at most 2147483647 vertices, not ", n);
   require(largest_index_ < static_cast<Index>(n), "edges and triangles must hold indices of the ", n, " vertices, but one is ",
           largest_index_);
-  require_finite(motion.start, "start");
-  require_finite(motion.end, "end");
+  require_finite(motion.start, start);
+  if (motion.end.data() != motion.start.data()) require_finite(motion.end, end);
 }
 
 void CollisionMesh::follow(const Motion& motion, double inflation) {

@@ -6,6 +6,7 @@
 
 #include "meniscus/collision/broad_phase.hpp"
 #include "meniscus/collision/element_grid.hpp"
+#include "meniscus/collision/intersection.hpp"
 #include "meniscus/core/block.hpp"
 
 #include <mutex>
@@ -72,7 +73,7 @@ class CollisionMesh {
   double time_of_impact(const Motion& motion, double tolerance, const DetectionOptions& options);
 
   /// Edges and triangles without a common vertex that have a point in common.
-  Block<ElementPair> self_intersections(std::span<const Point> positions);
+  Block<ElementPair> self_intersections(std::span<const Point> positions, DegenerateContact policy);
 
   /// Bytes held, without the results of calls.
   Index nbytes() const;
@@ -87,12 +88,15 @@ class CollisionMesh {
     void follow(std::span<const Box> vertex_boxes, Workspace& workspace);
   };
 
-  void require_valid_motion(const Motion& motion) const;
+  void require_valid_motion(const Motion& motion, const char* start = "start", const char* end = "end") const;
   void follow(const Motion& motion, double inflation);
   PairQuery query(PairKind kind) const;
   Block<ElementPair> list(const PairQuery& query);
   CollisionPairs candidates_by_rows(BroadPhase method);
   void follow_all(const Motion& motion, const DetectionOptions& options);
+  /// Calls sink(block) for blocks of pairs of one kind whose boxes overlap as the options ask; ends when it returns false.
+  template <class Sink>
+  void for_each_near_pair(PairKind kind, const Motion& motion, const DetectionOptions& options, Sink&& sink);
   /// Calls found(block, hit) for blocks of pairs of one kind, with one flag per pair; ends when it returns false.
   template <class Found>
   void detect(PairKind kind, const Motion& motion, ContactMode mode, const DetectionOptions& options, Found&& found);

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
 from meniscus.collision.continuous import ContactMode
+from meniscus.collision.intersection import DegenerateContact
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -201,6 +202,23 @@ class CollisionMesh:
         """
         checked = _checks.positive("tolerance", tolerance)
         return float(self._core.time_of_impact(*self._detection(start, end), checked, _flags(changed), bool(moving_frame)))
+
+    def self_intersections(self, positions: Floats, degenerate: DegenerateContact = "counts") -> Ints:
+        """Return the pairs (k, 2) of an edge and a triangle without a common vertex that intersect, in lexicographic order.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m.
+            degenerate: as for `edge_triangle`: whether elements that only touch, or lie in one plane, intersect.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, too few positions for the indices of the elements, positions that
+                are not finite (the first is named), unknown option.
+
+        Source: Brochu 2012, section 3.2.3.
+        """
+        chosen = _checks.choice("degenerate", degenerate, DegenerateContact).replace(" ", "_")
+        pairs = self._core.self_intersections(_positions("positions", positions), getattr(_collision.DegenerateContact, chosen))
+        return pairs  # type: ignore[no-any-return]
 
     @staticmethod
     def _detection(start: Floats, end: Floats) -> tuple[Floats, Floats]:
