@@ -1,6 +1,7 @@
 #include "meniscus/collision/collision_mesh.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <numeric>
@@ -39,6 +40,7 @@ Box box_around(const std::array<std::int32_t, K>& corners, std::span<const Box> 
 
 template <std::size_t K>
 std::vector<Box> boxes_around(const std::vector<std::array<std::int32_t, K>>& elements, std::span<const Box> vertex_boxes) {
+  const StandardArithmetic arithmetic;
   std::vector<Box> boxes(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) boxes[i] = box_around(elements[i], vertex_boxes);
   return boxes;
@@ -54,12 +56,14 @@ template <class Partners>
 Block<ElementPair> pairs_by_rows(Index n, Partners&& partners) {
   std::vector<Index> offset(static_cast<std::size_t>(n));
   parallel_for(0, n, row_chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) partners(i, [&](std::int32_t) { ++offset[static_cast<std::size_t>(i)]; });
   });
   Index total = 0;
   for (Index& o : offset) total += std::exchange(o, total);
   Block<ElementPair> pairs(total);
   parallel_for(0, n, row_chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       ElementPair* const first = pairs.data() + offset[static_cast<std::size_t>(i)];
       ElementPair* end = first;

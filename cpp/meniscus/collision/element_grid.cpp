@@ -1,6 +1,7 @@
 #include "meniscus/collision/element_grid.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
 
@@ -90,6 +91,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   const auto cells = static_cast<std::size_t>(product<3>(cells_));
   auto offset = workspace.take<Index>(n + 1);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       const double c = covered(boxes[static_cast<std::size_t>(i)]);
       offset.data()[i] = c > most_covered ? 0 : static_cast<Index>(c);
@@ -105,6 +107,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   auto elements = workspace.take<std::int32_t>(total);
   auto order = workspace.take<Index>(total);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       Index at = offset.data()[i];
       if (at == offset.data()[i + 1]) continue;
@@ -130,6 +133,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
 }
 
 void ElementGrid::insert(std::int32_t element, const Box& box) {
+  const StandardArithmetic arithmetic;
   require(element >= 0, "elements of a grid have numbers from 0, not ", element);
   require(!contains(element), "element ", element, " is in the grid already");
   require(!begin_.empty(), "a grid without a region cannot take elements");
@@ -163,6 +167,7 @@ void ElementGrid::insert(std::int32_t element, const Box& box) {
 }
 
 void ElementGrid::remove(std::int32_t element) {
+  const StandardArithmetic arithmetic;
   require(element >= 0 && contains(element), "element ", element, " is not in the grid");
   const auto e = static_cast<std::size_t>(element);
   present_[e] = 0;

@@ -3,6 +3,7 @@
 /// Source: Brochu 2012, section 3.3.5 (a grid of bounding boxes per kind of element).
 #pragma once
 
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/mesh/bounding_volume_tree.hpp"
 
@@ -40,6 +41,7 @@ class ElementGrid {
   /// Calls f(element) once for each element whose closed box overlaps `query`, in no particular order.
   template <class F>
   void for_each_overlap(const Box& query, F&& f) const {
+    const StandardArithmetic arithmetic;
     for (const std::int32_t e : large_)
       if (box(e).overlaps(query)) f(e);
     if (begin_.empty()) return;

@@ -1,6 +1,7 @@
 #include "meniscus/collision/moving_frame.hpp"
 
 #include "meniscus/collision/next_double.hpp"
+#include "meniscus/core/floating_point.hpp"
 
 #include <cmath>
 
@@ -30,6 +31,7 @@ inline bool overlap_along(const double (&from)[4], const double (&to)[4], int sp
 
 std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const Point> start, std::span<const Point> end,
                                         const PairBlock& block, ElementPair* pairs, Stencil* stencils) {
+  const StandardArithmetic arithmetic;
   const int split = kind == PairKind::vertex_face ? 1 : 2;
   std::size_t n = 0;
   for (std::size_t i = 0; i < block.stencils.size(); ++i) {
