@@ -226,7 +226,8 @@ class CollisionMesh:
 
 
 def _positions(name: str, value: Floats) -> Floats:
-    return _checks.points(name, value, _FLOAT64, 3)
+    checked: Floats = _checks.points(name, value, _FLOAT64, 3)  # type: ignore[assignment]
+    return checked
 
 
 def _mode(mode: ContactMode) -> Any:
