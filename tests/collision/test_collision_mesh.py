@@ -139,13 +139,13 @@ def test_self_intersections_are_those_of_all_pairs(degenerate: str, rng: np.rand
     scenes = [soup(100, rng), soup(150, rng)]
     rounded = np.round(8 * scenes[1].start) / 8  # coplanar, collinear, coinciding
     scenes[1] = scenes[1]._replace(start=rounded)
-    for s in scenes:
+    for k, s in enumerate(scenes):
         e, t = (a.ravel() for a in np.meshgrid(np.arange(len(s.edges)), np.arange(len(s.triangles)), indexing="ij"))
         apart = (s.edges[e][:, :, None] != s.triangles[t][:, None, :]).all(axis=(1, 2))
         e, t = e[apart], t[apart]
         hit = edge_triangle(s.start[s.edges[e]], s.start[s.triangles[t]], degenerate)
         expected = np.stack([e[hit], t[hit]], axis=1)
-        assert len(expected) > 1
+        assert len(expected) > 5 or (k == 1 and degenerate != "counts")
         found = CollisionMesh(s.edges, s.triangles).self_intersections(s.start, degenerate)
         assert found.dtype == np.int32
         assert np.array_equal(found, expected)

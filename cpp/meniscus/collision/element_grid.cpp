@@ -59,6 +59,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   const auto n = static_cast<Index>(boxes.size());
   boxes_.assign(boxes.begin(), boxes.end());
   present_.assign(boxes.size(), 1);
+  first_cell_.resize(boxes.size());
   large_.clear();
   late_.clear();
   free_late_ = -1;
@@ -93,6 +94,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
+      note_first_cell(static_cast<std::int32_t>(i));
       const double c = covered(boxes[static_cast<std::size_t>(i)]);
       offset.data()[i] = c > most_covered ? 0 : static_cast<Index>(c);
     }
@@ -141,9 +143,11 @@ void ElementGrid::insert(std::int32_t element, const Box& box) {
   if (present_.size() <= e) {
     present_.resize(e + 1, 0);
     boxes_.resize(e + 1);
+    first_cell_.resize(e + 1);
   }
   present_[e] = 1;
   boxes_[e] = box;
+  note_first_cell(element);
   if (covered(box) > most_covered) {
     large_.push_back(element);
     return;
@@ -194,8 +198,8 @@ void ElementGrid::remove(std::int32_t element) {
 
 Index ElementGrid::nbytes() const {
   const auto bytes = [](const auto& v) { return static_cast<Index>(v.capacity() * sizeof(v[0])); };
-  return bytes(boxes_) + bytes(present_) + bytes(large_) + bytes(begin_) + bytes(count_) + bytes(entries_) + bytes(late_head_) +
-         bytes(late_);
+  return bytes(boxes_) + bytes(present_) + bytes(first_cell_) + bytes(large_) + bytes(begin_) + bytes(count_) + bytes(entries_) +
+         bytes(late_head_) + bytes(late_);
 }
 
 }  // namespace meniscus
