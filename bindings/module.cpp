@@ -20,6 +20,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_mesh(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
+  bind_ray_casting(collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);
