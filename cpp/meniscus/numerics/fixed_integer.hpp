@@ -45,7 +45,9 @@ class FixedInteger {
   explicit FixedInteger(std::int64_t x) : negative_(x < 0) {
     if (x != 0) push(x < 0 ? ~static_cast<std::uint64_t>(x) + 1 : static_cast<std::uint64_t>(x));
   }
-  FixedInteger(const FixedInteger& b) : size_(b.size_), negative_(b.negative_) { std::copy_n(b.limb_.data(), size_, limb_.data()); }
+  FixedInteger(const FixedInteger& b) : size_(b.size_), negative_(b.negative_) {
+    std::copy_n(b.limb_.data(), size_, limb_.data());
+  }
   FixedInteger& operator=(const FixedInteger& b) {
     size_ = b.size_;
     negative_ = b.negative_;
@@ -77,9 +79,7 @@ class FixedInteger {
   int sign() const { return size_ == 0 ? 0 : negative_ ? -1 : 1; }
 
   /// Bits of the magnitude.
-  int width() const {
-    return size_ == 0 ? 0 : 64 * size_ - std::countl_zero(limb_[static_cast<std::size_t>(size_) - 1]);
-  }
+  int width() const { return size_ == 0 ? 0 : 64 * size_ - std::countl_zero(limb_[static_cast<std::size_t>(size_) - 1]); }
 
   FixedInteger operator-() const {
     FixedInteger r = *this;
@@ -149,7 +149,8 @@ class FixedInteger {
       r.negative_ = a.size_ == 0 ? b_negative : a.negative_;
       std::uint64_t carry = 0;
       for (std::size_t i = 0; i < static_cast<std::size_t>(longer.size_); ++i) {
-        const Wide t = static_cast<Wide>(longer.limb_[i]) + (i < static_cast<std::size_t>(other.size_) ? other.limb_[i] : 0) + carry;
+        const Wide t =
+            static_cast<Wide>(longer.limb_[i]) + (i < static_cast<std::size_t>(other.size_) ? other.limb_[i] : 0) + carry;
         r.limb_[i] = static_cast<std::uint64_t>(t);
         carry = static_cast<std::uint64_t>(t >> 64);
       }
@@ -164,7 +165,8 @@ class FixedInteger {
     r.negative_ = order > 0 ? a.negative_ : b_negative;
     std::uint64_t borrow = 0;
     for (std::size_t i = 0; i < static_cast<std::size_t>(larger.size_); ++i) {
-      const Wide t = static_cast<Wide>(larger.limb_[i]) - (i < static_cast<std::size_t>(smaller.size_) ? smaller.limb_[i] : 0) - borrow;
+      const Wide t =
+          static_cast<Wide>(larger.limb_[i]) - (i < static_cast<std::size_t>(smaller.size_) ? smaller.limb_[i] : 0) - borrow;
       r.limb_[i] = static_cast<std::uint64_t>(t);
       borrow = static_cast<std::uint64_t>(t >> 64) & 1;
     }

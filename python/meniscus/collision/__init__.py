@@ -1,5 +1,6 @@
-"""Proximity of triangle meshes: closest points and winding numbers; lines of sight past thickened surfaces."""
+"""Collision detection and proximity of triangle meshes."""
 
+from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
 from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
 from meniscus.collision.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
 
@@ -12,5 +13,9 @@ __all__ = [
     "RayHits",
     "ThickSurface",
     "closest_point",
+    "edge_edge",
+    "time_of_impact_edge_edge",
+    "time_of_impact_vertex_face",
+    "vertex_face",
     "winding_number",
 ]
