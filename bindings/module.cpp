@@ -23,6 +23,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_ray_casting(collision);
   bind_point_location(collision);
   bind_continuous_collision(collision);
+  bind_predicates(numerics, collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);
