@@ -1,6 +1,7 @@
 #include "triangle_arrays.hpp"
 
 #include "meniscus/collision/surface_cells.hpp"
+#include "meniscus/collision/swept_points.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <optional>
@@ -197,6 +198,30 @@ void bind_ray_casting(py::module_& m) {
             return result;
           },
           py::arg("low"), py::arg("spacing"), py::arg("shape"), py::arg("reach"), py::arg("end_vertices"))
+      .def(
+          "swept_points",
+          [](const SurfaceHandle& self, const py::array& points, const py::array& end_vertices,
+             const std::optional<py::array>& end_points) {
+            const SharedSurface s = self.surface;
+            const auto x = positions_of(points, "points");
+            const auto v = positions_of(end_vertices, "end_vertices");
+            require(v.size() == s->vertices().size(), "end_vertices must have ", s->vertices().size(), " rows, not ", v.size());
+            std::span<const Point> y;
+            if (end_points) y = positions_of(*end_points, "end_points");
+            require(!end_points || y.size() == x.size(), "end_points must have ", x.size(), " rows, not ", y.size());
+            py::array_t<bool> result(static_cast<py::ssize_t>(x.size()));
+            const std::span<bool> out(result.mutable_data(), x.size());
+            interruptible([&] {
+              require_finite(x, "points");
+              require_finite(y, "end_points");
+              require_finite(v, "end_vertices");
+              ThickSurface end = *s;
+              end.move(v);
+              swept_points(*s, end, x, y, out);
+            });
+            return result;
+          },
+          py::arg("points"), py::arg("end_vertices"), py::arg("end_points"))
       .def(
           "visible_faces",
           [](const SurfaceHandle& self, const std::array<double, 3>& low, double spacing, const Coord<3>& shape, bool guarded,

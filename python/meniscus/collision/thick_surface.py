@@ -155,6 +155,26 @@ class ThickSurface:
             _checks.points("end_vertices", end_vertices, _FLOAT64, 3)
         return self._core.near_cells(*grid, _checks.number("reach", reach), end_vertices)  # type: ignore[no-any-return]
 
+    def swept_points(self, points: Floats, end_vertices: Floats, *, end_points: Floats | None = None) -> Bools:
+        """Return the points (k,) that the surface sweeps over in a step from its positions to `end_vertices`.
+
+        These are the points that meet a triangle while all vertices go straight, exactly and wherever on the way, and those that lie
+        in a wedge at the start or at the end. A point that is not swept over has not changed sides.
+
+        Args:
+            points: (k, 3) float64, C-contiguous, m.
+            end_vertices: (n, 3) float64, C-contiguous, positions at the end, m; the surface itself does not move.
+            end_points: (k, 3) float64, where the points go; without, they stay.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
+        """
+        _checks.points("end_vertices", end_vertices, _FLOAT64, 3)
+        if end_points is not None:
+            _checks.points("end_points", end_points, _FLOAT64, 3)
+        x = _checks.points("points", points, _FLOAT64, 3)
+        return self._core.swept_points(x, end_vertices, end_points)  # type: ignore[no-any-return]
+
     def visible_faces(
         self, low: Sequence[float], spacing: float, shape: Sequence[int], *, guarded: bool = True, velocities: Floats | None = None
     ) -> FaceVisibility:
