@@ -127,13 +127,13 @@ bool TetLocator::walk(const Point& p, std::int32_t hint, TetLocation& found) con
     if (orientation == 0) return false;
     const TetVolumes v(p, corners(t));
     const Tet& beside = neighbours_[static_cast<std::size_t>(t)];
-    double least = v.bound;
+    bool inside = true;
     double lowest = -v.bound;
     std::int32_t next = -1;
     bool out = false;
     for (std::size_t k = 0; k < 4; ++k) {
       const double x = orientation * v.value[k];
-      least = std::min(least, x - v.bound);
+      inside = inside && x > v.bound;
       if (!(x < -v.bound)) continue;
       out = true;
       if (x < lowest && beside[k] >= 0 && beside[k] != previous) {
@@ -147,7 +147,7 @@ bool TetLocator::walk(const Point& p, std::int32_t hint, TetLocation& found) con
       t = next;
       continue;
     }
-    if (!(least > 0)) return false;
+    if (!inside) return false;
     found.tet = t;
     if (!v.weights(orientation, found.weights)) found.weights = exact_tet_weights(p, corners(t), orientation);
     return true;
