@@ -153,14 +153,14 @@ bool segment_meets_wedge(const WedgeTriangle& w, const Point& from, const Point&
   const Point& a = swapped ? to : from;
   const Point& b = swapped ? from : to;
   const double r = reach.segment;
+  const double p = w.normal.dot(a - w.corner[0]);
+  const double q = w.normal.dot(b - w.corner[0]);
+  if (std::min(p, q) - w.high > r || w.low - std::max(p, q) > r) return false;
   const Point low = a.cwiseMin(b);
   const Point high = a.cwiseMax(b);
   const Box box = w.box();
   for (int d = 0; d < 3; ++d)
     if (low[d] - box.high[d] > r || box.low[d] - high[d] > r) return false;
-  const double p = w.normal.dot(a - w.corner[0]);
-  const double q = w.normal.dot(b - w.corner[0]);
-  if (std::min(p, q) - w.high > r || w.low - std::max(p, q) > r) return false;
 
   // What lies outside of the slab is clear. The rest is clear if it lies beyond one of the edges.
   const SlabPart part = slab_part(p, q, w.low - r, w.high + r);

@@ -10,6 +10,8 @@
 
 #include "meniscus/mesh/bounding_volume_tree.hpp"
 
+#include <cmath>
+
 namespace meniscus {
 
 /// A triangle and its face plane, in lengths in which coordinates of the surface are at most 1.
@@ -58,30 +60,63 @@ bool segment_meets_wedge(const WedgeTriangle& w, const Point& a, const Point& b,
 double wedge_entry(const WedgeTriangle& w, const Point& a, const Point& b, const WedgeReach& reach);
 
 /// A segment, prepared to be cut with many boxes.
-struct BoxRay {
-  Point origin;
-  Point inverse;
-  double reach;
-
-  BoxRay(const Point& a, const Point& b, double box_reach) : origin(a), inverse((b - a).cwiseInverse()), reach(box_reach) {}
+class BoxRay {
+ public:
+  BoxRay(const Point& a, const Point& b, double reach) : inverse_((b - a).cwiseInverse()) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto k = static_cast<Index>(d);
+      const bool down = std::signbit(inverse_[k]);
+      near_[d] = down ? d + 3 : d;
+      far_[d] = down ? d : d + 3;
+      near_origin_[k] = down ? a[k] - reach : a[k] + reach;
+      far_origin_[k] = down ? a[k] + reach : a[k] - reach;
+    }
+  }
 
   /// Where the segment enters the box, widened by the reach: in [0, 1], or infinity where it passes by. Never later for a larger
-  /// box. A coordinate at which the segment enters is wrong by 3 u times its distance, hence by less than 6 u times the largest
-  /// coordinate, which the reach covers. Where the segment runs along a side, 0 * infinity gives NaN, which limits nothing.
+  /// box. A coordinate at which the segment enters is wrong by 2 u times its distance for the quotient and u times the largest
+  /// coordinate for each of two differences, less than 8 u times the largest coordinate in all, which the reach covers. Where the
+  /// segment runs along a side, 0 * infinity gives NaN, which limits nothing.
   double entry(const Box& box) const {
+    static_assert(sizeof(Box) == 6 * sizeof(double));
+    const double* const side = box.low.data();
     double from = 0;
     double to = 1;
-    for (int d = 0; d < 3; ++d) {
-      const double s = ((box.low[d] - reach) - origin[d]) * inverse[d];
-      const double t = ((box.high[d] + reach) - origin[d]) * inverse[d];
-      const double first = s < t ? s : t;
-      const double last = s < t ? t : s;
-      if (s != s || t != t) continue;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto k = static_cast<Index>(d);
+      const double first = (side[near_[d]] - near_origin_[k]) * inverse_[k];
+      const double last = (side[far_[d]] - far_origin_[k]) * inverse_[k];
       from = first > from ? first : from;
       to = last < to ? last : to;
     }
     return from <= to ? from : std::numeric_limits<double>::infinity();
   }
+
+  /// The same of two boxes at a time.
+  std::array<double, 2> entries(const Box& one, const Box& two) const {
+    using Two = double __attribute__((vector_size(16)));
+    const double* const a = one.low.data();
+    const double* const b = two.low.data();
+    Two from{0, 0};
+    Two to{1, 1};
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto k = static_cast<Index>(d);
+      const Two first = (Two{a[near_[d]], b[near_[d]]} - near_origin_[k]) * inverse_[k];
+      const Two last = (Two{a[far_[d]], b[far_[d]]} - far_origin_[k]) * inverse_[k];
+      from = first > from ? first : from;
+      to = last < to ? last : to;
+    }
+    constexpr double none = std::numeric_limits<double>::infinity();
+    from = from <= to ? from : Two{none, none};
+    return {from[0], from[1]};
+  }
+
+ private:
+  Point inverse_;
+  /// The box's near side seen from a point is as far away as the unwidened one from a point moved by the reach.
+  Point near_origin_, far_origin_;
+  /// Which of the six sides of a box comes first and last along each axis: the lowest three, then the highest.
+  std::array<std::size_t, 3> near_, far_;
 };
 
 }  // namespace meniscus
