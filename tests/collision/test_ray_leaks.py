@@ -8,7 +8,7 @@ from support.meshes import Mesh, box, random_points, real_mesh, sphere_like, tor
 from support.segments import aimed_segments, dyadic, segment_distances
 
 import meniscus as ms
-from meniscus.collision import VISIBLE, ThickSurface
+from meniscus.collision import VISIBLE, ThickSurface, edge_triangle
 
 # Segments of the long leak test: 10^8 in all is a matter of minutes.
 SEGMENTS = int(os.environ.get("MENISCUS_LEAK_SEGMENTS", "6000000"))
@@ -79,3 +79,24 @@ def test_what_exactly_meets_the_surface_is_never_visible(thickness: float, rng: 
         assert (~met).sum() > 30
         for i in np.flatnonzero(~met & ~seen):  # what is not seen without being met is closer than the thickness
             assert segment_distances(m, a[i], b[i]).min() <= 0.5 * thickness + 1e-12
+
+
+@pytest.mark.parametrize("thickness", [0.0, 1e-12])
+def test_against_the_exact_test_of_edges_and_triangles(thickness: float, rng: np.random.Generator) -> None:
+    """Arbitrary doubles, thin triangles, segments in the planes of triangles."""
+    for squash in (1.0, 1e-4, 1e-9):
+        mesh = sphere_like(4, rng)
+        mesh[0][:, 2] *= squash
+        corners = mesh[0][mesh[1]]
+        p, q, r = (corners[rng.integers(0, len(corners), 600), k] for k in range(3))
+        middle = p + rng.choice([0.0, 0.5, 0.25, 1.0], (600, 1)) * (q - p)
+        way = rng.uniform(-1, 1, (600, 3)) * (1, 1, squash) * 2.0 ** -rng.integers(0, 12, (600, 1))
+        way[::5] = (r - middle)[::5]
+        a, b = middle - way, middle + way * rng.choice([0.0, 1.0], (600, 1))
+        seen = ThickSurface(*mesh, thickness).classify(a, b) == VISIBLE
+        edges = np.repeat(np.stack([a, b], axis=1), len(corners), axis=0)
+        met = edge_triangle(edges, np.tile(corners, (600, 1, 1))).reshape(600, -1).any(axis=1)
+        assert not (seen & met).any()
+        assert met.sum() > 100
+        for i in np.flatnonzero(~met & ~seen):
+            assert segment_distances(mesh, a[i], b[i]).min() <= 0.5 * thickness + 1e-12
