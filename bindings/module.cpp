@@ -20,6 +20,8 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_mesh(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
+  bind_ray_casting(collision);
+  bind_point_location(collision);
   bind_continuous_collision(collision);
   bind_predicates(numerics, collision);
   bind_collision_mesh(collision);
