@@ -36,11 +36,19 @@ struct Step {
   }
 };
 
-std::array<Stencil, chunk> consecutive_stencils() {
-  std::array<Stencil, chunk> stencils;
-  for (std::size_t i = 0; i < stencils.size(); ++i)
-    std::iota(stencils[i].begin(), stencils[i].end(), static_cast<std::int32_t>(4 * i));
-  return stencils;
+/// Calls body(start, end, pairs, number of the first) for blocks of pairs, in parallel.
+template <class Body>
+void for_each_block(const Step& step, Body&& body) {
+  static const auto stencils = [] {
+    std::array<Stencil, chunk> s;
+    for (std::size_t i = 0; i < s.size(); ++i) std::iota(s[i].begin(), s[i].end(), static_cast<std::int32_t>(4 * i));
+    return s;
+  }();
+  parallel_for(0, step.pairs(), chunk, [&](Index b, Index e) {
+    const auto first = static_cast<std::size_t>(4 * b);
+    const auto count = static_cast<std::size_t>(e - b);
+    body(step.start.subspan(first, 4 * count), step.end.subspan(first, 4 * count), std::span(stencils).first(count), b);
+  });
 }
 
 py::array_t<bool> contacts(PairKind kind, const py::array& start, const py::array& end, ContactMode mode) {
@@ -49,13 +57,8 @@ py::array_t<bool> contacts(PairKind kind, const py::array& start, const py::arra
   auto* const out = reinterpret_cast<std::uint8_t*>(result.mutable_data());
   interruptible([&] {
     step.require_finite_pairs();
-    static const auto stencils = consecutive_stencils();
-    parallel_for(0, step.pairs(), chunk, [&](Index b, Index e) {
-      const auto first = static_cast<std::size_t>(4 * b);
-      const auto count = static_cast<std::size_t>(e - b);
-      find_contacts(kind, mode, step.start.subspan(first, 4 * count), step.end.subspan(first, 4 * count),
-                    std::span(stencils).first(count), out + b);
-    });
+    for_each_block(step, [&](std::span<const Point> from, std::span<const Point> to, std::span<const Stencil> pairs,
+                             Index first) { find_contacts(kind, mode, from, to, pairs, out + first); });
   });
   return result;
 }
@@ -66,15 +69,8 @@ py::array_t<double> times_of_impact(PairKind kind, const py::array& start, const
   double* const out = result.mutable_data();
   interruptible([&] {
     step.require_finite_pairs();
-    parallel_for(0, step.pairs(), chunk, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) {
-        std::array<Point, 4> from;
-        std::array<Point, 4> to;
-        std::copy_n(step.start.data() + 4 * i, 4, from.begin());
-        std::copy_n(step.end.data() + 4 * i, 4, to.begin());
-        out[i] = time_of_impact(kind, from, to, tolerance);
-      }
-    });
+    for_each_block(step, [&](std::span<const Point> from, std::span<const Point> to, std::span<const Stencil> pairs,
+                             Index first) { find_times_of_impact(kind, from, to, pairs, tolerance, 1, out + first); });
   });
   return result;
 }

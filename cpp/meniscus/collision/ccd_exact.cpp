@@ -3,7 +3,7 @@
 #include "meniscus/collision/exact_roots.hpp"
 #include "meniscus/numerics/fixed_integer.hpp"
 
-#include <memory>
+#include <limits>
 
 namespace meniscus {
 namespace {
@@ -190,7 +190,7 @@ bool meets(PairKind kind, ContactMode mode, const std::array<Point, 4>& start, c
   if (range.empty()) return true;
   if (needed_bits(range.width() + bits) <= Narrow::capacity_bits)
     return ContactAlgebra<Narrow>(kind, start, end, range.low, numerator, bits).meets(mode);
-  return std::make_unique<ContactAlgebra<Wide>>(kind, start, end, range.low, numerator, bits)->meets(mode);
+  return ContactAlgebra<Wide>(kind, start, end, range.low, numerator, bits).meets(mode);
 }
 
 }  // namespace

@@ -37,9 +37,20 @@ using Stencil = std::array<std::int32_t, 4>;
 void find_contacts(PairKind kind, ContactMode mode, std::span<const Point> start, std::span<const Point> end,
                    std::span<const Stencil> pairs, std::uint8_t* out);
 
-/// One pair. Never later than the first contact and at most `tolerance` (> 0) earlier; 0 for contact at the start, infinity for
-/// none, and for none before `latest`, if that is less than 1.
-double time_of_impact(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, double tolerance,
-                      double latest = 1);
+/// For each pair a time in [0, 1] that is never later than its first contact of any kind, and at most `tolerance` (> 0) earlier,
+/// or as much as the last bits of a double: 0 for contact at the start, infinity for none. Times that are greater than `latest`
+/// are given as infinity, too; what is given does not depend on it otherwise. Serial, and nothing is allocated but for
+/// coordinates with thousands of bits between them.
+void find_times_of_impact(PairKind kind, std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs,
+                          double tolerance, double latest, double* out);
+
+/// The same for one pair of four points.
+inline double time_of_impact(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, double tolerance,
+                             double latest = 1) {
+  constexpr Stencil pair{0, 1, 2, 3};
+  double t = 0;
+  find_times_of_impact(kind, start, end, std::span(&pair, 1), tolerance, latest, &t);
+  return t;
+}
 
 }  // namespace meniscus

@@ -1,14 +1,37 @@
-"""Collision detection and proximity of triangle meshes."""
+"""Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
+from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
 from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
+from meniscus.collision.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
+from meniscus.collision.proximity import (
+    ContactGeometry,
+    ElementDistances,
+    edge_edge_contact,
+    edge_edge_distance,
+    point_triangle_distance,
+    vertex_face_contact,
+)
 from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
 
 __all__ = [
     "ClosestPoints",
+    "CollisionMesh",
+    "CollisionPairs",
+    "ContactGeometry",
+    "DegenerateContact",
+    "ElementDistances",
+    "MutualPairs",
     "closest_point",
     "edge_edge",
+    "edge_edge_contact",
+    "edge_edge_distance",
+    "edge_triangle",
+    "point_in_tetrahedron",
+    "point_triangle_distance",
     "time_of_impact_edge_edge",
     "time_of_impact_vertex_face",
+    "triangle_triangle",
     "vertex_face",
+    "vertex_face_contact",
     "winding_number",
 ]

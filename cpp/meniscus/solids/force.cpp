@@ -1,0 +1,11 @@
+#include "meniscus/solids/force.hpp"
+
+#include "meniscus/solids/element_gather.hpp"
+
+namespace meniscus {
+
+template class ElementGather<2>;
+template class ElementGather<3>;
+template class ElementGather<4>;
+
+}  // namespace meniscus

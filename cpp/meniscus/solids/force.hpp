@@ -1,0 +1,66 @@
+/// What a deformable body asks of its forces: energies, forces, differentials and damping, over all nodes at once.
+///
+/// Forces of position and velocity: f(x, v) = elastic(x) + D(x) v, where D is negative semidefinite. What is external and depends
+/// on the velocity linearly, such as drag in wind, has its part at v = 0 among the elastic forces.
+#pragma once
+
+#include "meniscus/mesh/triangle_mesh.hpp"
+
+#include <span>
+
+namespace meniscus {
+
+/// A 3 x 3 block of a stiffness or damping matrix.
+using Block3 = Eigen::Matrix3d;
+
+/// How the elastic forces are linearised.
+enum class Tangent : std::int8_t {
+  /// The derivative of the forces.
+  exact,
+  /// The derivative without what makes it indefinite, so that implicit steps always have a solution.
+  definite,
+  /// Directions, weights and rotations stay as they are (Selle 2008, section 5.5): linear springs act along their direction only.
+  frozen,
+};
+
+/// A force between the nodes of a body, which are rows of `x` (positions, m), `v` (velocities, m/s) and `f` (forces, N). Calls
+/// are parallel inside; results do not depend on the number of threads. Nothing is allocated after construction, except where
+/// stated.
+class Force {
+ public:
+  virtual ~Force() = default;
+
+  /// One more than the highest node that it acts on.
+  virtual Index nodes() const = 0;
+
+  /// Elastic energy at x, J; 0 for forces that have none.
+  virtual double energy(std::span<const Point> x) const = 0;
+
+  /// Adds the elastic forces at x.
+  virtual void add_forces(std::span<const Point> x, std::span<Point> f) const = 0;
+
+  /// Takes the positions at which the three functions below are meant, and how the elastic forces are linearised there.
+  virtual void linearise(std::span<const Point> x, Tangent tangent) = 0;
+
+  /// Adds scale times the change of the elastic forces under a small displacement dx.
+  virtual void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const = 0;
+
+  /// Adds scale times the damping forces D v.
+  virtual void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const = 0;
+
+  /// Adds the diagonal blocks of stiffness_scale times the differentials plus damping_scale times the damping: for
+  /// preconditioners.
+  virtual void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const = 0;
+
+  /// Adds to `stiffness`, per node, a bound in N/m of what its forces change per displacement: from these and the masses follow
+  /// bounds of frequencies, w^2 <= 2 max(stiffness / mass).
+  virtual void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const = 0;
+
+  /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
+  virtual double strain_rate(std::span<const Point> x, std::span<const Point> v) const = 0;
+
+  /// Memory, bytes.
+  virtual std::size_t nbytes() const = 0;
+};
+
+}  // namespace meniscus
