@@ -21,6 +21,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
   bind_continuous_collision(collision);
+  bind_ccd_comparison(collision);
   bind_collision_mesh(collision);
   bind_predicates(numerics, collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");

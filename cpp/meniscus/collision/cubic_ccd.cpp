@@ -136,7 +136,8 @@ double squared_distance_of_segments(const Point& p0, const Point& p1, const Poin
   const Point c = q0 - p0;
   const Point n = a.cross(b);
   const double n2 = n.squaredNorm();
-  if (!(n2 > 0)) return best;
+  // Of lines that are parallel up to round-off the crossing is noise, and the ends are as near as the segments.
+  if (!(n2 > 0x1p-80 * a.squaredNorm() * b.squaredNorm())) return best;
   const double u = c.cross(b).dot(n);
   const double v = c.cross(a).dot(n);
   if (u >= 0 && u <= n2 && v >= 0 && v <= n2) {

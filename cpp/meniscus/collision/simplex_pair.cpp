@@ -1,12 +1,11 @@
 #include "meniscus/collision/simplex_pair.hpp"
 
-#include "meniscus/numerics/fixed_integer.hpp"
+#include "meniscus/numerics/expansion_number.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 namespace meniscus {
@@ -18,8 +17,8 @@ void for_bits(unsigned mask, F&& f) {
 }
 
 int sign(double x) { return (x > 0) - (x < 0); }
-template <int N>
-int sign(const FixedInteger<N>& x) {
+template <class Z>
+int sign(const Z& x) {
   return x.sign();
 }
 
@@ -275,8 +274,34 @@ SimplexContact solve(const SimplexPair& pair, int low) {
   return Recursion<Kernel>(kernel)((1u << pair.count) - 1);
 }
 
-/// The answer by Cramer's rule in floating point, if the signs that it needs are certain.
-std::optional<SimplexContact> filtered(const SimplexPair& pair) {
+bool boxes_apart(const SimplexPair& pair) {
+  for (int d = 0; d < pair.dimension; ++d) {
+    std::array<double, 2> low{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+    std::array<double, 2> high{-low[0], -low[0]};
+    for (int i = 0; i < pair.count; ++i) {
+      const double x = pair.vertex[static_cast<std::size_t>(i)][d];
+      const std::size_t side = pair.second >> i & 1;
+      low[side] = std::min(low[side], x);
+      high[side] = std::max(high[side], x);
+    }
+    if (low[0] > high[1] || low[1] > high[0]) return true;
+  }
+  return false;
+}
+
+/// Coordinates of `width` bits have minors of three times as many, and up to five times before the divisions of the elimination.
+constexpr int bits_of_minors(int width) { return 3 * width + 12; }
+constexpr int bits_of_elimination(int width) { return 5 * width + 20; }
+constexpr int widest = 2098;
+
+/// One double holds 53 bits, so this is more than numbers within the range of doubles need.
+using ExpansionRing = ExpansionNumber<40>;
+/// Products have at most five factors; the rest is room for the quotients on their way.
+constexpr int factors_in_expansions = 7;
+
+}  // namespace
+
+std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair) {
   Minors<double> minor(pair);
   double largest = 0;
   for (int d = 0; d < pair.dimension; ++d)
@@ -320,32 +345,10 @@ std::optional<SimplexContact> filtered(const SimplexPair& pair) {
   return judge(pair, columns, weights);
 }
 
-bool boxes_apart(const SimplexPair& pair) {
-  for (int d = 0; d < pair.dimension; ++d) {
-    std::array<double, 2> low{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-    std::array<double, 2> high{-low[0], -low[0]};
-    for (int i = 0; i < pair.count; ++i) {
-      const double x = pair.vertex[static_cast<std::size_t>(i)][d];
-      const std::size_t side = pair.second >> i & 1;
-      low[side] = std::min(low[side], x);
-      high[side] = std::max(high[side], x);
-    }
-    if (low[0] > high[1] || low[1] > high[0]) return true;
-  }
-  return false;
-}
-
-/// Coordinates of `width` bits have minors of three times as many, and up to five times before the divisions of the elimination.
-constexpr int bits_of_minors(int width) { return 3 * width + 12; }
-constexpr int bits_of_elimination(int width) { return 5 * width + 20; }
-constexpr int widest = 2098;
-
-}  // namespace
-
 SimplexContact intersect(const SimplexPair& pair, SimplexMethod method) {
   if (boxes_apart(pair)) return {};
   if (method == SimplexMethod::cramer)
-    if (const auto answer = filtered(pair)) return *answer;
+    if (const auto answer = intersect_if_certain(pair)) return *answer;
   BitRange range;
   for (int i = 0; i < pair.count; ++i)
     for (int d = 0; d < pair.dimension; ++d) range.add(pair.vertex[static_cast<std::size_t>(i)][d]);
@@ -357,6 +360,9 @@ SimplexContact intersect(const SimplexPair& pair, SimplexMethod method) {
     return bits_of_minors(range.width()) <= Narrow::capacity_bits ? solve<CramerKernel<Narrow>>(pair, low)
                                                                   : solve<CramerKernel<Wide>>(pair, low);
   }
+  if (method == SimplexMethod::elimination)
+    if (const auto shift = exact_scaling(range, factors_in_expansions))
+      return solve<EliminationKernel<ExpansionRing>>(pair, -*shift);
   using Narrow = FixedInteger<12>;
   using Wide = FixedInteger<168>;
   static_assert(bits_of_elimination(widest) <= Wide::capacity_bits);

@@ -14,14 +14,19 @@
 
 #include "meniscus/mesh/triangle_mesh.hpp"
 
+#include <optional>
+
 namespace meniscus {
 
 /// How the linear systems are solved.
 enum class SimplexMethod : std::int8_t {
   /// Signs of determinants by Cramer's rule, filtered by floating point.
   cramer,
-  /// Fraction-free elimination (Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", 1968).
+  /// Fraction-free elimination (Bareiss, "Sylvester's identity and multistep integer-preserving Gaussian elimination", 1968) over
+  /// expansions, or over long integers where the range of the coordinates is too wide.
   elimination,
+  /// The same over long integers.
+  integer_elimination,
 };
 
 /// The vertices of both simplices; the masks have one bit for each.
@@ -45,6 +50,9 @@ struct SimplexContact {
   /// Of one point that both have; if they have several, of an arbitrary one.
   double time = 0;
 };
+
+/// The answer of Cramer's rule in floating point, if round-off cannot have changed it.
+std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair);
 
 /// All positions must be finite; in two dimensions the third coordinate is not read.
 SimplexContact intersect(const SimplexPair& pair, SimplexMethod method);

@@ -136,8 +136,8 @@ class FixedInteger {
     return r;
   }
 
-  /// a / b, where b divides a; throws std::logic_error where it does not. The quotient grows from its lowest limb, which the lowest
-  /// ones of a and b determine (Jebelean, "An algorithm for exact division", 1993).
+  /// a / b, where b divides a; throws std::logic_error where it does not. The quotient grows from its lowest limb, which the
+  /// lowest ones of a and b determine (Jebelean, "An algorithm for exact division", 1993).
   friend FixedInteger exact_quotient(const FixedInteger& a, const FixedInteger& b) {
     if (b.size_ == 0) throw std::logic_error("a division by zero is not exact");
     FixedInteger q;
@@ -148,21 +148,23 @@ class FixedInteger {
     rest.drop_low_bits(b.trailing_zeros());
     const bool fits = a.trailing_zeros() >= b.trailing_zeros() && rest.size_ >= divisor.size_;
     if (!fits) throw std::logic_error("a division of integers is not exact");
-    const std::uint64_t odd = divisor.limb_[0];
+    const std::uint64_t odd = divisor.limb()[0];
     std::uint64_t inverse = 3 * odd ^ 2;
     for (int i = 0; i < 4; ++i) inverse *= 2 - odd * inverse;
     const auto n = static_cast<std::size_t>(rest.size_);
     for (std::size_t i = 0; i + static_cast<std::size_t>(divisor.size_) <= n; ++i) {
-      const std::uint64_t digit = rest.limb_[i] * inverse;
+      const std::uint64_t digit = rest.limb()[i] * inverse;
       q.push(digit);
       std::uint64_t carry = 0;
       for (std::size_t j = i; j < n; ++j) {
         const std::size_t k = j - i;
-        const Wide t = (k < static_cast<std::size_t>(divisor.size_) ? static_cast<Wide>(digit) * divisor.limb_[k] : 0) + carry;
+        const Wide t = (k < static_cast<std::size_t>(divisor.size_) ? static_cast<Wide>(digit) * divisor.limb()[k] : 0) + carry;
         const auto low = static_cast<std::uint64_t>(t);
-        carry = static_cast<std::uint64_t>(t >> 64) + (rest.limb_[j] < low);
-        rest.limb_[j] -= low;
+        carry = static_cast<std::uint64_t>(t >> 64) + (rest.limb()[j] < low);
+        rest.limb()[j] -= low;
       }
+      // What is left of an exact division is never negative.
+      if (carry != 0) throw std::logic_error("a division of integers is not exact");
     }
     rest.trim();
     if (rest.size_ != 0) throw std::logic_error("a division of integers is not exact");
@@ -191,7 +193,7 @@ class FixedInteger {
   }
   int trailing_zeros() const {
     for (int i = 0; i < size_; ++i)
-      if (const std::uint64_t x = limb_[static_cast<std::size_t>(i)]) return 64 * i + std::countr_zero(x);
+      if (const std::uint64_t x = limb()[static_cast<std::size_t>(i)]) return 64 * i + std::countr_zero(x);
     return 0;
   }
   void drop_low_bits(int bits) {
@@ -199,8 +201,8 @@ class FixedInteger {
     const int rest = bits % 64;
     const auto n = static_cast<std::size_t>(size_);
     for (std::size_t i = limbs; i < n; ++i) {
-      const std::uint64_t above = i + 1 < n && rest ? limb_[i + 1] << (64 - rest) : 0;
-      limb_[i - limbs] = limb_[i] >> rest | above;
+      const std::uint64_t above = i + 1 < n && rest ? limb()[i + 1] << (64 - rest) : 0;
+      limb()[i - limbs] = limb()[i] >> rest | above;
     }
     size_ = std::max(size_ - bits / 64, 0);
     trim();
