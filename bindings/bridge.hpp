@@ -77,6 +77,8 @@ void bind_particles(py::module_& m);
 void bind_mesh(py::module_& m);
 void bind_collision(py::module_& m);
 void bind_collision_mesh(py::module_& m);
+void bind_ray_casting(py::module_& m);
+void bind_point_location(py::module_& m);
 void bind_continuous_collision(py::module_& m);
 void bind_ccd_comparison(py::module_& m);
 void bind_predicates(py::module_& numerics, py::module_& collision);

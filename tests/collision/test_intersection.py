@@ -114,9 +114,9 @@ def test_points_and_tetrahedra(kind: str, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_many(kind: str) -> None:
     rng = np.random.default_rng(7)
-    check_edges(draw(kind, (40000, 5, 3), rng))
-    check_triangles(draw(kind, (30000, 6, 3), rng))
-    check_tetrahedra(draw(kind, (15000, 5, 3), rng))
+    check_edges(draw(kind, (20000, 5, 3), rng))
+    check_triangles(draw(kind, (15000, 6, 3), rng))
+    check_tetrahedra(draw(kind, (8000, 5, 3), rng))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -168,6 +168,21 @@ def test_points_on_triangles_have_their_normal(rng: np.random.Generator) -> None
     assert np.abs((edges * found.normals[:, None]).sum(axis=2))[area > 0].max() <= 1e-13
 
 
+def test_the_greatest_doubles() -> None:
+    most = np.finfo(float).max
+    found = edge_edge_distance(np.array([[(-most, 0, 0), (most, 0, 0)]]), np.array([[(0, -most, most / 2), (0, most, most / 2)]]))
+    assert found.distances.tolist() == [most / 2]
+    assert found.weights.tolist() == [[0.5, 0.5, -0.5, -0.5]]
+    assert found.normals.tolist() == [[0, 0, -1]]
+    far = point_triangle_distance(np.array([(-most, 0, 0)]), np.array([[(most, 0, 0), (most, 1, 0), (most, 0, 1)]]))
+    assert far.distances.tolist() == [np.inf]  # twice the greatest double
+    assert far.normals.tolist() == [[-1, 0, 0]]
+    start = np.array([[(-most, 0, 1), (-most, -1, 0), (-most, 2, -1), (-most, -1, 2)]])
+    moved = vertex_face_contact(start, start * [-1, 1, 1])
+    assert np.isfinite(moved.weights).all()
+    assert np.isfinite(moved.normals).all()
+
+
 def test_the_order_of_ends_and_edges_does_not_matter(rng: np.random.Generator) -> None:
     a, b = rng.uniform(-1, 1, (2, 300, 2, 3))
     a[::3] = np.round(a[::3])
@@ -209,14 +224,14 @@ def test_where_normals_come_from_when_the_elements_touch_in_the_middle() -> None
         ([(1, 2, 3)] * 4, [(1, 2, 3)] * 4, 5, (0, 1, 0), 0),
     ]:
         for shift in (0.0, 100.0):
-            for scale in (1.0, 1e-170, 1e170):
+            for scale in (1.0, 1e-170, 1e170, 1e306):
                 a, b = (scale * (np.array([x], float) + shift) for x in (start, end))
                 found = vertex_face_contact(a, b)
                 assert found.sources.tolist() == [source], (start, end, shift, scale)
                 if normal is not None:
                     assert np.abs(found.normals[0] - normal).max() <= 1e-15
                 if displacement is not None:
-                    assert abs(found.normal_displacements[0] / scale - displacement) <= 1e-14
+                    assert abs(found.normal_displacements[0] / scale - displacement) <= 1e-15 * (1 + shift)
                 assert abs(np.linalg.norm(found.normals[0]) - 1) <= 1e-15
                 assert source not in (2, 4) or abs(found.normals[0, 0]) <= 1e-15  # across what lies along x
     crossing = np.array([[(-1, 0, 1), (1, 0, 1), (0, -1, 0), (0, 1, 0)]], float)

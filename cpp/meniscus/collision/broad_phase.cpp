@@ -1,6 +1,7 @@
 #include "meniscus/collision/broad_phase.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <atomic>
@@ -218,6 +219,7 @@ PairList::PairList(const PairQuery& query, PairScratch& scratch) : query_(query)
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);
   scratch.offsets.resize(static_cast<std::size_t>(first.size()) + 1);
   parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     Chunk& c = scratch.chunks[static_cast<std::size_t>(b / chunk)];
     c.counts.assign(static_cast<std::size_t>((e - b) * lanes), 0);
     with_corners(query, [&](auto corners_a, auto corners_b) {
@@ -332,6 +334,7 @@ void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockS
   if (scratch.chunks.size() < chunks) scratch.chunks.resize(chunks);
   std::atomic<bool> stop{false};
   parallel_for(0, first.leaves(), chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     with_corners(query, [&](auto corners_a, auto corners_b) {
       constexpr int A = decltype(corners_a)::value;
       constexpr int B = decltype(corners_b)::value;

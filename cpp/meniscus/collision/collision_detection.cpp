@@ -31,20 +31,24 @@ void CollisionMesh::follow_all(const Motion& motion, const DetectionOptions& opt
   marked_ = marks;
 }
 
-template <class Found>
-void CollisionMesh::detect(PairKind kind, const Motion& motion, ContactMode mode, const DetectionOptions& options,
-                           Found&& found) {
+template <class Sink>
+void CollisionMesh::for_each_near_pair(PairKind kind, const Motion& motion, const DetectionOptions& options, Sink&& sink) {
+  if (!options.moving_frame) return for_each_candidate(query(kind), scratch_, sink);
   for_each_candidate(query(kind), scratch_, [&](const PairBlock& block) {
     std::array<ElementPair, PairBlock::most> pairs;
     std::array<Stencil, PairBlock::most> stencils;
+    const std::size_t n = overlapping_in_moving_frame(kind, motion.start, motion.end, block, pairs.data(), stencils.data());
+    return sink(PairBlock{block.chunk, {pairs.data(), n}, {stencils.data(), n}});
+  });
+}
+
+template <class Found>
+void CollisionMesh::detect(PairKind kind, const Motion& motion, ContactMode mode, const DetectionOptions& options,
+                           Found&& found) {
+  for_each_near_pair(kind, motion, options, [&](const PairBlock& block) {
     std::array<std::uint8_t, PairBlock::most> hit;
-    PairBlock rest = block;
-    if (options.moving_frame) {
-      const std::size_t n = overlapping_in_moving_frame(kind, motion.start, motion.end, block, pairs.data(), stencils.data());
-      rest = {block.chunk, {pairs.data(), n}, {stencils.data(), n}};
-    }
-    find_contacts(kind, mode, motion.start, motion.end, rest.stencils, hit.data());
-    return found(rest, std::span<const std::uint8_t>(hit.data(), rest.pairs.size()));
+    find_contacts(kind, mode, motion.start, motion.end, block.stencils, hit.data());
+    return found(block, std::span<const std::uint8_t>(hit.data(), block.pairs.size()));
   });
 }
 

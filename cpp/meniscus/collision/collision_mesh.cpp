@@ -1,6 +1,7 @@
 #include "meniscus/collision/collision_mesh.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <numeric>
@@ -39,6 +40,7 @@ Box box_around(const std::array<std::int32_t, K>& corners, std::span<const Box> 
 
 template <std::size_t K>
 std::vector<Box> boxes_around(const std::vector<std::array<std::int32_t, K>>& elements, std::span<const Box> vertex_boxes) {
+  const StandardArithmetic arithmetic;
   std::vector<Box> boxes(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) boxes[i] = box_around(elements[i], vertex_boxes);
   return boxes;
@@ -49,24 +51,24 @@ bool share_a_vertex(const std::array<std::int32_t, A>& a, const std::array<std::
   return std::ranges::any_of(a, [&](std::int32_t v) { return std::ranges::find(b, v) != b.end(); });
 }
 
-/// The pairs (i, j) for which partners(i, f) calls f(j), in lexicographic order. It is called twice for each of n rows.
+/// The pairs (i, j) for which partners(i, f) calls f(j), for i from 0 to n, in lexicographic order.
 template <class Partners>
 Block<ElementPair> pairs_by_rows(Index n, Partners&& partners) {
-  std::vector<Index> offset(static_cast<std::size_t>(n));
+  std::vector<std::vector<ElementPair>> found(static_cast<std::size_t>((n + row_chunk - 1) / row_chunk));
   parallel_for(0, n, row_chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) partners(i, [&](std::int32_t) { ++offset[static_cast<std::size_t>(i)]; });
-  });
-  Index total = 0;
-  for (Index& o : offset) total += std::exchange(o, total);
-  Block<ElementPair> pairs(total);
-  parallel_for(0, n, row_chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
+    auto& pairs = found[static_cast<std::size_t>(b / row_chunk)];
     for (Index i = b; i < e; ++i) {
-      ElementPair* const first = pairs.data() + offset[static_cast<std::size_t>(i)];
-      ElementPair* end = first;
-      partners(i, [&](std::int32_t j) { *end++ = {static_cast<std::int32_t>(i), j}; });
-      std::sort(first, end);
+      const auto before = static_cast<Index>(pairs.size());
+      partners(i, [&](std::int32_t j) { pairs.push_back({static_cast<std::int32_t>(i), j}); });
+      std::sort(pairs.begin() + before, pairs.end(), [](const ElementPair& x, const ElementPair& y) { return x[1] < y[1]; });
     }
   });
+  Index total = 0;
+  for (const auto& part : found) total += static_cast<Index>(part.size());
+  Block<ElementPair> pairs(total);
+  ElementPair* end = pairs.data();
+  for (const auto& part : found) end = std::ranges::copy(part, end).out;
   return pairs;
 }
 

@@ -41,7 +41,7 @@ struct DetectionOptions {
   /// One flag per vertex: only pairs with a flagged vertex are tested. Empty: all are.
   std::span<const std::uint8_t> changed;
   /// Test the boxes of a pair once more in a frame that moves with it before the exact test. This changes no result.
-  bool moving_frame = true;
+  bool moving_frame = false;
 };
 
 /// Keeps trees over its vertices, edges and faces, which follow the positions of each call and are built anew when they have got

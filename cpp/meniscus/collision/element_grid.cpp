@@ -1,6 +1,7 @@
 #include "meniscus/collision/element_grid.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
 
@@ -58,6 +59,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   const auto n = static_cast<Index>(boxes.size());
   boxes_.assign(boxes.begin(), boxes.end());
   present_.assign(boxes.size(), 1);
+  first_cell_.resize(boxes.size());
   large_.clear();
   late_.clear();
   free_late_ = -1;
@@ -90,7 +92,9 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   const auto cells = static_cast<std::size_t>(product<3>(cells_));
   auto offset = workspace.take<Index>(n + 1);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
+      note_first_cell(static_cast<std::int32_t>(i));
       const double c = covered(boxes[static_cast<std::size_t>(i)]);
       offset.data()[i] = c > most_covered ? 0 : static_cast<Index>(c);
     }
@@ -105,6 +109,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   auto elements = workspace.take<std::int32_t>(total);
   auto order = workspace.take<Index>(total);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       Index at = offset.data()[i];
       if (at == offset.data()[i + 1]) continue;
@@ -130,6 +135,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
 }
 
 void ElementGrid::insert(std::int32_t element, const Box& box) {
+  const StandardArithmetic arithmetic;
   require(element >= 0, "elements of a grid have numbers from 0, not ", element);
   require(!contains(element), "element ", element, " is in the grid already");
   require(!begin_.empty(), "a grid without a region cannot take elements");
@@ -137,9 +143,11 @@ void ElementGrid::insert(std::int32_t element, const Box& box) {
   if (present_.size() <= e) {
     present_.resize(e + 1, 0);
     boxes_.resize(e + 1);
+    first_cell_.resize(e + 1);
   }
   present_[e] = 1;
   boxes_[e] = box;
+  note_first_cell(element);
   if (covered(box) > most_covered) {
     large_.push_back(element);
     return;
@@ -163,6 +171,7 @@ void ElementGrid::insert(std::int32_t element, const Box& box) {
 }
 
 void ElementGrid::remove(std::int32_t element) {
+  const StandardArithmetic arithmetic;
   require(element >= 0 && contains(element), "element ", element, " is not in the grid");
   const auto e = static_cast<std::size_t>(element);
   present_[e] = 0;
@@ -189,8 +198,8 @@ void ElementGrid::remove(std::int32_t element) {
 
 Index ElementGrid::nbytes() const {
   const auto bytes = [](const auto& v) { return static_cast<Index>(v.capacity() * sizeof(v[0])); };
-  return bytes(boxes_) + bytes(present_) + bytes(large_) + bytes(begin_) + bytes(count_) + bytes(entries_) + bytes(late_head_) +
-         bytes(late_);
+  return bytes(boxes_) + bytes(present_) + bytes(first_cell_) + bytes(large_) + bytes(begin_) + bytes(count_) + bytes(entries_) +
+         bytes(late_head_) + bytes(late_);
 }
 
 }  // namespace meniscus

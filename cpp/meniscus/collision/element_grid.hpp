@@ -3,6 +3,7 @@
 /// Source: Brochu 2012, section 3.3.5 (a grid of bounding boxes per kind of element).
 #pragma once
 
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/mesh/bounding_volume_tree.hpp"
 
@@ -40,6 +41,7 @@ class ElementGrid {
   /// Calls f(element) once for each element whose closed box overlaps `query`, in no particular order.
   template <class F>
   void for_each_overlap(const Box& query, F&& f) const {
+    const StandardArithmetic arithmetic;
     for (const std::int32_t e : large_)
       if (box(e).overlaps(query)) f(e);
     if (begin_.empty()) return;
@@ -51,7 +53,10 @@ class ElementGrid {
         for (c[2] = first[2]; c[2] <= last[2]; ++c[2])
           for_each_in(number_of(c), [&](std::int32_t e) {
             // Of the cells that both boxes cover, the first one has the answer.
-            if (box(e).overlaps(query) && cell_of(box(e).low.cwiseMax(query.low)) == c) f(e);
+            const auto& own = first_cell_[static_cast<std::size_t>(e)];
+            bool here = true;
+            for (std::size_t d = 0; d < 3; ++d) here &= std::max<Index>(own[d], first[d]) == c[d];
+            if (here && box(e).overlaps(query)) f(e);
           });
   }
 
@@ -90,6 +95,10 @@ class ElementGrid {
     for (std::int32_t l = late_head_[cell]; l >= 0; l = late_[static_cast<std::size_t>(l)].next)
       f(late_[static_cast<std::size_t>(l)].element);
   }
+  void note_first_cell(std::int32_t element) {
+    const Coord<3> c = cell_of(box(element).low);
+    for (std::size_t d = 0; d < 3; ++d) first_cell_[static_cast<std::size_t>(element)][d] = static_cast<std::int32_t>(c[d]);
+  }
   template <class F>
   void for_each_cell(const Box& box, F&& f) const;
   void lay_out(const Box& region, double cell_size, Index most_cells);
@@ -99,6 +108,8 @@ class ElementGrid {
   Coord<3> cells_{1, 1, 1};
   std::vector<Box> boxes_;
   std::vector<std::uint8_t> present_;
+  /// Of each element, the cell of its lower corner.
+  std::vector<std::array<std::int32_t, 3>> first_cell_;
   std::vector<std::int32_t> large_;
   /// Entries of cell c: [begin_[c], begin_[c] + count_[c]) of entries_, with room up to begin_[c + 1].
   std::vector<Index> begin_;

@@ -2,6 +2,7 @@
 
 #include "meniscus/collision/next_double.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
 
@@ -76,6 +77,7 @@ static_assert(std::numeric_limits<float>::is_iec559);
 
 void swept_boxes(std::span<const Point> start, std::span<const Point> end, double inflation, std::span<Box> out) {
   parallel_for(0, static_cast<Index>(out.size()), vertex_chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
       Box box{start[i].cwiseMin(end[i]), start[i].cwiseMax(end[i])};
       if (inflation > 0)
@@ -172,6 +174,7 @@ void PackedBoxTree::build(std::span<const Box> vertex_boxes, Workspace& workspac
 
 void PackedBoxTree::refit(std::span<const Box> vertex_boxes) {
   parallel_for(0, leaves(), chunk, [&](Index b, Index e) {
+    const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       Leaf& leaf = leaves_[static_cast<std::size_t>(i)];
       Box all;
@@ -196,6 +199,7 @@ void PackedBoxTree::refit(std::span<const Box> vertex_boxes) {
     const Index end = level_start_[static_cast<std::size_t>(level) + 1];
     const Index below = level == 0 ? leaves() : begin - level_start_[static_cast<std::size_t>(level) - 1];
     parallel_for(begin, end, chunk, [&](Index b, Index e) {
+      const StandardArithmetic arithmetic;
       for (Index i = b; i < e; ++i) {
         Node& n = nodes_[static_cast<std::size_t>(i)];
         for (int k = 0; k < lanes; ++k) {

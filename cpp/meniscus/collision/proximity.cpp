@@ -15,6 +15,9 @@ using Points = std::array<Point, 4>;
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
+/// From here on differences, or sums of a few, are not safe.
+constexpr double overflowing = 0x1p1000;
+
 /// Greatest difference of two points in a coordinate.
 double extent(const Points& x) {
   const Point low = x[0].cwiseMin(x[1]).cwiseMin(x[2].cwiseMin(x[3]));
@@ -153,7 +156,7 @@ ElementProximity proximity(PairKind kind, const Points& stencil) {
   if (size == 0 || (size > 0x1p-180 && size < 0x1p180)) return scaled_proximity(kind, stencil);
   double largest = 0;
   for (const Point& p : stencil) largest = std::max(largest, p.cwiseAbs().maxCoeff());
-  const int exponent = std::max(std::ilogb(size), std::ilogb(largest) - 1000);
+  const int exponent = size < overflowing ? std::max(std::ilogb(size), std::ilogb(largest) - 1000) : std::ilogb(largest);
   Points x = stencil;
   for (Point& p : x)
     for (double& c : p) c = std::ldexp(c, -exponent);
@@ -165,13 +168,27 @@ ElementProximity proximity(PairKind kind, const Points& stencil) {
 }
 
 ContactGeometry contact_geometry(PairKind kind, const Points& start, const Points& end) {
+  double motion = 0;
+  for (std::size_t i = 0; i < 4; ++i) motion = std::max(motion, (end[i] - start[i]).cwiseAbs().maxCoeff());
+  const double size = std::max(extent(start), extent(end));
+  if (!(std::max(motion, size) < overflowing)) {
+    constexpr int exponent = 40;
+    Points a = start;
+    Points b = end;
+    for (Points* x : {&a, &b})
+      for (Point& p : *x) p *= std::ldexp(1.0, -exponent);
+    ContactGeometry r = contact_geometry(kind, a, b);
+    r.distance = std::ldexp(r.distance, exponent);
+    r.normal_displacement = std::ldexp(r.normal_displacement, exponent);
+    return r;
+  }
   Points middle;
   for (std::size_t i = 0; i < 4; ++i) middle[i] = 0.5 * start[i] + 0.5 * end[i];
   const ElementProximity in_middle = proximity(kind, middle);
   ContactGeometry r;
   r.weights = in_middle.weights;
   r.distance = in_middle.distance;
-  const double touching = contact_tolerance * std::max({extent(start), extent(middle), extent(end)});
+  const double touching = contact_tolerance * size;
   const auto weighted = [&](const Points& x) {
     // The weights of an element have sum 1, so this is a sum of differences.
     Point sum = Point::Zero();
@@ -197,7 +214,6 @@ ContactGeometry contact_geometry(PairKind kind, const Points& start, const Point
              !choose(perpendicular(kind, start), NormalSource::perpendicular, true)) {
     choose(Point::UnitY(), NormalSource::axis, true);
   }
-  // The displacements themselves, not differences of positions that are far apart.
   Point displacement = Point::Zero();
   for (std::size_t i = 0; i < 4; ++i) displacement += r.weights[i] * (end[i] - start[i]);
   r.normal_displacement = r.normal.dot(displacement);

@@ -23,7 +23,7 @@ struct ElementProximity {
   Point normal;
 };
 
-/// Elements may be degenerate in every way, edges parallel, coordinates of any magnitude up to 2^1000.
+/// Elements may be degenerate in every way, edges parallel, coordinates of any magnitude.
 ElementProximity proximity(PairKind kind, const std::array<Point, 4>& stencil);
 
 /// What the normal of a contact was taken from.
@@ -43,7 +43,7 @@ struct ContactGeometry {
   NormalSource source;
 };
 
-/// "Touch" is a distance below this multiple of the extent of the stencil over the step.
+/// "Touch" is a distance below this multiple of the extent of the stencil, at the start or at the end, whichever is greater.
 constexpr double contact_tolerance = 1e-8;
 
 ContactGeometry contact_geometry(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end);

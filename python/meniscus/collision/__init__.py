@@ -20,8 +20,15 @@ from meniscus.collision.proximity import (
     vertex_face_contact,
 )
 from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
+from meniscus.collision.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
+from meniscus.collision.tet_locator import TetLocations, TetLocator
+from meniscus.collision.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
 
 __all__ = [
+    "INSIDE",
+    "OCCLUDED",
+    "VISIBLE",
+    "BodyPoints",
     "ClosestPoints",
     "CollisionMesh",
     "CollisionPairs",
@@ -42,10 +49,24 @@ __all__ = [
     "space_time_edge_edge",
     "space_time_point_segment",
     "space_time_vertex_face",
+    "DegenerateContact",
+    "FaceVisibility",
+    "RayHits",
+    "TetLocations",
+    "TetLocator",
+    "ThickSurface",
+    "cell_buckets",
+    "closest_point",
+    "edge_edge",
+    "edge_triangle",
+    "overlapping_boxes",
+    "point_in_tetrahedron",
+    "points_of_bodies",
     "time_of_impact_edge_edge",
     "time_of_impact_vertex_face",
     "triangle_triangle",
     "vertex_face",
     "vertex_face_contact",
+    "vertices_in_tets",
     "winding_number",
 ]
