@@ -1,6 +1,7 @@
 #include "meniscus/collision/cubic_ccd.hpp"
 
 #include "meniscus/collision/closest_point.hpp"
+#include "meniscus/core/floating_point.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -208,6 +209,7 @@ bool boxes_apart(PairKind kind, std::span<const Point, 4> start, std::span<const
 }  // namespace
 
 double cubic_contact(PairKind kind, std::span<const Point, 4> start, std::span<const Point, 4> end, double tolerance) {
+  const StandardArithmetic standard;
   constexpr double never = std::numeric_limits<double>::infinity();
   if (boxes_apart(kind, start, end, tolerance)) return never;
   const NormalizedPair x(kind, start, end);

@@ -1,5 +1,6 @@
 #include "meniscus/collision/simplex_pair.hpp"
 
+#include "meniscus/core/floating_point.hpp"
 #include "meniscus/numerics/expansion_number.hpp"
 
 #include <algorithm>
@@ -346,6 +347,7 @@ std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair) {
 }
 
 SimplexContact intersect(const SimplexPair& pair, SimplexMethod method) {
+  const StandardArithmetic standard;
   if (boxes_apart(pair)) return {};
   if (method == SimplexMethod::cramer)
     if (const auto answer = intersect_if_certain(pair)) return *answer;
