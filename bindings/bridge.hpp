@@ -80,6 +80,7 @@ void bind_collision_mesh(py::module_& m);
 void bind_ray_casting(py::module_& m);
 void bind_point_location(py::module_& m);
 void bind_continuous_collision(py::module_& m);
+void bind_ccd_comparison(py::module_& m);
 void bind_predicates(py::module_& numerics, py::module_& collision);
 void bind_mesh_distance(py::module_& m);
 void bind_shapes(py::module_& m);

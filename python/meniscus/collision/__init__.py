@@ -1,6 +1,14 @@
 """Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
+from meniscus.collision.comparison import (
+    SpaceTimeContacts,
+    cubic_edge_edge,
+    cubic_vertex_face,
+    space_time_edge_edge,
+    space_time_point_segment,
+    space_time_vertex_face,
+)
 from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
 from meniscus.collision.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
 from meniscus.collision.proximity import (
@@ -27,6 +35,21 @@ __all__ = [
     "ContactGeometry",
     "DegenerateContact",
     "ElementDistances",
+    "MutualPairs",
+    "SpaceTimeContacts",
+    "closest_point",
+    "cubic_edge_edge",
+    "cubic_vertex_face",
+    "edge_edge",
+    "edge_edge_contact",
+    "edge_edge_distance",
+    "edge_triangle",
+    "point_in_tetrahedron",
+    "point_triangle_distance",
+    "space_time_edge_edge",
+    "space_time_point_segment",
+    "space_time_vertex_face",
+    "DegenerateContact",
     "FaceVisibility",
     "MutualPairs",
     "RayHits",
