@@ -51,7 +51,6 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_point_location(collision);
   bind_continuous_collision(collision);
   bind_ccd_comparison(collision);
-  bind_predicates(numerics, collision);
   bind_collision_mesh(collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
