@@ -29,4 +29,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
+  auto solids = m.def_submodule("solids", "Deformable solids and their forces.");
+  bind_force(solids);
+  bind_springs(solids);
 }
