@@ -49,6 +49,12 @@ class Force:
         """Memory, bytes."""
         return int(self._core.nbytes)
 
+    def prepare(self, x: Floats, v: Floats, time: float) -> None:
+        """Take what changes from step to step, such as the wind at positions `x` (m), velocities `v` (m/s) and a `time` (s).
+
+        Bodies call it before every step. Most forces need nothing.
+        """
+
     def energy(self, x: Floats) -> float:
         """Return the elastic energy at positions `x` (m), J; 0 for forces that have none."""
         return float(self._core.energy(_nodes("x", x)))
@@ -179,6 +185,19 @@ def inverse_masses(masses: npt.ArrayLike, ids: Iterable[Any]) -> Floats:
     nodes = np.asarray(ids)
     m = node_masses(masses, int(nodes.max()) + 1 if nodes.size else 0)
     return np.asarray(1.0 / m, np.float64)[nodes]
+
+
+def damping_and_masses(
+    damping: npt.ArrayLike | None, fraction: npt.ArrayLike | None, masses: npt.ArrayLike | None, count: int, nodes: int
+) -> tuple[Floats, Floats]:
+    """Return damping coefficients and no masses, or fractions of critical damping and one over the mass of every node."""
+    if fraction is None:
+        return per_element("damping", 0.0 if damping is None else damping, count), np.zeros(0)
+    if damping is not None:
+        raise ValueError("give damping or damping_fraction, not both")
+    if masses is None:
+        raise ValueError("damping_fraction needs the masses of the nodes")
+    return per_element("damping_fraction", fraction, count), np.asarray(1.0 / node_masses(masses, nodes), np.float64)
 
 
 def coefficients(
