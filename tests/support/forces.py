@@ -12,9 +12,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.build import same_bits
 
 import meniscus as ms
+from support.build import same_bits
 
 Positions = np.ndarray
 

@@ -59,11 +59,11 @@ AltitudeSprings::Choice choose_on_line(const std::array<Point, 4>& p) {
   c.weight[k] = -(1 - t);
   c.weight[j] = -t;
   // Along what is between the two ends, so that there is no torque; across the line where that is nothing but round-off.
-  Point gap = on_first - on_second;
-  gap -= gap.dot(line) * line;
+  const Point gap = on_first - on_second;
   const double width = gap.norm();
-  c.direction = width > 1e-12 * std::sqrt(longest) ? Point(gap / width) : across(line);
-  c.length = width > 1e-12 * std::sqrt(longest) ? width : 0;
+  const bool apart = width > 1e-13 * std::sqrt(longest);
+  c.direction = apart ? Point(gap / width) : across(line);
+  c.length = apart ? width : 0;
   return c;
 }
 
