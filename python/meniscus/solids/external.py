@@ -32,7 +32,8 @@ class _InWind(Force):
 
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
         """Take the wind at positions `x` (m) and a `time` (s), and the velocities `v` (m/s) that quadratic drag has its factor from."""
-        x, v = _checks.points("x", x, FLOAT64, 3), _checks.points("v", v, FLOAT64, 3)
+        _checks.points("x", x, FLOAT64, 3)
+        _checks.require_finite("v", _checks.points("v", v, FLOAT64, 3))
         wind = np.zeros((0, 3)) if self._wind is None else _velocities(self._wind(x, time), self.nodes)
         self._core.set_wind(wind, v)
 
@@ -191,7 +192,7 @@ def _per_node(name: str, value: npt.ArrayLike, nodes: int) -> Floats:
 def _node_areas(triangles: Ints, x: Floats, nodes: int) -> Floats:
     a, b, c = (x[triangles[:, k]] for k in range(3))
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
-    return np.bincount(triangles.ravel(), np.repeat(areas / 3, 3), nodes)
+    return np.asarray(np.bincount(triangles.ravel(), np.repeat(areas / 3, 3), nodes), np.float64)
 
 
 def _is_closed(triangles: Ints) -> bool:
