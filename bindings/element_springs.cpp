@@ -66,15 +66,14 @@ void bind_altitude_springs(py::module_& m) {
             double* const d = direction.mutable_data();
             interruptible([&] {
               require_finite(at, "x");
-              parallel_for(0, s.size(), 256, [&](Index begin, Index end) {
-                for (Index t = begin; t < end; ++t) {
-                  const auto choice = s.choice(t, at);
-                  c[t] = choice.candidate;
-                  std::copy_n(choice.weight.data(), 4, w + 4 * t);
-                  l[t] = choice.length;
-                  std::copy_n(choice.direction.data(), 3, d + 3 * t);
-                }
-              });
+              std::vector<Springs::Choice> choices(static_cast<std::size_t>(s.size()));
+              s.choices(at, choices);
+              for (std::size_t t = 0; t < choices.size(); ++t) {
+                c[t] = choices[t].candidate;
+                std::copy_n(choices[t].weight.data(), 4, w + 4 * t);
+                l[t] = choices[t].length;
+                std::copy_n(choices[t].direction.data(), 3, d + 3 * t);
+              }
             });
             return py::make_tuple(candidate, weights, length, direction);
           },

@@ -7,6 +7,7 @@ import pytest
 from support.forces import matrix
 from support.motion import symplectic
 
+import meniscus as ms
 from meniscus.solids import EdgeSprings, SoftBindings
 
 ONE = np.array([[0, 1]], np.int32)
@@ -285,6 +286,15 @@ def test_the_damping_of_a_binding_is_critical_for_the_masses_of_its_ends() -> No
     )
     effective = 1 / (0.25**2 / 1 + 0.75**2 / 3 + 1 / 2)
     assert b.damping[0] == pytest.approx(2 * np.sqrt(5.0 * effective), rel=1e-15)
+
+
+def test_bindings_take_embedded_points() -> None:
+    embedding = ms.mesh.Embedding(np.array([[0, 1, 2]], np.int32), np.array([(0.5, 0.2, 0.3)]))
+    a = SoftBindings(np.array([3], np.int32), embedding, spring_constant=2.0)
+    b = SoftBindings(np.array([3], np.int32), embedding.parents, second_weights=np.asarray(embedding.weights), spring_constant=2.0)
+    x = np.random.default_rng(1).random((4, 3))
+    assert np.array_equal(a.forces(x), b.forces(x))
+    assert np.array_equal(a.forces(x)[:3], -a.forces(x)[3] * [(0.5,), (0.2,), (0.3,)])
 
 
 def test_targets_move_what_is_bound_to_them() -> None:

@@ -1,6 +1,6 @@
 #include "meniscus/solids/altitude_springs.hpp"
 
-#include "meniscus/solids/altitude_candidates.hpp"
+#include "meniscus/solids/altitude_lanes.hpp"
 
 #include <cmath>
 #include <limits>
@@ -79,6 +79,8 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, s
   const std::size_t n = p.tets.size();
   require_per_element(p.stiffness.size(), n, "stiffness");
   require_per_element(p.damping.size(), n, "damping coefficient");
+  // Kernels compute 3 * node in 32 bits.
+  require(nodes() <= 2147483647 / 3, "there are too many nodes: ", nodes());
   require(static_cast<std::size_t>(gather_.nodes()) <= rest.size(), "there is no rest position for node ", gather_.nodes() - 1);
   require(p.inverse_mass.empty() || p.inverse_mass.size() >= static_cast<std::size_t>(gather_.nodes()),
           "there must be one mass for each of the ", gather_.nodes(), " nodes, not ", p.inverse_mass.size());
@@ -132,35 +134,46 @@ AltitudeSprings::Corners AltitudeSprings::corners(std::size_t tet, std::span<con
           x[static_cast<std::size_t>(t[3])]};
 }
 
-AltitudeSprings::Choice AltitudeSprings::choose(std::size_t tet, const Corners& p) const {
+AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t l,
+                                                        std::span<const Point> x) const {
   Choice c;
   if (rest_length_[tet][0] == 0) return c;
-  std::size_t best = 0;
-  double widest = -1;
-  for (std::size_t k = 0; k < candidates; ++k) {
-    const auto f = altitudes::frame(p, k);
-    if (const double square = f.u.cross(f.v).squaredNorm(); square > widest) {
-      widest = square;
-      best = k;
-    }
-  }
-  const auto f = altitudes::frame(p, best);
-  const double u2 = f.u.squaredNorm();
-  const double v2 = f.v.squaredNorm();
+  const auto best = static_cast<std::size_t>(of.candidate[l]);
   const auto& table = altitudes::table[best];
-  if (!(u2 > edge_tolerance_ * rest_edge_[tet][table.u_edge] && v2 > edge_tolerance_ * rest_edge_[tet][table.v_edge])) return c;
-  if (!(widest > line_tolerance_ * u2 * v2)) return choose_on_line(p);
-  const Point area = f.u.cross(f.v);
+  if (!(of.u2[l] > edge_tolerance_ * rest_edge_[tet][table.u_edge] && of.v2[l] > edge_tolerance_ * rest_edge_[tet][table.v_edge]))
+    return c;
+  if (!(of.widest[l] > line_tolerance_ * of.u2[l] * of.v2[l])) return choose_on_line(corners(tet, x));
   c.candidate = static_cast<std::int8_t>(best);
-  c.direction = area / std::sqrt(widest);
-  c.length = c.direction.dot(f.r);
-  c.weight = altitudes::weights(best, f.r.cross(f.v).dot(area) / widest, f.u.cross(f.r).dot(area) / widest);
+  c.direction = {of.direction.x[l], of.direction.y[l], of.direction.z[l]};
+  c.length = of.length[l];
+  c.weight = altitudes::weights(best, of.w1[l], of.w2[l]);
   return c;
 }
 
-AltitudeSprings::Choice AltitudeSprings::choice(Index tet, std::span<const Point> x) const {
-  const auto t = static_cast<std::size_t>(tet);
-  return choose(t, corners(t, x));
+template <class Body>
+void AltitudeSprings::for_choices(Index begin, Index end, std::span<const Point> x, Body&& body) const {
+  altitudes::Choices found;
+  for (Index first = begin; first < end; first += altitudes::lanes) {
+    const Index count = std::min<Index>(altitudes::lanes, end - first);
+    std::array<FourNodes, altitudes::lanes> copy;
+    const FourNodes* nodes = tets_.data() + first;
+    if (count < altitudes::lanes) {
+      // The last lanes of all repeat an element.
+      copy.fill(nodes[0]);
+      std::copy_n(nodes, count, copy.begin());
+      nodes = copy.data();
+    }
+    simd_dispatch([&] { altitudes::choose(x.data()->data(), nodes->data(), found); });
+    for (Index l = 0; l < count; ++l) {
+      const auto t = static_cast<std::size_t>(first + l);
+      body(t, choice_of_lane(t, found, static_cast<std::size_t>(l), x));
+    }
+  }
+}
+
+void AltitudeSprings::choices(std::span<const Point> x, std::span<Choice> out) const {
+  parallel_for(0, size(), chunk,
+               [&](Index begin, Index end) { for_choices(begin, end, x, [&](std::size_t t, const Choice& c) { out[t] = c; }); });
 }
 
 bool AltitudeSprings::activate(std::size_t tet, Choice& c) const {
@@ -211,13 +224,12 @@ double AltitudeSprings::energy(std::span<const Point> x) const {
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-          Choice c = choose(t, corners(t, x));
-          if (!activate(t, c)) continue;
+        for_choices(begin, end, x, [&](std::size_t t, Choice c) {
+          if (!activate(t, c)) return;
           const double l0 = rest_length(t, c);
           const double change = c.length - l0;
           sum += spring_constant(t, c) * (law_.linear() ? 0.5 * change * change : l0 * l0 * law_.energy(change / l0));
-        }
+        });
         return sum;
       },
       [](double a, double b) { return a + b; });
@@ -225,11 +237,10 @@ double AltitudeSprings::energy(std::span<const Point> x) const {
 
 void AltitudeSprings::add_forces(std::span<const Point> x, std::span<Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-      Choice c = choose(t, corners(t, x));
+    for_choices(begin, end, x, [&](std::size_t t, Choice c) {
       const double pull = activate(t, c) ? tension(t, c) : 0;
       for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = (-pull * c.weight[i]) * c.direction;
-    }
+    });
   });
   gather_.add<Point>(contribution_, 1.0, f);
 }
@@ -239,18 +250,17 @@ void AltitudeSprings::linearise(std::span<const Point> x, Tangent tangent) {
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-      Choice c = choose(t, corners(t, x));
+    for_choices(begin, end, x, [&](std::size_t t, Choice c) {
       Spring& s = spring_[t];
       s = {c.weight, c.direction, 0, 0, 0, none};
-      if (!activate(t, c)) continue;
+      if (!activate(t, c)) return;
       const double l0 = rest_length(t, c);
       s.candidate = c.candidate;
       s.weight = c.weight;
       s.stiffness = spring_constant(t, c) * (law_.linear() ? 1 : law_.slope((c.length - l0) / l0));
       s.tension = tension(t, c);
       s.damping = damping(t, c);
-    }
+    });
   });
 }
 
@@ -350,14 +360,13 @@ double AltitudeSprings::strain_rate(std::span<const Point> x, std::span<const Po
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
         double most = 0;
-        for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-          Choice c = choose(t, corners(t, x));
-          if (!activate(t, c)) continue;
+        for_choices(begin, end, x, [&](std::size_t t, Choice c) {
+          if (!activate(t, c)) return;
           const Corners d = corners(t, v);
           double rate = 0;
           for (std::size_t i = 0; i < 4; ++i) rate += c.weight[i] * c.direction.dot(d[i]);
           most = std::max(most, std::abs(rate) / rest_length(t, c));
-        }
+        });
         return most;
       },
       [](double a, double b) { return std::max(a, b); });

@@ -17,6 +17,10 @@
 
 namespace meniscus {
 
+namespace altitudes {
+struct Choices;
+}
+
 /// Four nodes.
 using FourNodes = std::array<std::int32_t, 4>;
 
@@ -62,8 +66,8 @@ class AltitudeSprings final : public Force {
   std::span<const FourNodes> tets() const { return tets_; }
   /// Rest lengths of the candidates, m; 0 for elements that are flat at rest.
   const std::array<double, candidates>& rest_lengths(Index tet) const { return rest_length_[static_cast<std::size_t>(tet)]; }
-  /// The spring of an element at x, with weights that are not clamped.
-  Choice choice(Index tet, std::span<const Point> x) const;
+  /// The springs of all elements at x, with weights that are not clamped.
+  void choices(std::span<const Point> x, std::span<Choice> out) const;
 
   Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const Point> x) const override;
@@ -90,7 +94,10 @@ class AltitudeSprings final : public Force {
   using Corners = std::array<Point, 4>;
 
   Corners corners(std::size_t tet, std::span<const Point> x) const;
-  Choice choose(std::size_t tet, const Corners& p) const;
+  Choice choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t lane, std::span<const Point> x) const;
+  /// Calls body(element, choice) for the elements [begin, end), one after the other.
+  template <class Body>
+  void for_choices(Index begin, Index end, std::span<const Point> x, Body&& body) const;
   /// Clamps the weights; false where the spring does nothing.
   bool activate(std::size_t tet, Choice& c) const;
   double rest_length(std::size_t tet, const Choice& c) const;

@@ -1,5 +1,7 @@
 #include "meniscus/solids/dihedral_bending.hpp"
 
+#include "meniscus/solids/hinge_lanes.hpp"
+
 #include <cmath>
 
 namespace meniscus {
@@ -27,6 +29,8 @@ DihedralBending::DihedralBending(const Parameters& p, std::span<const Point> res
   require_per_hinge(p.stiffness.size(), n, "stiffness");
   require_per_hinge(p.damping.size(), n, "damping coefficient");
   require_per_hinge(p.rest_angle.size(), n, "rest angle");
+  // Kernels compute 3 * node in 32 bits.
+  require(nodes() <= 2147483647 / 3, "there are too many nodes: ", nodes());
   require(static_cast<std::size_t>(nodes()) <= rest.size(), "there is no rest position for node ", nodes() - 1);
   require(p.inverse_mass.empty() || p.inverse_mass.size() >= static_cast<std::size_t>(nodes()),
           "there must be one mass for each of the ", nodes(), " nodes, not ", p.inverse_mass.size());
@@ -82,7 +86,36 @@ DihedralBending::Hinge DihedralBending::hinge(Index i, std::span<const Point> x)
   return hinge(hinges_[k], x, least_[k][0], least_[k][1]);
 }
 
-double DihedralBending::weight(std::size_t i, const Hinge& h) const {
+template <class Body>
+void DihedralBending::for_bends(Index begin, Index end, std::span<const Point> x, Body&& body) const {
+  hinges::Modes found;
+  for (Index first = begin; first < end; first += hinges::lanes) {
+    const Index count = std::min<Index>(hinges::lanes, end - first);
+    std::array<FourNodes, hinges::lanes> copy;
+    const FourNodes* nodes = hinges_.data() + first;
+    if (count < hinges::lanes) {
+      // The last lanes of all repeat a hinge.
+      copy.fill(nodes[0]);
+      std::copy_n(nodes, count, copy.begin());
+      nodes = copy.data();
+    }
+    simd_dispatch([&] { hinges::modes(x.data()->data(), nodes->data(), found); });
+    for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l) {
+      const std::size_t i = static_cast<std::size_t>(first) + l;
+      Bend h;
+      h.live = found.area[0][l] > least_[i][0] && found.area[1][l] > least_[i][1] && found.length[l] > 0;
+      if (h.live) {
+        h.length = found.length[l];
+        h.area = {found.area[0][l], found.area[1][l]};
+        h.angle = std::atan2(found.sine[l], found.cosine[l]);
+        for (std::size_t a = 0; a < 4; ++a) h.mode[a] = {found.mode[a][0][l], found.mode[a][1][l], found.mode[a][2][l]};
+      }
+      body(i, h);
+    }
+  }
+}
+
+double DihedralBending::weight(std::size_t i, const Bend& h) const {
   if (law_ == BendingLaw::bridson && rest_weight_[i] > 0) return h.length * h.length / (h.area[0] + h.area[1]);
   return rest_weight_[i];
 }
@@ -94,7 +127,7 @@ double DihedralBending::stress(std::size_t i, double angle) const {
 
 double DihedralBending::slope(double angle) const { return law_ == BendingLaw::shell ? 1.0 : 0.5 * std::cos(0.5 * angle); }
 
-double DihedralBending::damping(std::size_t i, const Hinge& h) const {
+double DihedralBending::damping(std::size_t i, const Bend& h) const {
   if (inverse_mass_.empty()) return damping_[i] * h.length;
   double inverse = 0;
   for (std::size_t a = 0; a < 4; ++a) inverse += h.mode[a].squaredNorm() * inverse_mass_[static_cast<std::size_t>(hinges_[i][a])];
@@ -107,16 +140,14 @@ double DihedralBending::energy(std::span<const Point> x) const {
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
-        for (Index j = begin; j < end; ++j) {
-          const auto i = static_cast<std::size_t>(j);
-          const Hinge h = hinge(j, x);
-          if (!h.live) continue;
+        for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
+          if (!h.live) return;
           const double turn = h.angle - rest_angle_[i];
           const double density = law_ == BendingLaw::shell ? 0.5 * turn * turn
                                                            : 2 * (std::cos(0.5 * rest_angle_[i]) - std::cos(0.5 * h.angle)) -
                                                                  std::sin(0.5 * rest_angle_[i]) * turn;
           sum += stiffness_[i] * rest_weight_[i] * density;
-        }
+        });
         return sum;
       },
       [](double a, double b) { return a + b; });
@@ -124,12 +155,10 @@ double DihedralBending::energy(std::span<const Point> x) const {
 
 void DihedralBending::add_forces(std::span<const Point> x, std::span<Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (Index j = begin; j < end; ++j) {
-      const auto i = static_cast<std::size_t>(j);
-      const Hinge h = hinge(j, x);
+    for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       const double moment = h.live ? stiffness_[i] * weight(i, h) * stress(i, h.angle) : 0;
       for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = -moment * h.mode[a];
-    }
+    });
   });
   gather_.add<Point>(contribution_, 1.0, f);
 }
@@ -139,17 +168,15 @@ void DihedralBending::linearise(std::span<const Point> x, Tangent tangent) {
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (Index j = begin; j < end; ++j) {
-      const auto i = static_cast<std::size_t>(j);
-      const Hinge h = hinge(j, x);
+    for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       Linear& l = linear_[i];
       l = {h.mode, 0, 0, 0, h.live};
-      if (!h.live) continue;
+      if (!h.live) return;
       const double k = stiffness_[i] * weight(i, h);
       l.stiffness = k * slope(h.angle);
       l.moment = k * stress(i, h.angle);
       l.damping = damping(i, h);
-    }
+    });
   });
 }
 
@@ -245,14 +272,12 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
 void DihedralBending::add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const {
   const double steepest = law_ == BendingLaw::shell ? 1.0 : 0.5;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (Index j = begin; j < end; ++j) {
-      const auto i = static_cast<std::size_t>(j);
-      const Hinge h = hinge(j, x);
+    for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       double sum = 0;
       for (const Point& m : h.mode) sum += m.norm();
       const double k = h.live ? 0.5 * steepest * stiffness_[i] * weight(i, h) * sum : 0;
       for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = Point(k * h.mode[a].norm(), 0, 0);
-    }
+    });
   });
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
@@ -266,8 +291,9 @@ double DihedralBending::strain_rate(std::span<const Point> x, std::span<const Po
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
         double most = 0;
-        for (Index j = begin; j < end; ++j)
-          most = std::max(most, std::abs(sum_of_products(hinge(j, x).mode, corners(hinges_[static_cast<std::size_t>(j)], v))));
+        for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
+          most = std::max(most, std::abs(sum_of_products(h.mode, corners(hinges_[i], v))));
+        });
         return most;
       },
       [](double a, double b) { return std::max(a, b); });

@@ -81,10 +81,21 @@ class DihedralBending final : public Force {
     double damping = 0;
     bool live = false;
   };
-  double weight(std::size_t i, const Hinge& h) const;
+  /// What most is made of; not live where a triangle has collapsed.
+  struct Bend {
+    bool live = false;
+    double angle = 0;
+    double length = 0;
+    std::array<double, 2> area{};
+    std::array<Point, 4> mode{Point::Zero(), Point::Zero(), Point::Zero(), Point::Zero()};
+  };
+  /// Calls body(i, bend) for the hinges [begin, end), one after the other.
+  template <class Body>
+  void for_bends(Index begin, Index end, std::span<const Point> x, Body&& body) const;
+  double weight(std::size_t i, const Bend& h) const;
   double stress(std::size_t i, double angle) const;
   double slope(double angle) const;
-  double damping(std::size_t i, const Hinge& h) const;
+  double damping(std::size_t i, const Bend& h) const;
   std::array<Point, 4> geometric(std::size_t i, const std::array<Point, 4>& dx) const;
 
   std::vector<FourNodes> hinges_;

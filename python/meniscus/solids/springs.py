@@ -197,9 +197,9 @@ class SoftBindings(Force):
     parents of an end by their weights. It is linear, so that every tangent is exact.
 
     Args:
-        first: (m,) int32 nodes, or (m, k) int32 parents of the first ends; parents below 0 are not used.
+        first: the first ends: (m,) int32 nodes, (m, k) int32 parents, or a `mesh.Embedding`. Parents below 0 are not used.
         second: the same for the other ends; None for ends at prescribed `targets`.
-        first_weights: (m, k) float64, with sum 1 for each point; needed for parents, not for nodes.
+        first_weights: (m, k) float64, with sum 1 for each point; needed for an array of parents only.
         second_weights: the same for the other ends.
         targets: (m, 3) float64, m, where the second ends are; see `set_targets`.
         spring_constant: k, N/m; a number or one per binding.
@@ -219,8 +219,8 @@ class SoftBindings(Force):
 
     def __init__(
         self,
-        first: Ints,
-        second: Ints | None = None,
+        first: Any,
+        second: Any = None,
         *,
         spring_constant: npt.ArrayLike,
         first_weights: Floats | None = None,
@@ -266,8 +266,12 @@ class SoftBindings(Force):
         return np.asarray(self._core.damping)
 
 
-def _embedded(name: str, nodes: Ints, weights: Floats | None) -> tuple[Ints, Floats]:
+def _embedded(name: str, nodes: Any, weights: Floats | None) -> tuple[Ints, Floats]:
     """Return parents (m, k) and their weights; nodes are their own only parents."""
+    if hasattr(nodes, "parents") and hasattr(nodes, "weights"):
+        if weights is not None:
+            raise ValueError(f"{name} has weights of its own, so that {name}_weights must be left out")
+        nodes, weights = nodes.parents, np.asarray(nodes.weights, np.float64)
     if not isinstance(nodes, np.ndarray) or nodes.dtype != np.int32:
         raise TypeError(f"{name} must be an int32 array")
     if nodes.ndim == 1:
