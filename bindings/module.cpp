@@ -29,4 +29,6 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
+  auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
+  bind_deformable_body(solids);
 }
