@@ -83,6 +83,8 @@ void bind_fluids(py::module_& m);
 void bind_gas(py::module_& m);
 void bind_vorticity(py::module_& m);
 void bind_deformable_body(py::module_& m);
+void bind_force(py::module_& m);
+void bind_springs(py::module_& m);
 void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
 
 }  // namespace meniscus::bindings

@@ -47,10 +47,6 @@ void bind_options(py::module_& m) {
       .value("velocity_verlet", Integrator::velocity_verlet)
       .value("newmark", Integrator::newmark)
       .value("implicit_euler", Integrator::implicit_euler);
-  py::enum_<Tangent>(m, "Tangent")
-      .value("exact", Tangent::exact)
-      .value("definite", Tangent::definite)
-      .value("frozen", Tangent::frozen);
   py::enum_<VerletForm>(m, "VerletForm").value("positions", VerletForm::positions).value("velocities", VerletForm::velocities);
   py::enum_<NewmarkFinish>(m, "NewmarkFinish")
       .value("trapezoid", NewmarkFinish::trapezoid)
@@ -188,10 +184,6 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
 }  // namespace
 
 void bind_deformable_body(py::module_& m) {
-  py::class_<Force, std::shared_ptr<Force>>(m, "Force")
-      .def_property_readonly("nodes", &Force::nodes)
-      .def_property_readonly("damped", &Force::damped)
-      .def_property_readonly("nbytes", &Force::nbytes);
   bind_options(m);
   py::class_<Body, std::shared_ptr<Body>> c(m, "DeformableBody");
   c.def(py::init([](const py::array& positions, const py::array& masses) {

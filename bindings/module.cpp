@@ -29,6 +29,8 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
-  auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
+  auto solids = m.def_submodule("solids", "Deformable solids and their forces.");
+  bind_force(solids);
   bind_deformable_body(solids);
+  bind_springs(solids);
 }
