@@ -9,7 +9,9 @@ import meniscus as ms
 Floats = np.ndarray
 
 
-def oscillator(frequency: float, damping: float = 0.0, position: Floats | None = None, velocity: Floats | None = None) -> ms.solids.DeformableBody:
+def oscillator(
+    frequency: float, damping: float = 0.0, position: Floats | None = None, velocity: Floats | None = None
+) -> ms.solids.DeformableBody:
     """A unit mass on a linear spring to the origin (node 0, pinned): x'' = -w^2 x - 2 zeta w x', with `damping` zeta w."""
     x = np.zeros((2, 3))
     x[1] = (1.0, 0.0, 0.0) if position is None else position

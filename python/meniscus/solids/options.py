@@ -9,9 +9,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.numerics.solve import SolveInfo, facts
 
-IntegratorName = Literal[
-    "explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"
-]
+IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
 """How a step is taken."""
 TangentName = Literal["exact", "definite", "frozen"]
 """How elastic forces are linearised where they are taken implicitly."""
