@@ -5,6 +5,7 @@
 /// depends on the number of threads.
 #pragma once
 
+#include "meniscus/core/simd.hpp"
 #include "meniscus/solids/element_gather.hpp"
 #include "meniscus/solids/force.hpp"
 
@@ -24,23 +25,25 @@ class BlockStiffness {
   std::span<const std::int32_t> columns() const { return column_; }
   std::span<const Block> blocks() const { return block_; }
 
-  /// Sums up element stiffness: `block(element, a, b)` returns the block between its corners a and b. `gather` as at construction.
-  template <int N, class ElementBlock>
-  void fill(const ElementGather<N>& gather, ElementBlock&& block) {
+  /// Sums up element stiffness: `add_row(element, a, row, place)` adds the blocks between the corners a and b = 0, 1, ... of an
+  /// element to row[place[b]]. `gather` as at construction.
+  template <int N, class AddRow>
+  void fill(const ElementGather<N>& gather, AddRow&& add_row) {
     parallel_for(0, gather.nodes(), 128, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const auto row = static_cast<std::size_t>(row_start_[static_cast<std::size_t>(i)]);
-        const auto next = static_cast<std::size_t>(row_start_[static_cast<std::size_t>(i) + 1]);
-        std::fill(block_.begin() + static_cast<std::ptrdiff_t>(row), block_.begin() + static_cast<std::ptrdiff_t>(next),
-                  Block::Zero());
-        const auto corners = gather.at(i);
-        if (corners.empty()) continue;
-        const std::uint16_t* place = place_.data() + N * gather.first(i);
-        for (const std::int32_t corner : corners) {
-          for (int b = 0; b < N; ++b) block_[row + place[b]] += block(corner / N, corner % N, b);
-          place += N;
+      auto kernel = [&] {
+        for (Index i = begin; i < end; ++i) {
+          Block* const row = block_.data() + row_start_[static_cast<std::size_t>(i)];
+          std::fill(row, block_.data() + row_start_[static_cast<std::size_t>(i) + 1], Block::Zero());
+          const auto corners = gather.at(i);
+          if (corners.empty()) continue;
+          const std::uint16_t* place = place_.data() + N * gather.first(i);
+          for (const std::int32_t corner : corners) {
+            add_row(Index{corner / N}, corner % N, row, place);
+            place += N;
+          }
         }
-      }
+      };
+      simd_dispatch(kernel);
     });
   }
 

@@ -81,8 +81,9 @@ TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets,
     to.mu[l] = acts ? lame.mu : 0;
     for (std::size_t k = 0; k < 4; ++k) to.node[k][l] = tets[e][k];
   }
-  field_count_ = options.material == Material::linear ? 11 : options.material == Material::corotational ? 17 : 41;
-  fields_.assign(packs * static_cast<std::size_t>(field_count_ * pack_size), 0.0);
+  field_count_ = detail::field_count(options.material);
+  // Rows of the matrix are made from packs that begin at any number.
+  fields_.assign(packs * static_cast<std::size_t>(field_count_ * pack_size) + pack_size, 0.0);
   corner_.assign(packs * pack_size * 4, Point::Zero());
   if (options.assembled) matrix_.emplace(tets, gather_);
 }

@@ -90,6 +90,9 @@ class TetElements final : public Force {
   void multiply(std::span<const Point> dx, bool green, bool turning) const;
   Block3 block(Index element, int a, int b, bool green, bool turning) const;
   void assemble();
+  /// How far apart in `fields_` the numbers of one element are, and the same number of the elements of a pack.
+  std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }
+  std::size_t lane_stride() const { return matrix_ ? static_cast<std::size_t>(field_count_) : 1; }
   bool warped() const { return options_.material == Material::linear || options_.material == Material::corotational; }
 
   TetElementOptions options_;
@@ -100,7 +103,8 @@ class TetElements final : public Force {
   std::vector<double> mass_;
   std::vector<double> volume_;
   Tangent tangent_ = Tangent::frozen;
-  /// The linearisation: `field_count_` numbers per element, eight elements side by side.
+  /// The linearisation: `field_count_` numbers per element. For products they lie eight elements side by side; where a matrix is
+  /// assembled, element after element.
   std::vector<double> fields_;
   int field_count_ = 0;
   std::optional<BlockStiffness> matrix_;

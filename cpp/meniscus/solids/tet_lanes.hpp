@@ -5,6 +5,55 @@
 
 namespace meniscus::detail {
 
+/// Where what is, among the fields of an element. Stiffnesses are times the volume.
+/// Linear and corotational elements: z1, z2, z3; lambda; mu; the stiffness against turning R, a symmetric matrix.
+struct WarpedFields {
+  static constexpr int z = 0, lambda = 9, mu = 10, turning = 11;
+};
+/// The others: v^T y1 to v^T y3; u; the tangent between principal axes; F by columns; lambda; mu.
+struct PrincipalFields {
+  static constexpr int z = 0, u = 9, a = 18, p = 24, q = 27, f = 30, lambda = 39, mu = 40;
+};
+
+inline int field_count(Material m) { return m == Material::linear ? 11 : m == Material::corotational ? 17 : 41; }
+
+/// The fields of eight elements, with the numbers of one element, and of the elements, that far apart.
+struct FieldReader {
+  const double* first;
+  std::size_t field, lane;
+  MENISCUS_INLINE Pack get(int k) const {
+    const double* const p = first + static_cast<std::size_t>(k) * field;
+    if (lane == 1) return load_pack(p);
+    Pack r;
+    for (int l = 0; l < pack_size; ++l) r[l] = p[static_cast<std::size_t>(l) * lane];
+    return r;
+  }
+  MENISCUS_INLINE PackMat3 matrix(int k) const {
+    return {{get(k), get(k + 1), get(k + 2)}, {get(k + 3), get(k + 4), get(k + 5)}, {get(k + 6), get(k + 7), get(k + 8)}};
+  }
+  MENISCUS_INLINE PackSym3 symmetric(int k) const {
+    return {get(k), get(k + 1), get(k + 2), get(k + 3), get(k + 4), get(k + 5)};
+  }
+};
+
+struct FieldWriter {
+  double* first;
+  std::size_t field, lane;
+  MENISCUS_INLINE void put(int k, const Pack& v) const {
+    double* const p = first + static_cast<std::size_t>(k) * field;
+    if (lane == 1) return store_pack(p, v);
+    for (int l = 0; l < pack_size; ++l) p[static_cast<std::size_t>(l) * lane] = v[l];
+  }
+  MENISCUS_INLINE void matrix(int k, const PackMat3& m) const {
+    const Pack v[9] = {m.a.x, m.a.y, m.a.z, m.b.x, m.b.y, m.b.z, m.c.x, m.c.y, m.c.z};
+    for (int i = 0; i < 9; ++i) put(k + i, v[i]);
+  }
+  MENISCUS_INLINE void symmetric(int k, const PackSym3& m) const {
+    const Pack v[6] = {m.xx, m.yy, m.zz, m.xy, m.yz, m.zx};
+    for (int i = 0; i < 6; ++i) put(k + i, v[i]);
+  }
+};
+
 /// Packs of eight that a thread works on at a time.
 inline constexpr Index tet_packs_per_piece = 64;
 
@@ -25,21 +74,6 @@ MENISCUS_INLINE PackMat3 edges_of(const TetElements::Rest& e, const Point* x) {
 MENISCUS_INLINE PackMat3 rows_of(const double* y) {
   const auto v = [&](int k) { return load_pack(y + k * pack_size); };
   return {{v(0), v(1), v(2)}, {v(3), v(4), v(5)}, {v(6), v(7), v(8)}};
-}
-
-MENISCUS_INLINE void store_matrix(double* to, const PackMat3& m) {
-  const Pack v[9] = {m.a.x, m.a.y, m.a.z, m.b.x, m.b.y, m.b.z, m.c.x, m.c.y, m.c.z};
-  for (int k = 0; k < 9; ++k) store_pack(to + k * pack_size, v[k]);
-}
-
-MENISCUS_INLINE void store_symmetric(double* to, const PackSym3& m) {
-  const Pack v[6] = {m.xx, m.yy, m.zz, m.xy, m.yz, m.zx};
-  for (int k = 0; k < 6; ++k) store_pack(to + k * pack_size, v[k]);
-}
-
-MENISCUS_INLINE PackSym3 load_symmetric(const double* p) {
-  const auto v = [&](int k) { return load_pack(p + k * pack_size); };
-  return {v(0), v(1), v(2), v(3), v(4), v(5)};
 }
 
 /// sum d_k y_k^T over k = 1, 2, 3.
