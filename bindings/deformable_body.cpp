@@ -148,7 +148,8 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
               // Moved nodes keep the velocity that they are given.
               const Constraints& held = b.constraints();
               held.project(out);
-              for (const std::int32_t node : held.moved()) out[static_cast<std::size_t>(node)] = v0s[static_cast<std::size_t>(node)];
+              for (const std::int32_t node : held.moved())
+                out[static_cast<std::size_t>(node)] = v0s[static_cast<std::size_t>(node)];
               solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, fell_back);
             });
             return info;

