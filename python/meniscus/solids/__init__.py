@@ -1,4 +1,4 @@
-"""Deformable solids: forces between nodes and the bodies that they move."""
+"""Deformable solids: bodies, the forces in them, and how they move."""
 
 from meniscus.solids.element_springs import (
     AltitudeSelection,
@@ -25,4 +25,26 @@ __all__ = [
     "SoftBindings",
     "WindDrag",
     "dihedral_angles",
+from meniscus.solids.body import DeformableBody
+from meniscus.solids.force import Force
+from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
+from meniscus.solids.springs import EdgeSprings
+from meniscus.solids.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
+
+__all__ = [
+    "DeformableBody",
+    "EdgeSprings",
+    "Elasticity",
+    "Finish",
+    "Force",
+    "IntegratorName",
+    "NewtonInfo",
+    "StepInfo",
+    "TangentName",
+    "TimeStepLimits",
+    "VerletFormName",
+    "advance_positions",
+    "commit",
+    "extrapolate_velocity",
+    "solve_velocity",
 ]
