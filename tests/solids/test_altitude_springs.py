@@ -195,6 +195,17 @@ def test_a_squashed_block_recovers_its_height(squashed: str) -> None:
     assert size == pytest.approx(np.sqrt(12), rel=0.05)
 
 
+def test_a_block_whose_nodes_are_scattered_at_random_recovers_its_shape(rng: np.random.Generator) -> None:
+    rest, t = tet_block(3)
+    e = edges_of(t)
+    edges = EdgeSprings(e, rest, stiffness=1.0, damping=0.3)
+    x = rng.uniform(0, 3, rest.shape)
+    assert (volumes(x, t) < 0).mean() > 0.4
+    x = symplectic([edges, AltitudeSprings(t, rest, stiffness=1.0, damping=0.3)], x, 1.0, 0.05, 6000)
+    assert (volumes(x, t) > 0).all()
+    assert np.abs(np.linalg.norm(x[e[:, 1]] - x[e[:, 0]], axis=1) / edges.rest_lengths - 1).max() <= 1e-2
+
+
 def test_volumes_must_be_positive_at_rest() -> None:
     for x, message in (
         (CORNER[[1, 0, 2, 3]], "positive volume at rest, not -0.16"),
