@@ -42,8 +42,9 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_fields(grid);
   bind_transport(grid);
   bind_particles(grid);
-  auto mesh = m.def_submodule("mesh", "Triangle meshes.");
+  auto mesh = m.def_submodule("mesh", "Meshes of segments, triangles and tetrahedra.");
   bind_mesh(mesh);
+  bind_tet_mesh(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
   bind_predicates(numerics, collision);
@@ -60,4 +61,8 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
+  auto solids = m.def_submodule("solids", "Deformable solids and their forces.");
+  bind_force(solids);
+  bind_deformable_body(solids);
+  bind_springs(solids);
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-ROOMS = ["meniscus", *(f"meniscus.{room}" for room in ("core", "numerics", "grid", "mesh", "collision", "surface", "fluids"))]
+ROOMS = ["meniscus", *(f"meniscus.{room}" for room in ("core", "numerics", "grid", "mesh", "collision", "surface", "fluids", "solids"))]
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -47,6 +47,9 @@ class ElementGather {
     return {slot_.data() + start_[i], static_cast<std::size_t>(start_[i + 1] - start_[i])};
   }
 
+  /// How many corners the nodes before this one have.
+  Index first(Index node) const { return start_[static_cast<std::size_t>(node)]; }
+
   /// total[node] += scale * contribution[N * element + corner] for all corners of all elements.
   template <class T>
   void add(std::span<const T> contribution, double scale, std::span<T> total) const {

@@ -45,6 +45,9 @@ class Force {
   /// Adds scale times the change of the elastic forces under a small displacement dx.
   virtual void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const = 0;
 
+  /// Whether there is any damping: where there is none, explicit steps need no linearisation.
+  virtual bool damped() const { return true; }
+
   /// Adds scale times the damping forces D v.
   virtual void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const = 0;
 

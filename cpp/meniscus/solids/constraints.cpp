@@ -1,0 +1,84 @@
+#include "meniscus/solids/constraints.hpp"
+
+#include "meniscus/core/error.hpp"
+
+namespace meniscus {
+
+void Constraints::check(std::span<const std::int32_t> nodes) const {
+  for (const std::int32_t node : nodes)
+    require(node >= 0 && node < this->nodes(), "the body has ", this->nodes(), " nodes, so there is no node ", node);
+}
+
+void Constraints::set(std::span<const std::int32_t> nodes, NodeHold hold) {
+  check(nodes);
+  for (const std::int32_t node : nodes) {
+    hold_[static_cast<std::size_t>(node)] = hold;
+    directions_.erase(node);
+  }
+  rebuild();
+}
+
+void Constraints::fix(std::span<const std::int32_t> nodes) { set(nodes, NodeHold::fixed); }
+void Constraints::move(std::span<const std::int32_t> nodes) { set(nodes, NodeHold::moved); }
+void Constraints::release(std::span<const std::int32_t> nodes) { set(nodes, NodeHold::free); }
+
+void Constraints::slide(std::span<const std::int32_t> nodes, ConstPoints normals) {
+  check(nodes);
+  require(normals.size() == nodes.size(), "there must be one normal per node, not ", normals.size(), " for ", nodes.size());
+  for (std::size_t k = 0; k < nodes.size(); ++k)
+    require(normals[k].allFinite() && normals[k].stableNorm() > 0, "the normal of node ", nodes[k],
+            " must be finite and not zero");
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    NodeHold& hold = hold_[static_cast<std::size_t>(nodes[k])];
+    if (hold == NodeHold::fixed || hold == NodeHold::moved) continue;
+    hold = NodeHold::sliding;
+    Directions& d = directions_[nodes[k]];
+    const Point unit = normals[k].stableNormalized();
+    Point rest = unit;
+    // Twice, so that what is left is orthogonal to the last bits.
+    for (int pass = 0; pass < 2; ++pass)
+      for (int j = 0; j < d.count; ++j)
+        rest -= d.normal[static_cast<std::size_t>(j)].dot(rest) * d.normal[static_cast<std::size_t>(j)];
+    // A direction that is held already, up to what normals of the same plane differ by.
+    if (d.count == 3 || rest.norm() < 1e-9) continue;
+    d.normal[static_cast<std::size_t>(d.count)] = d.count == 0 ? unit : Point(rest.normalized());
+    ++d.count;
+  }
+  rebuild();
+}
+
+void Constraints::rebuild() {
+  held_.clear();
+  moved_.clear();
+  projections_.clear();
+  for (std::size_t i = 0; i < hold_.size(); ++i) {
+    if (hold_[i] == NodeHold::free) continue;
+    const auto node = static_cast<std::int32_t>(i);
+    held_.push_back(node);
+    Eigen::Matrix3d p = Eigen::Matrix3d::Zero();
+    if (hold_[i] == NodeHold::moved) moved_.push_back(node);
+    if (hold_[i] == NodeHold::sliding) {
+      const Directions& d = directions_.at(node);
+      if (d.count < 3) {
+        p.setIdentity();
+        for (int j = 0; j < d.count; ++j)
+          p -= d.normal[static_cast<std::size_t>(j)] * d.normal[static_cast<std::size_t>(j)].transpose();
+      }
+    }
+    projections_.push_back(p);
+  }
+}
+
+void Constraints::project(Points v) const {
+  nodes::each(static_cast<Index>(held_.size()), [&](std::size_t k) {
+    Point& p = v[static_cast<std::size_t>(held_[k])];
+    p = (projections_[k] * p).eval();
+  });
+}
+
+std::size_t Constraints::nbytes() const {
+  return hold_.capacity() * sizeof(NodeHold) + (held_.capacity() + moved_.capacity()) * sizeof(std::int32_t) +
+         projections_.capacity() * sizeof(Eigen::Matrix3d) + directions_.size() * sizeof(Directions);
+}
+
+}  // namespace meniscus

@@ -1,0 +1,144 @@
+"""Options and reports of steps of deformable bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus.numerics.solve import SolveInfo, facts
+
+IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
+"""How a step is taken."""
+TangentName = Literal["exact", "definite", "frozen"]
+"""How elastic forces are linearised where they are taken implicitly."""
+Finish = Literal["trapezoid", "backward-euler"]
+"""How Newmark ends its step."""
+Elasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
+"""Where Newmark takes elastic forces implicitly, and over how much of the step."""
+VerletFormName = Literal["positions", "velocities"]
+"""Which of the two forms of Verlet's method is meant."""
+
+STABILITY: dict[str, float] = {
+    "explicit-euler": 2.0,
+    "symplectic-euler": 2.0,
+    "rk2": 2.0,
+    "rk4": 8.0**0.5,
+    "verlet": 2.0,
+    "velocity-verlet": 2.0,
+    "newmark": 2.0,
+}
+"""The largest frequency times dt of an undamped oscillation that stays bounded (explicit Euler and RK2: of a well damped one)."""
+
+
+@dataclass(frozen=True)
+class NewtonInfo:
+    """How Newton's method went.
+
+    Attributes:
+        iterations: linear solves.
+        linear_iterations: of conjugate gradients, all together.
+        halvings: how often the line search halved a step.
+        residual: of the momentum equation, relative to dt times the size of the forces.
+        converged: whether the residual is within the tolerance, or as small as rounding errors allow.
+        round_off: whether it is the latter.
+    """
+
+    iterations: int
+    linear_iterations: int
+    halvings: int
+    residual: float
+    converged: bool
+    round_off: bool
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What a step did.
+
+    Attributes:
+        dt: seconds.
+        integrator: its name.
+        solves: how the linear solves went, in order; of Newton's method only the last one.
+        newton: how Newton's method went, where it was used.
+        fell_back: a tangent was indefinite, and the definite one took its place.
+        converged: whether all of this met its tolerances.
+        max_speed: of the nodes at the end, m/s.
+    """
+
+    dt: float
+    integrator: str
+    solves: tuple[SolveInfo, ...]
+    newton: NewtonInfo | None
+    fell_back: bool
+    converged: bool
+    max_speed: float
+
+
+@dataclass(frozen=True)
+class TimeStepLimits:
+    """How long a step may be, s; infinite where there is no limit.
+
+    Attributes:
+        dt: the least of the others.
+        cause: which one that is: "frequency", "strain", "motion" or "none".
+        frequency: from the stability limit of the integrator and a bound of the highest elastic frequency.
+        strain: from the largest change of a length in one step.
+        motion: from the largest way of moved nodes in one step.
+    """
+
+    dt: float
+    cause: str
+    frequency: float
+    strain: float
+    motion: float
+
+
+def step_options(
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+    preconditioner: bool = True,
+    tangent: TangentName = "definite",
+    elasticity: Elasticity = "explicit",
+    finish: Finish = "trapezoid",
+    form: VerletFormName = "positions",
+    newton: bool = True,
+    newton_tolerance: float = 1e-8,
+    max_newton: int = 200,
+    raise_on_failure: bool = True,
+) -> Any:
+    """Check and translate the options of a step."""
+    o = _solids.StepOptions()
+    o.tolerance = _checks.positive("tolerance", tolerance)
+    if o.tolerance >= 1:
+        raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
+    o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
+    o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
+    o.tangent = getattr(_solids.Tangent, _checks.choice("tangent", tangent, TangentName))
+    name = _checks.choice("elasticity", elasticity, Elasticity).replace("-", "_")
+    o.elasticity = getattr(_solids.ImplicitElasticity, "none" if name == "explicit" else name)
+    o.finish = getattr(_solids.NewmarkFinish, _checks.choice("finish", finish, Finish).replace("-", "_"))
+    o.verlet = getattr(_solids.VerletForm, _checks.choice("form", form, VerletFormName))
+    o.newton = _checks.one_of_type("newton", newton, bool)
+    o.newton_tolerance = _checks.positive("newton_tolerance", newton_tolerance)
+    o.max_newton = _checks.integer("max_newton", max_newton, 1)
+    o.accept_unconverged = not _checks.one_of_type("raise_on_failure", raise_on_failure, bool)
+    return o
+
+
+def integrator_of(name: object) -> Any:
+    """Check and translate the name of an integrator."""
+    return getattr(_solids.Integrator, _checks.choice("integrator", name, IntegratorName).replace("-", "_"))
+
+
+def step_info(dt: float, integrator: str, raw: Any) -> StepInfo:
+    """Copy the report of a step."""
+    n = raw.newton
+    newton = None if n is None else NewtonInfo(n.iterations, n.linear_iterations, n.halvings, n.residual, n.converged, n.round_off)
+    solves = tuple(SolveInfo(**facts(s, 0.0)) for s in raw.solves)
+    return StepInfo(dt, integrator, solves, newton, raw.fell_back, raw.converged, raw.max_speed)
+
+
+INTEGRATORS: tuple[str, ...] = get_args(IntegratorName)

@@ -1,0 +1,332 @@
+"""Springs between nodes: edges, and ends that are embedded in elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus.solids.force import (
+    FLOAT64,
+    Floats,
+    Force,
+    Ints,
+    coefficients,
+    damping_and_masses,
+    inverse_masses,
+    of_mesh,
+    per_element,
+    rest_positions,
+)
+
+ZeroLength = Literal["none", "last"]
+
+
+class EdgeSprings(Force):
+    """Linear springs between pairs of nodes, with damping along the springs.
+
+    A spring of length l along the unit vector d pulls its ends together with k (l - l0) and damps the rate of l with b. With `stiffness`
+    E, k = E / l0: a chain of springs then behaves alike however finely it is divided.
+
+    Args:
+        mesh: a mesh, whose edges become springs, or an (m, 2) int32 array of nodes.
+        rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
+        stiffness: E, N; a number or one per spring.
+        spring_constant: k, N/m, instead of `stiffness`.
+        damping: b, N s/m; a number or one per spring.
+        damping_fraction: instead of `damping`; 1 is critical for two free masses joined by one spring, more is overdamped. Needs `masses`.
+        masses: kg, a number or one per node; infinite for nodes that nothing moves.
+        rest_lengths: (m,), m, instead of the distances of the rest positions.
+        shortest: rest lengths below it are raised to it, m.
+        pieces: a piecewise linear law as pairs (strain, factor) of ascending strain: from this strain on, the slope of the stress is
+            this factor of the stiffness; the first factor holds below its strain as well. [(-1, 0.2), (0, 1), (0.1, 10)] is softer in
+            compression and ten times as stiff from 10 % stretch on. None is the linear law.
+        zero_length: what a spring does whose ends coincide (to 1e-12 of its rest length) and which therefore has no direction: "none"
+            nothing; "last" it keeps the direction in which it was last linearised, and at first that of the rest positions. Springs
+            without rest length need no direction.
+
+    Raises:
+        TypeError, ValueError: wrong dtype or shape, nodes without a position, both or neither of `stiffness` and `spring_constant`, of
+            `damping` and `damping_fraction`; negative values; `stiffness` or `pieces` with springs that have no rest length.
+
+    Source: Selle 2008, sections 5.3.1, 5.3.2 and 5.5; Mueller et al., "Real time physics class notes", 2008, section 3; Choi and Ko,
+    "Stable but responsive cloth", 2002, for the definite tangent.
+    """
+
+    _core: _solids.EdgeSprings
+
+    def __init__(
+        self,
+        mesh: Any,
+        rest_positions: Floats | None = None,
+        *,
+        stiffness: npt.ArrayLike | None = None,
+        spring_constant: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike | None = None,
+        damping_fraction: npt.ArrayLike | None = None,
+        masses: npt.ArrayLike | None = None,
+        rest_lengths: npt.ArrayLike | None = None,
+        shortest: float = 0.0,
+        pieces: Sequence[tuple[float, float]] | None = None,
+        zero_length: ZeroLength = "none",
+    ) -> None:
+        self._connect(
+            of_mesh("mesh", mesh, "edges", 2),
+            mesh,
+            rest_positions,
+            stiffness=stiffness,
+            spring_constant=spring_constant,
+            damping=damping,
+            damping_fraction=damping_fraction,
+            masses=masses,
+            rest_lengths=rest_lengths,
+            shortest=shortest,
+            pieces=pieces,
+            zero_length=zero_length,
+        )
+
+    def _connect(
+        self,
+        edges: Ints,
+        mesh: Any,
+        positions: Floats | None,
+        *,
+        stiffness: npt.ArrayLike | None,
+        spring_constant: npt.ArrayLike | None,
+        damping: npt.ArrayLike | None,
+        damping_fraction: npt.ArrayLike | None,
+        masses: npt.ArrayLike | None,
+        rest_lengths: npt.ArrayLike | None,
+        shortest: float,
+        pieces: Sequence[tuple[float, float]] | None,
+        zero_length: ZeroLength,
+    ) -> None:
+        n = len(edges)
+        last = _checks.choice("zero_length", zero_length, ZeroLength) == "last"
+        along = np.zeros((0, 3))
+        if rest_lengths is None or last:
+            x = rest_positions(mesh, positions, edges)
+            along = x[edges[:, 1]] - x[edges[:, 0]]
+        lengths = np.linalg.norm(along, axis=1) if rest_lengths is None else per_element("rest_lengths", rest_lengths, n)
+        lengths = np.maximum(lengths, _checks.number("shortest", shortest))
+        k = _spring_constants(stiffness, spring_constant, lengths)
+        b = coefficients(damping, damping_fraction, masses, k, lambda m: inverse_masses(m, edges).sum(axis=1))
+        self._core = _solids.EdgeSprings(edges, lengths, k, b, list(pieces or ()), last, along)
+        self._edges = edges
+
+    @property
+    def edges(self) -> Ints:
+        """The ends (m, 2) of the springs."""
+        return self._edges
+
+    def change(
+        self,
+        *,
+        rest_lengths: npt.ArrayLike | None = None,
+        spring_constant: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike | None = None,
+    ) -> None:
+        """Take other parameters between steps; what is left out stays as it is.
+
+        Args:
+            rest_lengths: m; a number or one per spring.
+            spring_constant: k, N/m; a number or one per spring.
+            damping: b, N s/m; a number or one per spring.
+
+        Raises:
+            TypeError, ValueError: wrong type or shape, negative values, springs without rest length where there are `pieces`.
+        """
+        n = len(self._edges)
+        self._core.set(
+            self.rest_lengths if rest_lengths is None else per_element("rest_lengths", rest_lengths, n),
+            self.spring_constants if spring_constant is None else per_element("spring_constant", spring_constant, n),
+            self.damping if damping is None else per_element("damping", damping, n),
+        )
+
+    @property
+    def rest_lengths(self) -> Floats:
+        """Rest lengths (m,), m."""
+        return np.asarray(self._core.rest_length)
+
+    @property
+    def spring_constants(self) -> Floats:
+        """Force per elongation k (m,), N/m."""
+        return np.asarray(self._core.stiffness)
+
+    @property
+    def damping(self) -> Floats:
+        """Damping coefficients b (m,), N s/m."""
+        return np.asarray(self._core.damping)
+
+
+class BendingSprings(EdgeSprings):
+    """Linear springs across the edges of a triangle mesh, between the two vertices that the triangles do not share.
+
+    The simplest resistance to bending. It also stiffens the surface in its plane, and a surface that is flattened completely stays flat,
+    for then the forces lie in its plane; see `DihedralBending` and `ShellAltitudeSprings`.
+
+    Args:
+        mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l; or an
+            (m, 2) array of k, l.
+        rest_positions: as in `EdgeSprings`, and so are all others.
+
+    Raises:
+        TypeError, ValueError: as for `EdgeSprings`.
+
+    Source: Selle 2008, section 5.3.3.
+    """
+
+    def __init__(
+        self,
+        mesh: Any,
+        rest_positions: Floats | None = None,
+        *,
+        stiffness: npt.ArrayLike | None = None,
+        spring_constant: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike | None = None,
+        damping_fraction: npt.ArrayLike | None = None,
+        masses: npt.ArrayLike | None = None,
+        rest_lengths: npt.ArrayLike | None = None,
+        shortest: float = 0.0,
+        pieces: Sequence[tuple[float, float]] | None = None,
+        zero_length: ZeroLength = "none",
+    ) -> None:
+        pairs = getattr(mesh, "bend_pairs", mesh)
+        if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 4:
+            pairs = np.ascontiguousarray(pairs[:, 2:])
+        self._connect(
+            of_mesh("mesh", pairs, "bend_pairs", 2),
+            mesh,
+            rest_positions,
+            stiffness=stiffness,
+            spring_constant=spring_constant,
+            damping=damping,
+            damping_fraction=damping_fraction,
+            masses=masses,
+            rest_lengths=rest_lengths,
+            shortest=shortest,
+            pieces=pieces,
+            zero_length=zero_length,
+        )
+
+
+class SoftBindings(Force):
+    """Springs of length zero between embedded points, each of which is a node or a weighted mean of up to a few nodes.
+
+    The force on the first end is -k (x_a - x_b) - b (v_a - v_b), damped in all directions since it has none of its own; it goes to the
+    parents of an end by their weights. It is linear, so that every tangent is exact.
+
+    Args:
+        first: the first ends: (m,) int32 nodes, (m, k) int32 parents, or a `mesh.Embedding`. Parents below 0 are not used.
+        second: the same for the other ends; None for ends at prescribed `targets`.
+        first_weights: (m, k) float64, with sum 1 for each point; needed for an array of parents only.
+        second_weights: the same for the other ends.
+        targets: (m, 3) float64, m, where the second ends are; see `set_targets`.
+        spring_constant: k, N/m; a number or one per binding.
+        damping: b, N s/m; a number or one per binding.
+        damping_fraction: instead of `damping`; 1 is critical for the two ends with the masses 1 / sum(w^2 / m) of their parents. Needs
+            `masses`.
+        masses: kg, a number or one per node; infinite for nodes that nothing moves.
+
+    Raises:
+        TypeError, ValueError: wrong dtype or shape, weights whose sum is not 1, no parent, both or neither of `second` and `targets`,
+            both of `damping` and `damping_fraction`; negative values.
+
+    Source: Lee 2018, sections 2.3.1, 2.3.2 and 2.4; Sifakis, Shinar, Irving and Fedkiw, "Hybrid simulation of deformable solids", 2007.
+    """
+
+    _core: _solids.SoftBindings
+
+    def __init__(
+        self,
+        first: Any,
+        second: Any = None,
+        *,
+        spring_constant: npt.ArrayLike,
+        first_weights: Floats | None = None,
+        second_weights: Floats | None = None,
+        targets: Floats | None = None,
+        damping: npt.ArrayLike | None = None,
+        damping_fraction: npt.ArrayLike | None = None,
+        masses: npt.ArrayLike | None = None,
+    ) -> None:
+        a, wa = _embedded("first", first, first_weights)
+        n = len(a)
+        if (second is None) == (targets is None):
+            raise ValueError("give second or targets, one of the two")
+        if second is None:
+            b, wb = np.zeros((n, 0), np.int32), np.zeros((n, 0))
+            t = _checks.points("targets", targets if targets is not None else np.zeros((0, 3)), FLOAT64, 3)
+            _checks.require_finite("targets", t)
+        else:
+            b, wb = _embedded("second", second, second_weights)
+            t = np.zeros((0, 3))
+            if len(b) != n:
+                raise ValueError(f"first and second must have equally many ends, not {n} and {len(b)}")
+        nodes = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
+        k = per_element("spring_constant", spring_constant, n)
+        d, inverse = damping_and_masses(damping, damping_fraction, masses, n, nodes)
+        self._core = _solids.SoftBindings(a, wa, b, wb, k, d, inverse, t)
+
+    def set_targets(self, positions: Floats, velocities: Floats | None = None) -> None:
+        """Move the prescribed ends to `positions` (m, 3) in m; `velocities` (m, 3) in m/s are 0 if left out."""
+        x = _checks.points("positions", positions, FLOAT64, 3)
+        v = np.zeros_like(x) if velocities is None else _checks.points("velocities", velocities, FLOAT64, 3)
+        _checks.require_finite("positions", x)
+        _checks.require_finite("velocities", v)
+        self._core.set_targets(x, v)
+
+    def gaps(self, x: Floats) -> Floats:
+        """Return the vectors (m, 3) from the second to the first ends at positions `x` of the nodes, m."""
+        return np.asarray(self._core.gaps(_checks.points("x", x, FLOAT64, 3)))
+
+    @property
+    def damping(self) -> Floats:
+        """Damping coefficients b (m,), N s/m."""
+        return np.asarray(self._core.damping)
+
+
+def _embedded(name: str, nodes: Any, weights: Floats | None) -> tuple[Ints, Floats]:
+    """Return parents (m, k) and their weights; nodes are their own only parents."""
+    if hasattr(nodes, "parents") and hasattr(nodes, "weights"):
+        if weights is not None:
+            raise ValueError(f"{name} has weights of its own, so that {name}_weights must be left out")
+        nodes, weights = nodes.parents, np.asarray(nodes.weights, np.float64)
+    if not isinstance(nodes, np.ndarray) or nodes.dtype != np.int32:
+        raise TypeError(f"{name} must be an int32 array")
+    if nodes.ndim == 1:
+        if weights is not None:
+            raise ValueError(f"{name}_weights are for parents of shape (m, k), not for nodes")
+        if nodes.size and nodes.min() < 0:
+            raise ValueError(f"nodes must not be negative, but {name}[{int(np.argmax(nodes < 0))}] is {nodes.min()}")
+        return np.ascontiguousarray(nodes[:, None]), np.ones((len(nodes), 1))
+    if nodes.ndim != 2 or nodes.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (m,) or (m, k), not {nodes.shape}")
+    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64:
+        raise TypeError(f"{name}_weights must be a float64 array")
+    if weights.shape != nodes.shape:
+        raise ValueError(f"{name}_weights must have shape {nodes.shape}, not {weights.shape}")
+    sums = np.where(nodes >= 0, weights, 0.0).sum(axis=1)
+    wrong = ~(np.abs(sums - 1.0) <= 1e-6)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"the weights of a point must have the sum 1, but those of {name}[{i}] have {sums[i]:g}")
+    return np.ascontiguousarray(nodes), np.ascontiguousarray(weights)
+
+
+def _spring_constants(stiffness: npt.ArrayLike | None, spring_constant: npt.ArrayLike | None, lengths: Floats) -> Floats:
+    """Return k, N/m, from a stiffness E in N, or as given."""
+    if (stiffness is None) == (spring_constant is None):
+        raise ValueError("give stiffness (N) or spring_constant (N/m), one of the two")
+    if spring_constant is not None:
+        return per_element("spring_constant", spring_constant, len(lengths))
+    modulus = per_element("stiffness", stiffness if stiffness is not None else 0.0, len(lengths))
+    if (lengths <= 0).any():
+        raise ValueError(
+            f"spring {int(np.argmax(lengths <= 0))} has no rest length, which stiffness is relative to; give spring_constant or shortest"
+        )
+    return np.asarray(modulus / lengths, np.float64)
