@@ -188,10 +188,6 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
 }  // namespace
 
 void bind_deformable_body(py::module_& m) {
-  py::class_<Force, std::shared_ptr<Force>>(m, "Force")
-      .def_property_readonly("nodes", &Force::nodes)
-      .def_property_readonly("damped", &Force::damped)
-      .def_property_readonly("nbytes", &Force::nbytes);
   bind_options(m);
   py::class_<Body, std::shared_ptr<Body>> c(m, "DeformableBody");
   c.def(py::init([](const py::array& positions, const py::array& masses) {

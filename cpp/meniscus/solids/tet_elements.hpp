@@ -53,6 +53,7 @@ class TetElements final : public Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
   double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   std::size_t nbytes() const override;
 
   Index size() const { return count_; }

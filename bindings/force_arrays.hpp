@@ -1,0 +1,37 @@
+// Arrays of nodes as forces take them.
+#pragma once
+
+#include "triangle_arrays.hpp"
+
+#include "meniscus/solids/force.hpp"
+
+namespace meniscus::bindings {
+
+/// One position, velocity or displacement per node, all finite.
+inline std::span<const Point> nodes_of(const py::array& a, const char* name, Index nodes) {
+  const auto x = positions_of(a, name);
+  require(static_cast<Index>(x.size()) >= nodes, name, " must have a row for each of the ", nodes, " nodes, not ", x.size());
+  return x;
+}
+
+inline std::span<Point> writable_nodes_of(const py::array& a, const char* name, Index nodes) {
+  double* const first = data_of<double>(a, name, -1, true);
+  require(a.ndim() == 2 && a.shape(1) == 3 && a.shape(0) >= nodes, name, " must have shape (n, 3) with n >= ", nodes);
+  return {reinterpret_cast<Point*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+template <class T>
+std::span<const T> values_of(const py::array& a, const char* name) {
+  const T* const first = data_of<T>(a, name);
+  return {first, static_cast<std::size_t>(a.size())};
+}
+
+/// Rows of N node numbers.
+template <std::size_t N>
+std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, const char* name) {
+  const std::int32_t* const first = data_of<std::int32_t>(a, name);
+  require(a.ndim() == 2 && a.shape(1) == static_cast<py::ssize_t>(N), name, " must have shape (m, ", N, ")");
+  return {reinterpret_cast<const std::array<std::int32_t, N>*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+}  // namespace meniscus::bindings

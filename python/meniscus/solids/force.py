@@ -1,0 +1,205 @@
+"""What all forces of deformable bodies have in common, and the checks of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Tangent = Literal["exact", "definite", "frozen"]
+FLOAT64 = np.dtype(np.float64)
+
+_TANGENTS = {"exact": _solids.Tangent.exact, "definite": _solids.Tangent.definite, "frozen": _solids.Tangent.frozen}
+
+
+def tangent_of(value: Tangent) -> _solids.Tangent:
+    """Return the option of the compiled core that a name stands for."""
+    return _TANGENTS[_checks.choice("tangent", value, Tangent)]
+
+
+class Force:
+    """A force between the nodes of a body: f(x, v) = elastic(x) + D(x) v. Bodies add it; alone it answers for any positions.
+
+    Positions, velocities and displacements are (n, 3) float64 C-contiguous arrays with n >= `nodes`; results have the same shape. Where
+    nothing else is said, the methods raise TypeError or ValueError for wrong dtype, shape or memory order and values that are not
+    finite. Results have the same bits on any number of threads.
+    """
+
+    _core: _solids.Force
+
+    @property
+    def core(self) -> _solids.Force:
+        """The compiled force, for `DeformableBody.add`."""
+        return self._core
+
+    @property
+    def nodes(self) -> int:
+        """One more than the highest node that the force acts on."""
+        return int(self._core.nodes)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, bytes."""
+        return int(self._core.nbytes)
+
+    def energy(self, x: Floats) -> float:
+        """Return the elastic energy at positions `x` (m), J; 0 for forces that have none."""
+        return float(self._core.energy(_nodes("x", x)))
+
+    def forces(self, x: Floats, out: Floats | None = None) -> Floats:
+        """Return the elastic forces (n, 3) at positions `x` (m), N; with `out`, add them to that array and return it."""
+        x = _nodes("x", x)
+        f = np.zeros_like(x) if out is None else _nodes("out", out, writable=True)
+        self._core.add_forces(x, f)
+        return f
+
+    def differentials(self, x: Floats, dx: Floats, tangent: Tangent = "exact") -> Floats:
+        """Return the change (n, 3) of the elastic forces at positions `x` under a small displacement `dx` (m), N.
+
+        Args:
+            x: (n, 3), m.
+            dx: (n, 3), m.
+            tangent: "exact" is the derivative of the forces; "definite" leaves out what would make it indefinite; "frozen" keeps
+                directions, weights and rotations as they are (Selle 2008, section 5.5).
+
+        Raises:
+            TypeError, ValueError: see the class; `tangent` is none of the choices.
+        """
+        x, dx = _nodes("x", x), _nodes("dx", dx)
+        f = np.zeros_like(dx)
+        self._core.linearise(x, tangent_of(tangent))
+        self._core.add_differentials(dx, 1.0, f)
+        return f
+
+    def damping_forces(self, x: Floats, v: Floats) -> Floats:
+        """Return the damping forces D(x) v (n, 3) at positions `x` (m) and velocities `v` (m/s), N."""
+        x, v = _nodes("x", x), _nodes("v", v)
+        f = np.zeros_like(v)
+        self._core.linearise(x, _solids.Tangent.exact)
+        self._core.add_damping(v, 1.0, f)
+        return f
+
+    def diagonal(self, x: Floats, stiffness_scale: float = 1.0, damping_scale: float = 0.0, tangent: Tangent = "exact") -> Floats:
+        """Return the diagonal blocks (n, 3, 3) of `stiffness_scale` times the derivative of the forces plus `damping_scale` times D."""
+        x = _nodes("x", x)
+        blocks = np.zeros((len(x), 3, 3))
+        self._core.linearise(x, tangent_of(tangent))
+        self._core.add_diagonal(_checks.number("stiffness_scale", stiffness_scale), _checks.number("damping_scale", damping_scale), blocks)
+        return blocks
+
+    def stiffness_bounds(self, x: Floats) -> Floats:
+        """Return per node (n,) a bound of the change of its forces per displacement, N/m.
+
+        All frequencies w of the force with the masses of the nodes fulfil w^2 <= 2 max(bound / mass).
+        """
+        x = _nodes("x", x)
+        bounds = np.zeros(len(x))
+        self._core.add_stiffness_bounds(x, bounds)
+        return bounds
+
+    def strain_rate(self, x: Floats, v: Floats) -> float:
+        """Return the fastest relative change of a length within the force at positions `x` (m) and velocities `v` (m/s), 1/s."""
+        return float(self._core.strain_rate(_nodes("x", x), _nodes("v", v)))
+
+
+def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:
+    return _checks.points(name, value, FLOAT64, 3, writable=writable)
+
+
+def elements(name: str, value: Any, corners: int) -> Ints:
+    """Check an (m, corners) int32 C-contiguous array of nodes."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array or a mesh, not {type(value).__name__}")
+    if value.dtype != np.int32:
+        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
+    if value.ndim != 2 or value.shape[1] != corners:
+        raise ValueError(f"{name} must have shape (m, {corners}), not {value.shape}")
+    return np.ascontiguousarray(value)
+
+
+def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
+    """Take node numbers from an attribute of a mesh, or an array of them."""
+    return elements(name, getattr(mesh, attribute, mesh), corners)
+
+
+def rest_positions(mesh: Any, positions: Floats | None, ids: Ints) -> Floats:
+    """Take rest positions from the caller or from the mesh; every node in `ids` must have one."""
+    if positions is None:
+        positions = getattr(mesh, "vertices", None)
+        if positions is None:
+            raise ValueError("rest positions must be given together with an array of node numbers")
+    x: Any = np.ascontiguousarray(positions) if isinstance(positions, np.ndarray) else positions
+    x = _checks.points("rest_positions", x, FLOAT64, 3)
+    _checks.require_finite("rest_positions", x)
+    if ids.size and (ids.min() < 0 or ids.max() >= len(x)):
+        bad = np.argwhere((ids < 0) | (ids >= len(x)))[0]
+        raise ValueError(f"nodes must be below the {len(x)} rest positions, but [{bad[0]}, {bad[1]}] is {ids[tuple(bad)]}")
+    return x  # type: ignore[no-any-return]
+
+
+def per_element(name: str, value: npt.ArrayLike, count: int, *, least: float = 0.0, strictly: bool = False) -> Floats:
+    """Turn a number, or one per element, into an array of `count` finite values that are at least `least`."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be a number or an array of numbers, not of dtype {array.dtype}")
+    if array.shape not in ((), (count,)):
+        raise ValueError(f"{name} must be a number or have shape ({count},), not {array.shape}")
+    result = np.ascontiguousarray(np.broadcast_to(array, (count,)), np.float64)
+    bad = ~np.isfinite(result) | (result <= least if strictly else result < least)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"{name} must be finite and {'above' if strictly else 'at least'} {least:g}, but [{i}] is {result[i]:g}")
+    return result
+
+
+def node_masses(masses: npt.ArrayLike, count: int) -> Floats:
+    """Turn a mass, or one per node, into an array; masses are positive and may be infinite for nodes that nothing moves."""
+    array = np.asarray(masses)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"masses must be a number or an array of numbers, not of dtype {array.dtype}")
+    if array.ndim > 1 or (array.ndim == 1 and len(array) < count):
+        raise ValueError(f"masses must be a number or one number for each of the {count} nodes, not of shape {array.shape}")
+    result = np.array(np.broadcast_to(array, (count,)) if array.ndim == 0 else array, np.float64)
+    bad = ~(result > 0)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise ValueError(f"masses must be positive, but [{i}] is {result[i]:g}")
+    return result
+
+
+def inverse_masses(masses: npt.ArrayLike, ids: Iterable[Any]) -> Floats:
+    """Return 1 / mass of the nodes `ids`; 0 for infinite masses."""
+    nodes = np.asarray(ids)
+    m = node_masses(masses, int(nodes.max()) + 1 if nodes.size else 0)
+    return np.asarray(1.0 / m, np.float64)[nodes]
+
+
+def coefficients(
+    damping: npt.ArrayLike | None, fraction: npt.ArrayLike | None, masses: npt.ArrayLike | None, stiffness: Floats, compliance: Any
+) -> Floats:
+    """Return damping coefficients, N s/m: as given, or as a fraction of critical damping from reduced masses.
+
+    Args:
+        damping: N s/m, or None.
+        fraction: 1 is critical, or None.
+        masses: kg, needed for `fraction`.
+        stiffness: N/m.
+        compliance: function of the masses that returns one over the reduced mass of each element, 1/kg; 0 where nothing can move.
+    """
+    if fraction is None:
+        return per_element("damping", 0.0 if damping is None else damping, len(stiffness))
+    if damping is not None:
+        raise ValueError("give damping or damping_fraction, not both")
+    if masses is None:
+        raise ValueError("damping_fraction needs the masses of the nodes")
+    inverse = compliance(masses)
+    xi = per_element("damping_fraction", fraction, len(stiffness))
+    reduced = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
+    return np.asarray(2.0 * xi * np.sqrt(stiffness * reduced), np.float64)
