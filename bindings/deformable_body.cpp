@@ -47,10 +47,6 @@ void bind_options(py::module_& m) {
       .value("velocity_verlet", Integrator::velocity_verlet)
       .value("newmark", Integrator::newmark)
       .value("implicit_euler", Integrator::implicit_euler);
-  py::enum_<Tangent>(m, "Tangent")
-      .value("exact", Tangent::exact)
-      .value("definite", Tangent::definite)
-      .value("frozen", Tangent::frozen);
   py::enum_<VerletForm>(m, "VerletForm").value("positions", VerletForm::positions).value("velocities", VerletForm::velocities);
   py::enum_<NewmarkFinish>(m, "NewmarkFinish")
       .value("trapezoid", NewmarkFinish::trapezoid)
@@ -150,9 +146,10 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
               const BodyStep step(b, dt, {}, w);
               nodes::copy(v0s, out);
               // Moved nodes keep the velocity that they are given.
-              const Constraints& c = b.constraints();
-              c.project(out);
-              for (const std::int32_t node : c.moved()) out[static_cast<std::size_t>(node)] = v0s[static_cast<std::size_t>(node)];
+              const Constraints& held = b.constraints();
+              held.project(out);
+              for (const std::int32_t node : held.moved())
+                out[static_cast<std::size_t>(node)] = v0s[static_cast<std::size_t>(node)];
               solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, fell_back);
             });
             return info;

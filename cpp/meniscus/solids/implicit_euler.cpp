@@ -67,7 +67,7 @@ class Newton {
     nodes::clear(v);
     keep_held(trial_, v);
     const double resting = evaluate(v).energy;
-    if (!(resting < moving)) nodes::copy(trial_, v);
+    if (moving <= resting) nodes::copy(trial_, v);
   }
 
   /// Copies what is not free to move.

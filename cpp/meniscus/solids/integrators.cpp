@@ -2,6 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 
+#include <cmath>
+
 namespace meniscus {
 namespace {
 
@@ -15,10 +17,12 @@ bool continues_verlet(const DeformableBody& body) {
   if (body.previous_dt() == 0) return false;
   const auto x = body.positions();
   const auto v = body.velocities();
+  const auto m = body.masses();
   const auto before = body.previous_positions();
   const double dt = body.previous_dt();
   return nodes::first(body.size(), [&](std::size_t i) {
-           return body.constraints().hold(static_cast<Index>(i)) == NodeHold::free && v[i] != (x[i] - before[i]) / dt;
+           return body.constraints().hold(static_cast<Index>(i)) == NodeHold::free && !std::isinf(m[i]) &&
+                  v[i] != (x[i] - before[i]) / dt;
          }) == body.size();
 }
 
@@ -117,7 +121,12 @@ bool verlet(BodyStep& step, VerletForm form, StepReport& report) {
     nodes::each(step.size(), [&](std::size_t i) { x[i] = x0[i] + dt * v[i] + 0.5 * dt * dt * a[i]; });
   }
   step.hold_positions(StepTime::end, x);
-  nodes::each(step.size(), [&](std::size_t i) { v[i] = (x[i] - x0[i]) / dt; });
+  nodes::each(step.size(), [&](std::size_t i) {
+    if (step.inverse_mass(i) > 0)
+      v[i] = (x[i] - x0[i]) / dt;
+    else
+      x[i] = x0[i] + dt * v[i];
+  });
   step.hold_velocities(StepTime::end, v);
   step.check(x, v);
   if (form == VerletForm::velocities) {
@@ -152,6 +161,13 @@ bool velocity_verlet(BodyStep& step, StepReport& report) {
 
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report) {
+  for (SolveInfo& info : report.solves) {
+    info.iterations = 0;
+    info.residual = info.seconds = 0;
+    info.history.clear();
+    info.converged = false;
+    info.end = SolveEnd::none;
+  }
   report.solve_count = 0;
   report.used_newton = false;
   report.newton = {};

@@ -53,7 +53,7 @@ struct StepOptions {
   /// Implicit Euler: Newton's method until |residual| <= newton_tolerance (dt |forces| + 1e-12 N s), or one linearisation.
   bool newton = true;
   double newton_tolerance = 1e-8;
-  int max_newton = 50;
+  int max_newton = 200;
 };
 
 struct NewtonInfo {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ class DeformableBody:
 
     Args:
         mesh: anything with `vertices` and, unless `masses` are given, `node_masses(density)`; or positions (n, 3), m, float64. Copied.
-        density: kg/m^3 for tetrahedra, kg/m^2 for triangles, kg/m for segments; default 1000.
+        density: kg/m^3 for tetrahedra, kg/m^2 for triangles, kg/m for segments; a number or one per element; default 1000.
         masses: (n,), kg, instead of the density; or one number for all nodes.
         gravity: m/s^2; None: no gravity.
 
@@ -52,7 +52,7 @@ class DeformableBody:
         self,
         mesh: Any,
         *,
-        density: float | None = None,
+        density: float | Floats | None = None,
         masses: npt.ArrayLike | None = None,
         gravity: Sequence[float] | Floats | None = None,
     ) -> None:
@@ -73,7 +73,7 @@ class DeformableBody:
         else:
             if not hasattr(mesh, "node_masses"):
                 raise ValueError("an array of positions has no density; give masses")
-            m = mesh.node_masses(_checks.positive("density", 1000.0 if density is None else density))
+            m = mesh.node_masses(1000.0 if density is None else density)
         self._core = _solids.DeformableBody(x, np.ascontiguousarray(m, dtype=np.float64))
         self._workspace = Workspace()
         self._forces: list[Any] = []
@@ -255,15 +255,17 @@ class DeformableBody:
                 max_iterations: of a linear solve (1000).
                 preconditioner: whether to use the 3 x 3 diagonal blocks (True).
                 raise_on_failure: raise where a tolerance is not met; else take what was reached (True).
-                tangent: how implicit elastic forces are linearised: "definite" (default of implicit Euler), "exact" (with "definite" where
-                    that is indefinite), "frozen" directions (default of Newmark).
-                elasticity: of Newmark: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt;
-                    "first-half-step", "first-full-step": only in the solve for positions, which loses no energy.
+                tangent: how implicit elastic forces are linearised: "definite" (default), "exact" (with "definite" where that is
+                    indefinite), or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension
+                    of what hangs, are then explicit and limit the step.
+                elasticity: of Newmark: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
+                    stays bounded also where large steps turn everything; "first-half-step", "first-full-step": only in the solve for
+                    positions, which loses no energy.
                 finish: of Newmark: "trapezoid" (default) or "backward-euler".
                 form: of Verlet: "positions" (default), or "velocities", the printed start, which is of first order.
                 newton: of implicit Euler: solve the nonlinear equations (default), or linearise once.
                 newton_tolerance: of the residual, relative to dt times the forces (1e-8).
-                max_newton: iterations (50).
+                max_newton: iterations (200).
 
         Returns:
             What the step did; also kept as `report`.
@@ -277,8 +279,11 @@ class DeformableBody:
         """
         dt = _checks.positive("dt", dt)
         kind = integrator_of(integrator)
-        default: Literal["frozen", "definite"] = "frozen" if integrator == "newmark" else "definite"
-        chosen = step_options(default_tangent=default, **options)
+        chosen = step_options(**options)
+        for force in self._forces:
+            # Some forces, such as wind, ask for the state at the start of the step.
+            if hasattr(force, "prepare"):
+                force.prepare(self.positions, self.velocities, self.time)
         raw = _solids.StepReport()
         done = self._core.step(kind, dt, self._motion(dt), chosen, self._workspace, raw)
         info = step_info(dt, integrator, raw)

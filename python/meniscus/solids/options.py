@@ -9,9 +9,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.numerics.solve import SolveInfo, facts
 
-IntegratorName = Literal[
-    "explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"
-]
+IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
 """How a step is taken."""
 TangentName = Literal["exact", "definite", "frozen"]
 """How elastic forces are linearised where they are taken implicitly."""
@@ -102,15 +100,14 @@ def step_options(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     preconditioner: bool = True,
-    tangent: TangentName | None = None,
+    tangent: TangentName = "definite",
     elasticity: Elasticity = "explicit",
     finish: Finish = "trapezoid",
     form: VerletFormName = "positions",
     newton: bool = True,
     newton_tolerance: float = 1e-8,
-    max_newton: int = 50,
+    max_newton: int = 200,
     raise_on_failure: bool = True,
-    default_tangent: TangentName = "definite",
 ) -> Any:
     """Check and translate the options of a step."""
     o = _solids.StepOptions()
@@ -119,8 +116,7 @@ def step_options(
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
     o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
-    chosen = default_tangent if tangent is None else tangent
-    o.tangent = getattr(_solids.Tangent, _checks.choice("tangent", chosen, TangentName))
+    o.tangent = getattr(_solids.Tangent, _checks.choice("tangent", tangent, TangentName))
     name = _checks.choice("elasticity", elasticity, Elasticity).replace("-", "_")
     o.elasticity = getattr(_solids.ImplicitElasticity, "none" if name == "explicit" else name)
     o.finish = getattr(_solids.NewmarkFinish, _checks.choice("finish", finish, Finish).replace("-", "_"))

@@ -22,7 +22,7 @@ def solve_velocity(
     velocities: Floats | None = None,
     *,
     elastic_dt: float = 0.0,
-    tangent: TangentName = "frozen",
+    tangent: TangentName = "definite",
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     preconditioner: bool = True,

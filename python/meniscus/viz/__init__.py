@@ -1,7 +1,8 @@
 """Pictures: plots, smoke and animations, all without a screen. Needs the extra `viz`."""
 
 from meniscus.viz.animation import animate, animations
+from meniscus.viz.meshes import surface
 from meniscus.viz.plots import contours, image, lines, streamlines
 from meniscus.viz.smoke import Camera, smoke
 
-__all__ = ["Camera", "animate", "animations", "contours", "image", "lines", "smoke", "streamlines"]
+__all__ = ["Camera", "animate", "animations", "contours", "image", "lines", "smoke", "streamlines", "surface"]

@@ -1,0 +1,70 @@
+"""A beam that is let go and swings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.mesh import TetMesh, tet_block
+from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.scene import parameter
+from meniscus.solids import DeformableBody, IntegratorName, TetElements
+
+Material = Literal["linear", "corotational", "st-venant-kirchhoff", "neo-hookean"]
+
+
+@dataclass(kw_only=True)
+class Cantilever(Deforming):
+    """A beam of finite elements, clamped at one end, that gravity bends.
+
+    Source: Müller et al. 2008, sections 4.3 and 4.4 (corotational elements).
+    """
+
+    name: ClassVar[str] = "cantilever"
+    summary: ClassVar[str] = "a soft beam that is clamped at one end and swings"
+    box: ClassVar[Any] = ((0.0, -1.0, 0.0), (1.1, 0.35, 0.2))
+
+    resolution: int = parameter(4, "elements along the thickness")
+    youngs_modulus: float = parameter(2e5, "Pa")
+    poissons_ratio: float = parameter(0.3, "")
+    density: float = parameter(1000.0, "kg/m^3")
+    damping: float = parameter(0.002, "proportional to stiffness, s")
+    material: Material = parameter(
+        "corotational", "of the elements", choices=("linear", "corotational", "st-venant-kirchhoff", "neo-hookean")
+    )
+    integrator: IntegratorName = parameter("newmark", "time integration", choices=("newmark", "implicit-euler"))
+    dt: float = parameter(1.0 / 96.0, "longest step, s")
+
+    def make_mesh(self) -> TetMesh:
+        """A beam of 1 m along x, 0.2 m thick."""
+        n = _checks.integer("resolution", self.resolution, 1)
+        return tet_block(5 * n, n, n, (1.0, 0.2, 0.2), pattern="five")
+
+    def make_body(self, mesh: Any) -> DeformableBody:
+        """Elements and a clamped end."""
+        body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
+        body.add(
+            TetElements(
+                mesh,
+                youngs_modulus=self.youngs_modulus,
+                poissons_ratio=self.poissons_ratio,
+                material=self.material,
+                damping=self.damping,
+            )
+        )
+        body.pin(np.flatnonzero(mesh.vertices[:, 0] == 0.0))
+        return body
+
+    def max_dt(self) -> float:
+        """Return the longest step."""
+        return self.dt
+
+    def take_step(self, dt: float) -> None:
+        """Newmark with elasticity implicit, or implicit Euler."""
+        if self.integrator == "implicit-euler":
+            self.body.step(dt, "implicit-euler", tolerance=1e-4, newton_tolerance=1e-6)
+        else:
+            self.body.step(dt, "newmark", elasticity="full-step", tolerance=1e-6)

@@ -1,0 +1,100 @@
+"""What scenes of deformable bodies share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.grid import Particles
+from meniscus.io.frames import FrameData, FrameItem
+from meniscus.mesh import TetMesh, TriangleMesh
+from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.state import State
+from meniscus.scenes.stepper import TimeStepper
+from meniscus.solids import DeformableBody
+
+
+@dataclass(kw_only=True)
+class Deforming(Scene):
+    """A deformable body whose surface is drawn.
+
+    A subclass makes the mesh and the body, and says how steps are taken.
+    """
+
+    stages: ClassVar[tuple[str, ...]] = ("step",)
+    eye: ClassVar[tuple[float, float, float]] = (1.0, 0.7, 2.0)
+    box: ClassVar[tuple[tuple[float, float, float], tuple[float, float, float]]] = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
+    frames_per_second: ClassVar[float] = 24.0
+
+    end: float = parameter(4.0, "length of the run, s")
+    frames: int = parameter(96, "frames to write")
+
+    def make_mesh(self) -> TriangleMesh | TetMesh:
+        """Return the mesh at rest; it depends on the parameters alone."""
+        raise TypeError(f"scene {type(self).__name__} has no make_mesh()")
+
+    def make_body(self, mesh: Any) -> DeformableBody:
+        """Return the body at time 0 with its forces."""
+        raise TypeError(f"scene {type(self).__name__} has no make_body()")
+
+    def take_step(self, dt: float) -> None:
+        """Advance the body."""
+        self.body.step(dt)
+
+    def setup(self) -> TimeStepper:
+        """Create the body."""
+        self.mesh = self.make_mesh()
+        self.body = self.make_body(self.mesh)
+        self.nodes = Particles(self.body.positions, velocity=self.body.velocities)
+        return TimeStepper(_checks.positive("end", self.end), self.frames)
+
+    def max_dt(self) -> float:
+        """Return what the body advises."""
+        return self.body.max_dt()
+
+    def advance(self, time: float, dt: float) -> None:
+        """Take one step."""
+        with self.stage("step"):
+            self.take_step(dt)
+
+    def report(self, time: float) -> dict[str, float]:
+        """Energies (J), the largest speed (m/s) and the mean position (m)."""
+        e = self.body.energy()
+        mean = self.body.positions.mean(axis=0)
+        speed = float(np.linalg.norm(self.body.velocities, axis=1).max())
+        return {**e, "max speed": speed, "mean x": float(mean[0]), "mean y": float(mean[1]), "mean z": float(mean[2])}
+
+    def state(self) -> Mapping[str, State]:
+        """The body."""
+        return {"body": self.body}
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The nodes with their velocities."""
+        self.nodes.positions[...] = self.body.positions
+        self.nodes["velocity"][...] = self.body.velocities
+        return {"nodes": self.nodes}
+
+    def triangles(self) -> npt.NDArray[np.int32]:
+        """Return the triangles that are drawn, from the parameters alone."""
+        mesh = self.__dict__.get("mesh") or self.make_mesh()
+        self.mesh = mesh
+        surface = mesh.boundary if isinstance(mesh, TetMesh) else mesh
+        result: npt.NDArray[np.int32] = surface.triangles
+        return result
+
+    def draw(self, frame: FrameData) -> Any:
+        """Show the surface."""
+        from meniscus import viz
+
+        x = frame.particles["nodes"]["position"]
+        return viz.surface(x, self.triangles(), eye=self.eye, box=self.box, title=f"{self.name}, t = {frame.time:.2f} s")
+
+
+def turned(mesh: TriangleMesh, columns: tuple[int, int, int]) -> TriangleMesh:
+    """Return a mesh whose coordinates are those of another in a new order."""
+    return TriangleMesh(np.ascontiguousarray(mesh.vertices[:, columns]), mesh.triangles)

@@ -1,0 +1,60 @@
+"""A cloth that hangs from two corners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.mesh import TriangleMesh, cloth_mesh
+from meniscus.scenes.deformable import Deforming, turned
+from meniscus.scenes.scene import parameter
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, Elasticity
+
+
+@dataclass(kw_only=True)
+class Drape(Deforming):
+    """A square of cloth of 1 m that is let go in a horizontal plane and swings down around two corners.
+
+    Source: Selle 2008, sections 5.2 to 5.5.
+    """
+
+    name: ClassVar[str] = "drape"
+    summary: ClassVar[str] = "a cloth that swings down around two corners"
+    box: ClassVar[Any] = ((0.0, -1.2, -0.9), (1.0, 0.3, 1.0))
+
+    resolution: int = parameter(40, "quads along a side")
+    density: float = parameter(0.2, "mass per area, kg/m^2")
+    stiffness: float = parameter(20.0, "of the edges, N")
+    bending: float = parameter(0.02, "stiffness of the springs across edges, N")
+    damping: float = parameter(0.2, "fraction of the critical damping of an edge")
+    elasticity: Elasticity = parameter(
+        "full-step",
+        "where elastic forces are implicit",
+        choices=("explicit", "half-step", "full-step", "first-half-step", "first-full-step"),
+    )
+    dt: float = parameter(1.0 / 240.0, "longest step, s")
+
+    def make_mesh(self) -> TriangleMesh:
+        """The cloth, flat, with y up."""
+        n = _checks.integer("resolution", self.resolution, 2)
+        return turned(cloth_mesh(n, n), (0, 2, 1))
+
+    def make_body(self, mesh: Any) -> DeformableBody:
+        """Springs along and across edges, and two pinned corners."""
+        body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
+        body.add(EdgeSprings(mesh, stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses))
+        body.add(BendingSprings(mesh, stiffness=self.bending, damping_fraction=self.damping, masses=body.masses))
+        x = mesh.vertices
+        body.pin(np.flatnonzero((x[:, 2] == 0.0) & ((x[:, 0] == 0.0) | (x[:, 0] == 1.0))))
+        return body
+
+    def max_dt(self) -> float:
+        """Return the longest step, shorter where stability asks for it."""
+        return min(self.dt, self.body.max_dt(elasticity=self.elasticity, max_strain=0.5))
+
+    def take_step(self, dt: float) -> None:
+        """Newmark."""
+        self.body.step(dt, elasticity=self.elasticity, tolerance=1e-4)
