@@ -2,6 +2,7 @@
 
 #include "meniscus/solids/element_formulas.hpp"
 #include "meniscus/solids/tet_elements.hpp"
+#include "meniscus/solids/triangle_membrane.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -47,6 +48,51 @@ TetCorners corners_of(const py::array& a, const char* name) {
   return {p[0], p[1], p[2], p[3]};
 }
 
+void bind_membrane(py::module_& m) {
+  using Membrane = TriangleMembrane;
+  const auto gradients = [](double* first, Index count) {
+    return std::span<Membrane::Gradient>{reinterpret_cast<Membrane::Gradient*>(first), static_cast<std::size_t>(count)};
+  };
+  py::class_<Membrane, Force, std::shared_ptr<Membrane>>(m, "TriangleMembrane")
+      .def(py::init([](const py::array& rest, const py::array& triangles, const py::array& youngs_modulus,
+                       const py::array& poissons_ratio, const py::array& density, const py::array& thickness, Material material,
+                       double damping, double mass_damping, bool assembled, bool skip_degenerate) {
+             const auto x = positions_of(rest, "rest");
+             const auto t = triangles_of(triangles);
+             const ElementProperties properties{values_of<double>(youngs_modulus, "youngs_modulus"),
+                                                values_of<double>(poissons_ratio, "poissons_ratio"),
+                                                values_of<double>(density, "density")};
+             const auto h = values_of<double>(thickness, "thickness");
+             return interruptible([&] {
+               return std::make_shared<Membrane>(x, t, properties, h,
+                                                 ElementOptions{material, damping, mass_damping, assembled, skip_degenerate});
+             });
+           }),
+           py::arg("rest"), py::arg("triangles"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("density"),
+           py::arg("thickness"), py::arg("material"), py::arg("damping"), py::arg("mass_damping"), py::arg("assembled"),
+           py::arg("skip_degenerate"))
+      .def_property_readonly("size", &Membrane::size)
+      .def_property_readonly("skipped", [](const Membrane& self) { return copy_of(self.skipped()); })
+      .def_property_readonly("masses", [](const Membrane& self) { return copy_of(self.masses()); })
+      .def_property_readonly("areas", [](const Membrane& self) { return copy_of(self.areas()); })
+      .def("matrix_at", &matrix_at<Membrane>, py::arg("x"), py::arg("tangent"))
+      .def(
+          "deformation_gradients",
+          [=](const Membrane& self, const py::array& x) {
+            return matrices_at(self, x, 2, [&](std::span<const Point> at, double* out) {
+              self.deformation_gradients(at, gradients(out, self.size()));
+            });
+          },
+          py::arg("x"))
+      .def(
+          "stresses",
+          [=](const Membrane& self, const py::array& x) {
+            return matrices_at(self, x, 2,
+                               [&](std::span<const Point> at, double* out) { self.stresses(at, gradients(out, self.size())); });
+          },
+          py::arg("x"));
+}
+
 void bind_formulas(py::module_& m) {
   py::enum_<StiffnessFormula>(m, "StiffnessFormula")
       .value("corrected", StiffnessFormula::corrected)
@@ -85,17 +131,17 @@ void bind_finite_elements(py::module_& m) {
       .value("st_venant_kirchhoff", Material::st_venant_kirchhoff)
       .value("neo_hookean", Material::neo_hookean);
   py::class_<TetElements, Force, std::shared_ptr<TetElements>>(m, "TetElements")
-      .def(py::init([](const py::array& rest, const py::array& tets, const py::array& youngs_modulus, const py::array& poissons_ratio,
-                       const py::array& density, Material material, double damping, double mass_damping, bool assembled,
-                       bool skip_degenerate) {
+      .def(py::init([](const py::array& rest, const py::array& tets, const py::array& youngs_modulus,
+                       const py::array& poissons_ratio, const py::array& density, Material material, double damping,
+                       double mass_damping, bool assembled, bool skip_degenerate) {
              const auto x = positions_of(rest, "rest");
              const auto t = elements_of<4>(tets, "tets");
-             const TetElementProperties properties{values_of<double>(youngs_modulus, "youngs_modulus"),
-                                                   values_of<double>(poissons_ratio, "poissons_ratio"),
-                                                   values_of<double>(density, "density")};
+             const ElementProperties properties{values_of<double>(youngs_modulus, "youngs_modulus"),
+                                                values_of<double>(poissons_ratio, "poissons_ratio"),
+                                                values_of<double>(density, "density")};
              return interruptible([&] {
-               return std::make_shared<TetElements>(
-                   x, t, properties, TetElementOptions{material, damping, mass_damping, assembled, skip_degenerate});
+               return std::make_shared<TetElements>(x, t, properties,
+                                                    ElementOptions{material, damping, mass_damping, assembled, skip_degenerate});
              });
            }),
            py::arg("rest"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("density"),
@@ -120,6 +166,7 @@ void bind_finite_elements(py::module_& m) {
                                [&](std::span<const Point> at, double* out) { self.stresses(at, as_matrices(out, self.size())); });
           },
           py::arg("x"));
+  bind_membrane(m);
   bind_formulas(m);
 }
 

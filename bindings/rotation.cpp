@@ -34,7 +34,8 @@ void bind_rotation(py::module_& m) {
         const auto a = matrices_of(matrices);
         std::span<Vec<double, 4>> q;
         if (start)
-          q = {reinterpret_cast<Vec<double, 4>*>(data_of<double>(*start, "start", static_cast<Index>(4 * a.size()), true)), a.size()};
+          q = {reinterpret_cast<Vec<double, 4>*>(data_of<double>(*start, "start", static_cast<Index>(4 * a.size()), true)),
+               a.size()};
         py::array_t<double> result({matrices.shape(0), py::ssize_t{3}, py::ssize_t{3}});
         const auto out = writable(result);
         interruptible([&] { rotations(a, {method, max_iterations, tolerance}, q, out); });

@@ -120,8 +120,9 @@ def test_green_strain_gives_way_under_compression() -> None:
 @pytest.mark.parametrize("material", MATERIALS)
 def test_forces_are_the_slope_of_the_energy(material: str, rng: np.random.Generator) -> None:
     mesh = tet_block(3, 2, 2, (1.5, 1, 1))
-    e = TetElements(mesh, youngs_modulus=rng.uniform(0.5, 2, len(mesh.tets)), poissons_ratio=rng.uniform(-0.5, 0.45, len(mesh.tets)),
-                    material=material)  # type: ignore[arg-type]
+    e = TetElements(
+        mesh, youngs_modulus=rng.uniform(0.5, 2, len(mesh.tets)), poissons_ratio=rng.uniform(-0.5, 0.45, len(mesh.tets)), material=material
+    )  # type: ignore[arg-type]
     x = deformed(rotation(rng), mesh.vertices) + rng.uniform(-0.1, 0.1, mesh.vertices.shape)
     f, h = e.forces(x), 1e-4
     for _ in range(10):
@@ -138,7 +139,7 @@ def test_rest_is_at_rest(material: str, rng: np.random.Generator) -> None:
     size = np.abs(e.forces(1.01 * mesh.vertices)).max()
     assert np.abs(e.forces(mesh.vertices)).max() <= 1e-12 * size
     assert abs(e.energy(mesh.vertices)) <= 1e-12 * e.energy(1.01 * mesh.vertices)
-    moved = mesh.vertices + [3, -2, 1]
+    moved = mesh.vertices + np.array([3.0, -2, 1])
     assert np.abs(e.forces(moved)).max() <= 1e-11 * size
     if material != "linear":
         assert np.abs(e.forces(deformed(rotation(rng), mesh.vertices))).max() <= 1e-11 * size

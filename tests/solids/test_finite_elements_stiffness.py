@@ -1,5 +1,6 @@
 """Derivatives of the forces of tetrahedra: against differences, definite where asked for, with the right eigenvalues."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -77,13 +78,13 @@ def test_matrices(material: str, tangent: str, rng: np.random.Generator) -> None
 def test_definite_tangents(material: str, rng: np.random.Generator) -> None:
     for amount in (0.05, 0.3, 0.6):
         mesh, x = crumpled(rng, amount)
+        x = 0.6 * x
         e = elements(mesh, material)
         exact = dense(e, x, "exact")
         for tangent in ("definite", "frozen"):
             k = dense(e, x, tangent)
             assert np.linalg.eigvalsh(k).min() >= -1e-12 * np.abs(k).max()
-        if amount > 0.2:
-            assert np.linalg.eigvalsh(exact).min() < -1e-3 * np.abs(exact).max()
+        assert np.linalg.eigvalsh(exact).min() < -1e-3 * np.abs(exact).max()
     # Of one element, nothing but the negative part is taken away: the eigenvalues above zero stay.
     for _ in range(20):
         p = rng.uniform(-1, 1, (4, 3))
@@ -194,7 +195,7 @@ def test_newton_converges_quadratically_on_a_twist(material: str) -> None:
     mesh = tet_block(6, 2, 2, (3, 1, 1))
     e = elements(mesh, material)
     x = mesh.vertices.copy()
-    angle = 0.6 * mesh.vertices[:, 0] / 3
+    angle = 1.2 * mesh.vertices[:, 0] / 3
     y, z = mesh.vertices[:, 1] - 0.5, mesh.vertices[:, 2] - 0.5
     x[:, 1], x[:, 2] = 0.5 + np.cos(angle) * y - np.sin(angle) * z, 0.5 + np.sin(angle) * y + np.cos(angle) * z
     free = np.repeat((mesh.vertices[:, 0] > 0) & (mesh.vertices[:, 0] < 3), 3)
@@ -206,12 +207,12 @@ def test_newton_converges_quadratically_on_a_twist(material: str) -> None:
         step = np.zeros(x.size)
         step[free] = solvers.spsolve(k, f)
         x += step.reshape(-1, 3)
-    floor = 1e-11 * E
+    floor = 1e-14 * E
     assert residuals[-1] <= floor
-    late = [r / residuals[0] for r in residuals if r > 1e3 * floor]
+    late = [r / residuals[0] for r in residuals if r > 10 * floor]
     assert len(late) >= 3
     # Each step at least doubles the digits gained, up to a constant.
-    for before, after in zip(late[1:-1], late[2:], strict=True):
+    for before, after in itertools.pairwise(late[1:]):
         assert after <= 30 * before**2
 
 

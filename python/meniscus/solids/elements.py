@@ -53,7 +53,75 @@ class StiffnessBlocks(NamedTuple):
     indptr: Ints
 
 
-class TetElements(Force):
+class FiniteElements(Force):
+    """What tetrahedra and triangles of constant strain have in common."""
+
+    _core: Any
+    _elements: Ints
+    _parts: dict[str, Any]
+
+    @property
+    def material(self) -> str:
+        """The material."""
+        return str(self._parts["material"])
+
+    @property
+    def skipped(self) -> Ints:
+        """The elements that are left out because they are degenerate at rest, ascending."""
+        return self._core.skipped  # type: ignore[no-any-return]
+
+    @property
+    def masses(self) -> Floats:
+        """An equal share of the masses of its elements for each node (nodes,), kg. Raises ValueError without densities."""
+        masses: Floats = self._core.masses
+        if masses.size == 0 and self.nodes > 0:
+            raise ValueError("masses need a density")
+        return masses
+
+    def stiffness(self, x: Floats, tangent: Tangent = "exact") -> StiffnessBlocks:
+        """Return K(x) = -df/dx as a matrix of blocks; `scipy.sparse.bsr_array(elements.stiffness(x))` takes it.
+
+        Args:
+            x: (n, 3), m.
+            tangent: as for `differentials`.
+
+        Raises:
+            TypeError, ValueError: see the class; the stiffness is matrix-free.
+        """
+        x = _checks.points("x", x, FLOAT64, 3)  # type: ignore[assignment]
+        return StiffnessBlocks(*self._core.matrix_at(x, tangent_of(tangent)))
+
+    def deformation_gradients(self, x: Floats) -> Floats:
+        """Return F (m, 3, 3), or (m, 3, 2) for triangles, at positions `x` (m)."""
+        return self._core.deformation_gradients(_checks.points("x", x, FLOAT64, 3))  # type: ignore[no-any-return]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the force was made of."""
+        return rebuild, (type(self), self._elements, self._parts)
+
+
+def rebuild(kind: type[Any], elements: Ints, parts: dict[str, Any]) -> Any:
+    """Make a force of what its pickle holds."""
+    return kind(elements, **parts)
+
+
+def core_options(parts: dict[str, Any], count: int) -> tuple[list[Floats], list[Any]]:
+    """Check what all elements have in common; return the properties and the options of the compiled core, and keep copies in `parts`."""
+    for name in ("youngs_modulus", "poissons_ratio", "density"):
+        if parts[name] is not None:
+            parts[name] = _property(name, parts[name], count)
+    properties = [parts["youngs_modulus"], parts["poissons_ratio"], np.empty(0) if parts["density"] is None else parts["density"]]
+    options = [
+        MATERIALS[_checks.choice("material", parts["material"], Material)],
+        _checks.number("damping", parts["damping"]),
+        _checks.number("mass_damping", parts["mass_damping"]),
+        _checks.choice("stiffness", parts["stiffness"], StiffnessStorage) == "assembled",
+        _checks.choice("degenerate", parts["degenerate"], DegeneratePolicy) == "skip",
+    ]
+    return properties, options
+
+
+class TetElements(FiniteElements):
     """Tetrahedra of constant strain in a hyperelastic material.
 
     Args:
@@ -102,65 +170,30 @@ class TetElements(Force):
     ) -> None:
         tets = of_mesh("mesh", mesh, "tets", 4)
         x = _rest_positions(mesh, rest_positions, tets)
-        values = [
-            _property("youngs_modulus", youngs_modulus, len(tets)),
-            _property("poissons_ratio", poissons_ratio, len(tets)),
-            np.empty(0) if density is None else _property("density", density, len(tets)),
-        ]
-        self._parts = (
-            x,
-            tets,
-            *values,
-            MATERIALS[_checks.choice("material", material, Material)],
-            _checks.number("damping", damping),
-            _checks.number("mass_damping", mass_damping),
-            _checks.choice("stiffness", stiffness, StiffnessStorage) == "assembled",
-            _checks.choice("degenerate", degenerate, DegeneratePolicy) == "skip",
-        )
-        self._tets = tets
-        self._material: Material = material
-        self._core = _solids.TetElements(*self._parts)
+        self._elements = tets
+        self._parts = {
+            "rest_positions": x,
+            "youngs_modulus": youngs_modulus,
+            "poissons_ratio": poissons_ratio,
+            "material": material,
+            "damping": damping,
+            "mass_damping": mass_damping,
+            "density": density,
+            "stiffness": stiffness,
+            "degenerate": degenerate,
+        }
+        properties, options = core_options(self._parts, len(tets))
+        self._core = _solids.TetElements(x, tets, *properties, *options)
 
     @property
     def tets(self) -> Ints:
         """The nodes of each element (m, 4)."""
-        return self._tets
-
-    @property
-    def material(self) -> Material:
-        """The material."""
-        return self._material
-
-    @property
-    def skipped(self) -> Ints:
-        """The elements that are left out, ascending."""
-        return self._core.skipped
+        return self._elements
 
     @property
     def volumes(self) -> Floats:
         """Volumes at rest (m,), m^3; 0 for skipped elements."""
         return self._core.volumes
-
-    @property
-    def masses(self) -> Floats:
-        """A quarter of the masses of its elements for each node (nodes,), kg. Raises ValueError without densities."""
-        masses: Floats = self._core.masses
-        if masses.size == 0 and self.nodes > 0:
-            raise ValueError("masses need a density")
-        return masses
-
-    def stiffness(self, x: Floats, tangent: Tangent = "exact") -> StiffnessBlocks:
-        """Return K(x) = -df/dx as a matrix of blocks; `scipy.sparse.bsr_array(elements.stiffness(x))` takes it.
-
-        Raises:
-            TypeError, ValueError: see the class; the stiffness is matrix-free.
-        """
-        x = _checks.points("x", x, FLOAT64, 3)
-        return StiffnessBlocks(*self._core.matrix_at(x, tangent_of(tangent)))
-
-    def deformation_gradients(self, x: Floats) -> Floats:
-        """Return F (m, 3, 3) at positions `x` (m)."""
-        return self._core.deformation_gradients(_checks.points("x", x, FLOAT64, 3))  # type: ignore[no-any-return]
 
     def rotations(self, x: Floats) -> Floats:
         """Return the polar rotations (m, 3, 3) of the deformation gradients at positions `x` (m)."""
@@ -216,7 +249,7 @@ class TetElements(Force):
                 raise ValueError(f"{name} must not be negative, but is {value:g}")
         x = _checks.points("x", x, FLOAT64, 3)
         det = np.linalg.det(self.deformation_gradients(x))
-        p = x[self._tets]
+        p = x[self._elements]
         edges = p[:, [1, 2, 3, 2, 3, 3]] - p[:, [0, 0, 0, 1, 1, 2]]
         longest = np.linalg.norm(edges, axis=2).max(axis=1)
         faces = [np.cross(edges[:, a], edges[:, b]) for a, b in ((0, 1), (1, 2), (2, 0), (3, 4))]
@@ -225,24 +258,6 @@ class TetElements(Force):
         result: npt.NDArray[np.bool_] = (det <= volume) | (six_volumes <= flatness * longest * largest)
         result[self.skipped] = True
         return result
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what the force was made of."""
-        options = {
-            "youngs_modulus": self._parts[2],
-            "poissons_ratio": self._parts[3],
-            "material": self._material,
-            "damping": self._parts[6],
-            "mass_damping": self._parts[7],
-            "density": self._parts[4] if self._parts[4].size else None,
-            "stiffness": "assembled" if self._parts[8] else "matrix-free",
-            "degenerate": "skip" if self._parts[9] else "refuse",
-        }
-        return _rebuild_tets, (self._tets, self._parts[0], options)
-
-
-def _rebuild_tets(tets: Ints, rest: Floats, options: dict[str, Any]) -> TetElements:
-    return TetElements(tets, rest, **options)
 
 
 def _property(name: str, value: npt.ArrayLike, count: int) -> Floats:
