@@ -137,8 +137,12 @@ void TriangleMembrane::add_damping(std::span<const Point> v, double scale, std::
     multiply(v, true);
     gather_.add<Point>(corner_, scale * options_.damping, f);
   }
-  if (options_.mass_damping > 0)
-    for (std::size_t i = 0; i < mass_.size(); ++i) f[i] -= scale * options_.mass_damping * mass_[i] * v[i];
+  if (options_.mass_damping > 0) {
+    const double factor = scale * options_.mass_damping;
+    parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
+    });
+  }
 }
 
 void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {

@@ -88,8 +88,7 @@ class FiniteElements(Force):
         Raises:
             TypeError, ValueError: see the class; the stiffness is matrix-free.
         """
-        x = _checks.points("x", x, FLOAT64, 3)  # type: ignore[assignment]
-        return StiffnessBlocks(*self._core.matrix_at(x, tangent_of(tangent)))
+        return StiffnessBlocks(*self._core.matrix_at(_checks.points("x", x, FLOAT64, 3), tangent_of(tangent)))
 
     def deformation_gradients(self, x: Floats) -> Floats:
         """Return F (m, 3, 3), or (m, 3, 2) for triangles, at positions `x` (m)."""
@@ -105,7 +104,7 @@ def rebuild(kind: type[Any], elements: Ints, parts: dict[str, Any]) -> Any:
     return kind(elements, **parts)
 
 
-def core_options(parts: dict[str, Any], count: int) -> tuple[list[Floats], list[Any]]:
+def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any]]:
     """Check what all elements have in common; return the properties and the options of the compiled core, and keep copies in `parts`."""
     for name in ("youngs_modulus", "poissons_ratio", "density"):
         if parts[name] is not None:
@@ -218,9 +217,9 @@ class TetElements(FiniteElements):
             TypeError, ValueError: see the class; an unknown measure.
         """
         kind = _checks.choice("measure", measure, StressMeasure)
-        p: Floats = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
+        p: Any = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
         if kind == "first-piola":
-            return p
+            return np.asarray(p, np.float64)
         f = self.deformation_gradients(x)
         det = np.linalg.det(f)
         flat = det == 0
@@ -242,12 +241,11 @@ class TetElements(FiniteElements):
         Raises:
             TypeError, ValueError: see the class; a negative number.
 
-            Source: Lee, "A skinned tetrahedral mesh for hair-water interaction", 2018, section 3.6.
+        Source: Lee, "A skinned tetrahedral mesh for hair-water interaction", 2018, section 3.6.
         """
         for name, value in (("volume", volume), ("flatness", flatness)):
             if _checks.number(name, value) < 0:
                 raise ValueError(f"{name} must not be negative, but is {value:g}")
-        x = _checks.points("x", x, FLOAT64, 3)
         det = np.linalg.det(self.deformation_gradients(x))
         p = x[self._elements]
         edges = p[:, [1, 2, 3, 2, 3, 3]] - p[:, [0, 0, 0, 1, 1, 2]]

@@ -95,4 +95,4 @@ class TriangleMembrane(FiniteElements):
 
     def stresses(self, x: Floats) -> Floats:
         """Return the first Piola-Kirchhoff stresses (m, 3, 2) at positions `x` (m), Pa."""
-        return self._core.stresses(_checks.points("x", x, FLOAT64, 3))  # type: ignore[no-any-return]
+        return self._core.stresses(_checks.points("x", x, FLOAT64, 3))
