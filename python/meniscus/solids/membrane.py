@@ -76,7 +76,8 @@ class TriangleMembrane(FiniteElements):
             "degenerate": degenerate,
         }
         properties, options = core_options(self._parts, len(triangles))
-        self._core = _solids.TriangleMembrane(x, triangles, *properties, self._parts["thickness"], *options)
+        arguments: list[Any] = [*properties, self._parts["thickness"], *options]
+        self._core = _solids.TriangleMembrane(x, triangles, *arguments)
 
     @property
     def triangles(self) -> Ints:
