@@ -21,7 +21,11 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_tet_mesh(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
+  bind_ray_casting(collision);
+  bind_point_location(collision);
   bind_continuous_collision(collision);
+  bind_predicates(numerics, collision);
+  bind_collision_mesh(collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);

@@ -11,8 +11,20 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
+from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 
-__all__ = ["ConvergenceStudy", "FractalNoise", "Scheme", "amplification", "mean_local_order", "observed_orders"]
+__all__ = [
+    "ConvergenceStudy",
+    "FractalNoise",
+    "Scheme",
+    "amplification",
+    "incircle",
+    "insphere",
+    "mean_local_order",
+    "observed_orders",
+    "orient2d",
+    "orient3d",
+]
 
 Scheme = Literal["forward-euler", "bfecc", "maccormack"]
 _SCHEMES = {"forward-euler": 0, "bfecc": 1, "maccormack": 2}

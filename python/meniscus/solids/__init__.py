@@ -1,25 +1,44 @@
 """Deformable solids: bodies, the forces in them, and how they move."""
 
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.element_springs import (
+    AltitudeSelection,
+    AltitudeSprings,
+    DihedralBending,
+    ShellAltitudeSprings,
+    dihedral_angles,
+)
+from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import Force
 from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
-from meniscus.solids.springs import EdgeSprings
+from meniscus.solids.springs import BendingSprings, EdgeSprings, SoftBindings
 from meniscus.solids.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 
 __all__ = [
+    "AltitudeSelection",
+    "AltitudeSprings",
+    "BendingSprings",
     "DeformableBody",
+    "DihedralBending",
+    "Drag",
     "EdgeSprings",
     "Elasticity",
     "Finish",
     "Force",
     "IntegratorName",
     "NewtonInfo",
+    "PointLoads",
+    "Pressure",
+    "ShellAltitudeSprings",
+    "SoftBindings",
     "StepInfo",
     "TangentName",
     "TimeStepLimits",
     "VerletFormName",
+    "WindDrag",
     "advance_positions",
     "commit",
+    "dihedral_angles",
     "extrapolate_velocity",
     "solve_velocity",
 ]
