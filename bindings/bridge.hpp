@@ -70,6 +70,7 @@ struct SideHandle {
 
 void bind_core(py::module_& m);
 void bind_numerics(py::module_& m);
+void bind_rotation(py::module_& m);
 void bind_grid(py::module_& m);
 void bind_fields(py::module_& m);
 void bind_transport(py::module_& m);
@@ -90,6 +91,7 @@ void bind_vorticity(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_force(py::module_& m);
 void bind_springs(py::module_& m);
+void bind_finite_elements(py::module_& m);
 void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
 
 }  // namespace meniscus::bindings

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_core(core);
   auto numerics = m.def_submodule("numerics", "Numerical building blocks.");
   bind_numerics(numerics);
+  bind_rotation(numerics);
   auto grid = m.def_submodule("grid", "Grids, fields, transport, particles.");
   bind_grid(grid);
   bind_fields(grid);
@@ -34,8 +35,9 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
-  auto solids = m.def_submodule("solids", "Deformable solids and their forces.");
+  auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
   bind_force(solids);
-  bind_deformable_body(solids);
   bind_springs(solids);
+  bind_finite_elements(solids);
+  bind_deformable_body(solids);
 }

@@ -18,6 +18,7 @@ TITLES = {
     "2d": "Transport in two dimensions",
     "simd": "Instruction sets, one thread",
     "other": "Around transport",
+    "solids": "Deformable solids",
 }
 
 Report = dict[str, Any]

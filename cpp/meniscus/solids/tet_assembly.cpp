@@ -122,7 +122,8 @@ MENISCUS_INLINE void add_warped_row(const double* e, int a, BlockStiffness::Bloc
     double last = last_lambda * zb[2] + dot;
     if constexpr (turning) {
       // Rows of ([za]x T / 2) times zb as cross products.
-      most -= once * __builtin_shufflevector(zb, zb, 2, 0, 1, 2, 0, 1, 2, 0) - twice * __builtin_shufflevector(zb, zb, 1, 2, 0, 1, 2, 0, 1, 2);
+      most -= once * __builtin_shufflevector(zb, zb, 2, 0, 1, 2, 0, 1, 2, 0) -
+              twice * __builtin_shufflevector(zb, zb, 1, 2, 0, 1, 2, 0, 1, 2);
       last -= last_once * zb[1] - last_twice * zb[0];
     }
     add_block(row[place[b]], most, last);

@@ -12,6 +12,7 @@ from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
 from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
+from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
 
 __all__ = [
     "ConvergenceStudy",
@@ -24,6 +25,14 @@ __all__ = [
     "observed_orders",
     "orient2d",
     "orient3d",
+    "RotationMethod",
+    "Scheme",
+    "SingularValues",
+    "amplification",
+    "mean_local_order",
+    "observed_orders",
+    "polar_rotation",
+    "svd3",
 ]
 
 Scheme = Literal["forward-euler", "bfecc", "maccormack"]
