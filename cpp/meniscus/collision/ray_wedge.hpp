@@ -92,25 +92,6 @@ class BoxRay {
     return from <= to ? from : std::numeric_limits<double>::infinity();
   }
 
-  /// The same of two boxes at a time.
-  std::array<double, 2> entries(const Box& one, const Box& two) const {
-    using Two = double __attribute__((vector_size(16)));
-    const double* const a = one.low.data();
-    const double* const b = two.low.data();
-    Two from{0, 0};
-    Two to{1, 1};
-    for (std::size_t d = 0; d < 3; ++d) {
-      const auto k = static_cast<Index>(d);
-      const Two first = (Two{a[near_[d]], b[near_[d]]} - near_origin_[k]) * inverse_[k];
-      const Two last = (Two{a[far_[d]], b[far_[d]]} - far_origin_[k]) * inverse_[k];
-      from = first > from ? first : from;
-      to = last < to ? last : to;
-    }
-    constexpr double none = std::numeric_limits<double>::infinity();
-    from = from <= to ? from : Two{none, none};
-    return {from[0], from[1]};
-  }
-
  private:
   Point inverse_;
   /// The box's near side seen from a point is as far away as the unwidened one from a point moved by the reach.

@@ -95,45 +95,15 @@ void ThickSurface::place() {
   });
 }
 
-/// Calls leaf(node) for the leaves that the ray enters not after `limit`, nearer ones first where two children differ. `leaf` may
-/// lower the limit; below zero nothing is left.
-template <class Leaf>
-void ThickSurface::along(const BoxRay& ray, const double& limit, Leaf&& leaf) const {
-  if (wedges_.empty()) return;
-  struct Entry {
-    std::int32_t node;
-    double from;
-  };
-  std::array<Entry, BoundingVolumeTree::max_depth> stack;
-  std::size_t top = 0;
-  Entry current{0, ray.entry(tree_.node(0).box)};
-  for (;;) {
-    if (current.from <= limit) {
-      const BoundingVolumeTree::Node& n = tree_.node(current.node);
-      if (n.leaf()) {
-        leaf(n);
-      } else {
-        const auto [one, two] = ray.entries(tree_.node(n.child).box, tree_.node(n.child + 1).box);
-        const bool swap = two < one;
-        const Entry far{n.child + !swap, swap ? one : two};
-        current = {n.child + swap, swap ? two : one};
-        stack[top] = far;
-        top += far.from <= limit;
-        if (current.from <= limit) continue;
-      }
-    }
-    if (top == 0) return;
-    current = stack[--top];
-  }
-}
-
 bool ThickSurface::meets_any(const Query& q) const {
-  double limit = 1;
-  along(BoxRay(q.a, q.b, q.reach.box), limit, [&](const BoundingVolumeTree::Node& n) {
-    for (std::int32_t s = n.first; s < n.first + n.count && limit > 0; ++s)
-      if (segment_meets_wedge(wedges_[static_cast<std::size_t>(s)], q.a, q.b, q.reach)) limit = -1;
-  });
-  return limit < 0;
+  const BoxRay ray(q.a, q.b, q.reach.box);
+  bool found = false;
+  tree_.traverse([&](std::int32_t, const BoundingVolumeTree::Node& n) { return !found && ray.entry(n.box) <= 1; },
+                 [&](const BoundingVolumeTree::Node& n) {
+                   for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
+                     found = segment_meets_wedge(wedges_[static_cast<std::size_t>(s)], q.a, q.b, q.reach);
+                 });
+  return found;
 }
 
 bool ThickSurface::holds(const Query& q) const {
@@ -167,19 +137,21 @@ WedgeHit ThickSurface::cast(const Point& origin, const Point& target) const {
   hit.position = target;
   std::int32_t slot = -1;
   double first = 1;
-  along(ray, first, [&](const BoundingVolumeTree::Node& n) {
-    for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
-      const WedgeTriangle& w = wedges_[static_cast<std::size_t>(s)];
-      if (!segment_meets_wedge(w, q.a, q.b, q.reach)) continue;
-      const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(s)];
-      // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
-      const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
-      if (t > first || (t == first && slot >= 0 && triangle > hit.triangle)) continue;
-      first = t;
-      slot = s;
-      hit.triangle = triangle;
-    }
-  });
+  tree_.traverse_nearest(
+      first, [&](const Box& box) { return ray.entry(box); },
+      [&](const BoundingVolumeTree::Node& n) {
+        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
+          const WedgeTriangle& w = wedges_[static_cast<std::size_t>(s)];
+          if (!segment_meets_wedge(w, q.a, q.b, q.reach)) continue;
+          const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(s)];
+          // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
+          const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
+          if (t > first || (t == first && slot >= 0 && triangle > hit.triangle)) continue;
+          first = t;
+          slot = s;
+          hit.triangle = triangle;
+        }
+      });
   if (slot < 0) return hit;
   hit.visibility = inside(target) ? Visibility::inside : Visibility::occluded;
   hit.fraction = first;

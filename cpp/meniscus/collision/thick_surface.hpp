@@ -73,8 +73,6 @@ class ThickSurface {
   void gather();
   /// Wedges in the order of the tree.
   void place();
-  template <class Leaf>
-  void along(const BoxRay& ray, const double& limit, Leaf&& leaf) const;
   bool meets_any(const Query& q) const;
   bool holds(const Query& q) const;
   std::int32_t body(std::int32_t triangle) const { return bodies_.empty() ? 0 : bodies_[static_cast<std::size_t>(triangle)]; }

@@ -43,9 +43,6 @@ class BoundingVolumeTree {
  public:
   /// Primitives of a leaf, at most.
   static constexpr Index leaf_size = 4;
-  /// Entries that a depth-first traversal may have to remember: 63 bits of Morton code and, where codes are equal, halving of fewer
-  /// than 2^31 primitives.
-  static constexpr std::size_t max_depth = 63 + 31 + 2;
 
   struct Node {
     Box box;
@@ -122,6 +119,9 @@ class BoundingVolumeTree {
   }
 
  private:
+  /// 63 bits of Morton code and, where codes are equal, halving of fewer than 2^31 primitives.
+  static constexpr std::size_t max_depth = 63 + 31 + 2;
+
   void split_levels(std::span<const std::uint64_t> codes);
 
   std::vector<Node> nodes_;

@@ -136,6 +136,43 @@ class FixedInteger {
     return r;
   }
 
+  /// a / b, where b divides a; throws std::logic_error where it does not. The quotient grows from its lowest limb, which the
+  /// lowest ones of a and b determine (Jebelean, "An algorithm for exact division", 1993).
+  friend FixedInteger exact_quotient(const FixedInteger& a, const FixedInteger& b) {
+    if (b.size_ == 0) throw std::logic_error("a division by zero is not exact");
+    FixedInteger q;
+    if (a.size_ == 0) return q;
+    FixedInteger divisor = b;
+    divisor.drop_low_bits(b.trailing_zeros());
+    FixedInteger rest = a;
+    rest.drop_low_bits(b.trailing_zeros());
+    const bool fits = a.trailing_zeros() >= b.trailing_zeros() && rest.size_ >= divisor.size_;
+    if (!fits) throw std::logic_error("a division of integers is not exact");
+    const std::uint64_t odd = divisor.limb()[0];
+    std::uint64_t inverse = 3 * odd ^ 2;
+    for (int i = 0; i < 4; ++i) inverse *= 2 - odd * inverse;
+    const auto n = static_cast<std::size_t>(rest.size_);
+    for (std::size_t i = 0; i + static_cast<std::size_t>(divisor.size_) <= n; ++i) {
+      const std::uint64_t digit = rest.limb()[i] * inverse;
+      q.push(digit);
+      std::uint64_t carry = 0;
+      for (std::size_t j = i; j < n; ++j) {
+        const std::size_t k = j - i;
+        const Wide t = (k < static_cast<std::size_t>(divisor.size_) ? static_cast<Wide>(digit) * divisor.limb()[k] : 0) + carry;
+        const auto low = static_cast<std::uint64_t>(t);
+        carry = static_cast<std::uint64_t>(t >> 64) + (rest.limb()[j] < low);
+        rest.limb()[j] -= low;
+      }
+      // What is left of an exact division is never negative.
+      if (carry != 0) throw std::logic_error("a division of integers is not exact");
+    }
+    rest.trim();
+    if (rest.size_ != 0) throw std::logic_error("a division of integers is not exact");
+    q.trim();
+    q.negative_ = a.negative_ != b.negative_;
+    return q;
+  }
+
   friend bool operator==(const FixedInteger& a, const FixedInteger& b) {
     return a.sign() == b.sign() && compare_magnitude(a, b) == 0;
   }
@@ -153,6 +190,22 @@ class FixedInteger {
   void push(std::uint64_t x) {
     check(size_ < Capacity);
     limb()[static_cast<std::size_t>(size_++)] = x;
+  }
+  int trailing_zeros() const {
+    for (int i = 0; i < size_; ++i)
+      if (const std::uint64_t x = limb()[static_cast<std::size_t>(i)]) return 64 * i + std::countr_zero(x);
+    return 0;
+  }
+  void drop_low_bits(int bits) {
+    const auto limbs = static_cast<std::size_t>(bits / 64);
+    const int rest = bits % 64;
+    const auto n = static_cast<std::size_t>(size_);
+    for (std::size_t i = limbs; i < n; ++i) {
+      const std::uint64_t above = i + 1 < n && rest ? limb()[i + 1] << (64 - rest) : 0;
+      limb()[i - limbs] = limb()[i] >> rest | above;
+    }
+    size_ = std::max(size_ - bits / 64, 0);
+    trim();
   }
   void trim() {
     while (size_ > 0 && limb()[static_cast<std::size_t>(size_) - 1] == 0) --size_;

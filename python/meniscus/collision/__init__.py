@@ -1,6 +1,14 @@
 """Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
+from meniscus.collision.comparison import (
+    SpaceTimeContacts,
+    cubic_edge_edge,
+    cubic_vertex_face,
+    space_time_edge_edge,
+    space_time_point_segment,
+    space_time_vertex_face,
+)
 from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
 from meniscus.collision.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
 from meniscus.collision.proximity import (
@@ -27,27 +35,28 @@ __all__ = [
     "ContactGeometry",
     "DegenerateContact",
     "ElementDistances",
-    "MutualPairs",
-    "closest_point",
-    "edge_edge",
-    "edge_edge_contact",
-    "edge_edge_distance",
-    "edge_triangle",
-    "point_in_tetrahedron",
-    "point_triangle_distance",
-    "DegenerateContact",
     "FaceVisibility",
+    "MutualPairs",
     "RayHits",
+    "SpaceTimeContacts",
     "TetLocations",
     "TetLocator",
     "ThickSurface",
     "cell_buckets",
     "closest_point",
+    "cubic_edge_edge",
+    "cubic_vertex_face",
     "edge_edge",
+    "edge_edge_contact",
+    "edge_edge_distance",
     "edge_triangle",
     "overlapping_boxes",
     "point_in_tetrahedron",
+    "point_triangle_distance",
     "points_of_bodies",
+    "space_time_edge_edge",
+    "space_time_point_segment",
+    "space_time_vertex_face",
     "time_of_impact_edge_edge",
     "time_of_impact_vertex_face",
     "triangle_triangle",
