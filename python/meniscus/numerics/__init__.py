@@ -17,7 +17,9 @@ from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rot
 __all__ = [
     "ConvergenceStudy",
     "FractalNoise",
+    "RotationMethod",
     "Scheme",
+    "SingularValues",
     "amplification",
     "incircle",
     "insphere",
@@ -25,12 +27,6 @@ __all__ = [
     "observed_orders",
     "orient2d",
     "orient3d",
-    "RotationMethod",
-    "Scheme",
-    "SingularValues",
-    "amplification",
-    "mean_local_order",
-    "observed_orders",
     "polar_rotation",
     "svd3",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
-from meniscus.solids import DeformableBody, IntegratorName, TetElements
-
-Material = Literal["linear", "corotational", "st-venant-kirchhoff", "neo-hookean"]
+from meniscus.solids import DeformableBody, IntegratorName, Material, TetElements
 
 
 @dataclass(kw_only=True)

@@ -8,7 +8,6 @@ from meniscus.solids.element_springs import (
     ShellAltitudeSprings,
     dihedral_angles,
 )
-from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.elements import (
     DegeneratePolicy,
     FaceForceFormula,
@@ -23,6 +22,7 @@ from meniscus.solids.elements import (
     element_face_forces,
     element_stiffness,
 )
+from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import Force
 from meniscus.solids.membrane import TriangleMembrane
 from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
@@ -34,9 +34,9 @@ __all__ = [
     "AltitudeSprings",
     "BendingSprings",
     "DeformableBody",
+    "DegeneratePolicy",
     "DihedralBending",
     "Drag",
-    "DegeneratePolicy",
     "EdgeSprings",
     "Elasticity",
     "FaceForceFormula",
