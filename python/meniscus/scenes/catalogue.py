@@ -21,9 +21,9 @@ from meniscus.scenes.wake import Wake
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
 
-SCENES: dict[str, type[Scene]] = {
-    s.name: s for s in (Billow, Cantilever, Cavity, Drape, Explosion, Flag, Plume, Recovery, Swirl, Twist, Wake, Wave, Zalesak)
-}
+_SCENES = (Billow, Cantilever, Cavity, Drape, Explosion, Flag, Plume, Recovery, Swirl, Twist, Wake, Wave, Zalesak)
+
+SCENES: dict[str, type[Scene]] = {s.name: s for s in _SCENES}
 """The scenes of the package, by name."""
 
 
