@@ -26,7 +26,7 @@ class Cantilever(Deforming):
     box: ClassVar[Any] = ((0.0, -1.0, 0.0), (1.1, 0.35, 0.2))
 
     resolution: int = parameter(4, "elements along the thickness")
-    youngs_modulus: float = parameter(2e5, "Pa")
+    youngs_modulus: float = parameter(8e5, "Pa")
     poissons_ratio: float = parameter(0.3, "")
     density: float = parameter(1000.0, "kg/m^3")
     damping: float = parameter(0.002, "proportional to stiffness, s")
