@@ -1,5 +1,5 @@
 # Everything that people and continuous integration run. `make demo` and `make test` need git, make and Python >= 3.10; what else is
-# missing is installed: compiler, Python headers, venv module and doctest with apt, all the rest from the Python index into .venv.
+# missing is installed: compiler, Python headers, venv module, doctest and GMP with apt, all the rest from the Python index into .venv.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
@@ -100,7 +100,7 @@ configure = cmake -S . -B $(1) \
   -DCMAKE_PREFIX_PATH="$$($(RUN) -c 'import sysconfig; print(sysconfig.get_path("platlib"))');$$($(RUN) -m pybind11 --cmakedir)" \
   $(2) $(CMAKE_OPTIONS) --log-level=WARNING > /dev/null
 
-$(STAMPS)/doctest: | $(STAMPS)/venv
+$(STAMPS)/doctest: .ci/bootstrap | $(STAMPS)/venv
 	@.ci/bootstrap tests
 	@touch $@
 

@@ -34,4 +34,8 @@ std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, con
   return {reinterpret_cast<const std::array<std::int32_t, N>*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
+// What `bind_springs` binds as well.
+void bind_element_springs(py::module_& m);
+void bind_external_forces(py::module_& m);
+
 }  // namespace meniscus::bindings

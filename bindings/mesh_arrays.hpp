@@ -7,6 +7,9 @@
 
 namespace meniscus::bindings {
 
+/// What `bind_tet_mesh` binds in another file.
+void bind_mesh_maps(py::module_& m);
+
 /// Rows of N vertex indices.
 template <std::size_t N>
 std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, const char* name) {

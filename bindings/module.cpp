@@ -1,5 +1,37 @@
 #include "bridge.hpp"
 
+namespace meniscus::bindings {
+
+// Each is defined in the file of its name; here, so that a new one compiles two files and not all.
+void bind_core(py::module_& m);
+void bind_numerics(py::module_& m);
+void bind_rotation(py::module_& m);
+void bind_grid(py::module_& m);
+void bind_fields(py::module_& m);
+void bind_transport(py::module_& m);
+void bind_particles(py::module_& m);
+void bind_mesh(py::module_& m);
+void bind_tet_mesh(py::module_& m);
+void bind_collision(py::module_& m);
+void bind_collision_mesh(py::module_& m);
+void bind_ray_casting(py::module_& m);
+void bind_point_location(py::module_& m);
+void bind_continuous_collision(py::module_& m);
+void bind_ccd_comparison(py::module_& m);
+void bind_predicates(py::module_& numerics, py::module_& collision);
+void bind_mesh_distance(py::module_& m);
+void bind_shapes(py::module_& m);
+void bind_fluids(py::module_& m);
+void bind_gas(py::module_& m);
+void bind_vorticity(py::module_& m);
+void bind_force(py::module_& m);
+void bind_deformable_body(py::module_& m);
+void bind_springs(py::module_& m);
+void bind_finite_elements(py::module_& m);
+void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
+
+}  // namespace meniscus::bindings
+
 PYBIND11_MODULE(_meniscus, m) {
   using namespace meniscus::bindings;
   m.doc() =
@@ -22,7 +54,12 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_tet_mesh(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
+  bind_predicates(numerics, collision);
+  bind_ray_casting(collision);
+  bind_point_location(collision);
   bind_continuous_collision(collision);
+  bind_ccd_comparison(collision);
+  bind_collision_mesh(collision);
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);
@@ -33,7 +70,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_gas(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
   bind_force(solids);
+  bind_deformable_body(solids);
   bind_springs(solids);
   bind_finite_elements(solids);
-  bind_deformable_body(solids);
 }

@@ -29,6 +29,8 @@ void bind_springs(py::module_& m) {
       .def_property_readonly("rest_length", [](const EdgeSprings& s) { return copy_of(s.rest_length()); })
       .def_property_readonly("stiffness", [](const EdgeSprings& s) { return copy_of(s.stiffness()); })
       .def_property_readonly("damping", [](const EdgeSprings& s) { return copy_of(s.damping()); });
+  bind_element_springs(m);
+  bind_external_forces(m);
 }
 
 }  // namespace meniscus::bindings

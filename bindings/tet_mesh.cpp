@@ -132,6 +132,7 @@ void bind_tet_mesh(py::module_& m) {
   bind_edges(m);
   bind_tet_topology(m);
   bind_triangle_topology(m);
+  bind_mesh_maps(m);
   m.def(
       "require_valid_elements",
       [](const py::array& elements, Index vertices) {

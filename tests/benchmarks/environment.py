@@ -62,6 +62,7 @@ def environment() -> dict[str, Any]:
         "phiflow": version("phiflow"),
         "phiml": version("phiml"),
         "pyamg": version("pyamg"),
+        "ipctk": version("ipctk"),
         "meniscus": ms.__version__,
         "build": {k: v if isinstance(v, bool) else str(v) for k, v in ms.core.build_info().items()},
         "simd": ms.core.simd_level(),

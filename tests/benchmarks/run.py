@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import bandwidth
+import collision
 import environment
 import harness
 import peers
@@ -26,6 +27,7 @@ import vorticity
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
     parser = argparse.ArgumentParser(
+        description="Time transport, Poisson solves, smoke steps and collisions beside the memory bandwidth and peers."
         description="Time transport, Poisson solves, smoke steps and solids beside the memory bandwidth and peers."
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
@@ -64,12 +66,14 @@ def main(given: list[str] | None = None) -> None:
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
-    if len(cases) == len(bandwidth.probes(quick=True)) and not others and not solves and not steps:
+    scenes = collision.chosen_cases(options.quick, chosen)
+    if len(cases) == len(bandwidth.probes(quick=True)) and not others and not solves and not steps and not scenes:
         raise SystemExit(f"no case has a name that matches {options.only!r}")
     cases += [p.case for p in others if p.case is not None]
     timings = harness.measure(cases, rounds)
     runs = poisson.measure(solves, rounds)
     step_runs, step_peers = smoke.measure(steps, rounds, quick=options.quick)
+    collision_runs = collision.measure(scenes, rounds, chosen)
     settings = {
         "quick": options.quick,
         "only": options.only,
@@ -78,7 +82,11 @@ def main(given: list[str] | None = None) -> None:
         "load_before": load_before,
         "load_after": environment.load_average(),
     }
-    suites = {"poisson": poisson.report(solves, runs), "smoke": smoke.report(step_runs, step_peers)}
+    suites = {
+        "poisson": poisson.report(solves, runs),
+        "smoke": smoke.report(step_runs, step_peers),
+        "collision": collision.report(*collision_runs),
+    }
     report = results.report(cases, others, timings, suites, environment.environment(), settings)
     tables.show(report)
     if options.json is not None:

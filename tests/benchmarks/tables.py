@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import collision_tables
 import poisson_tables
 import smoke_report
 from table import NONE, Table, number, share, starred
@@ -52,7 +53,8 @@ def environment_lines(report: Report) -> list[str]:
         f"Date: {e['date']}; {s['rounds']} rounds, {size}; load average before and after: {load}",
         f"Processor: {e['cpu']}, {e['logical_cpus']} logical; caches as the system reports them: {caches}; {e['system']}",
         f"meniscus {e['meniscus']}: {build}; instruction set {e['simd']} (supported: {e['simd_supported']})",
-        f"Python {e['python']}, NumPy {e['numpy']}, SciPy {e['scipy']}, PhiFlow {e['phiflow']}, PhiML {e['phiml']}, pyamg {e['pyamg']}",
+        f"Python {e['python']}, NumPy {e['numpy']}, SciPy {e['scipy']}, PhiFlow {e['phiflow']}, PhiML {e['phiml']}, pyamg {e['pyamg']}, "
+        f"IPC Toolkit {e['ipctk']}",
     ]
 
 
@@ -158,6 +160,7 @@ def tables(report: Report) -> Iterable[Table]:
         peer_table(report),
         *poisson_tables.tables(report["poisson"]),
         *smoke_report.tables(report["smoke"]),
+        *collision_tables.tables(report["collision"]),
     )
     return [t for t in all_tables if t.rows]
 

@@ -39,7 +39,7 @@ def cases(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_the_report_says_what_it_was_made_with(produced: tuple[dict[str, Any], str]) -> None:
     report, _ = produced
     assert report["schema"] == 1
-    assert set(report) == {"schema", "environment", "settings", "bandwidth", "cases", "peers", "goals", "poisson", "smoke"}
+    assert set(report) == {"schema", "environment", "settings", "bandwidth", "cases", "peers", "goals", "poisson", "smoke", "collision"}
     environment = report["environment"]
     assert {"date", "cpu", "numpy", "scipy", "phiflow", "pyamg", "meniscus", "build", "simd"} <= set(environment)
     assert "compiler" in environment["build"]

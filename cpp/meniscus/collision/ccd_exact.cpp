@@ -4,7 +4,6 @@
 #include "meniscus/numerics/fixed_integer.hpp"
 
 #include <limits>
-#include <memory>
 
 namespace meniscus {
 namespace {
@@ -191,7 +190,7 @@ bool meets(PairKind kind, ContactMode mode, const std::array<Point, 4>& start, c
   if (range.empty()) return true;
   if (needed_bits(range.width() + bits) <= Narrow::capacity_bits)
     return ContactAlgebra<Narrow>(kind, start, end, range.low, numerator, bits).meets(mode);
-  return std::make_unique<ContactAlgebra<Wide>>(kind, start, end, range.low, numerator, bits)->meets(mode);
+  return ContactAlgebra<Wide>(kind, start, end, range.low, numerator, bits).meets(mode);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "meniscus/core/random.hpp"
 #include "meniscus/numerics/fixed_integer.hpp"
 
-#include <memory>
 #include <optional>
 
 namespace meniscus {
@@ -245,12 +244,6 @@ class RayCaster {
   bool on_border_ = false;
 };
 
-template <class Z>
-std::optional<bool> cast_rays(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, int low,
-                              unsigned first_ray) {
-  return std::make_unique<RayCaster<Z>>(kind, start, end, low)->collides(first_ray);
-}
-
 }  // namespace
 
 bool root_parity(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, unsigned first_ray) {
@@ -261,7 +254,7 @@ bool root_parity(PairKind kind, const std::array<Point, 4>& start, const std::ar
   if (range.empty()) return true;
   const bool narrow = needed_bits(range.width()) <= Narrow::capacity_bits;
   const std::optional<bool> answer = narrow ? RayCaster<Narrow>(kind, start, end, range.low).collides(first_ray)
-                                            : cast_rays<Wide>(kind, start, end, range.low, first_ray);
+                                            : RayCaster<Wide>(kind, start, end, range.low).collides(first_ray);
   return answer ? *answer : contact_by_algebra(kind, ContactMode::parity, start, end);
 }
 

@@ -2,6 +2,8 @@
 
 #include "meniscus/core/parallel.hpp"
 
+#include <cmath>
+
 namespace meniscus {
 namespace {
 constexpr Index chunk = 4096;
@@ -25,14 +27,29 @@ void measure_elements(std::span<const Point> vertices, std::span<const std::arra
 }
 
 double sum_of(std::span<const double> values) {
-  return parallel_reduce(
-      0, static_cast<Index>(values.size()), chunk, 0.0,
+  // A sum and what was rounded off from it (Neumaier), so that the error does not grow with the number of values.
+  struct Sum {
+    double value = 0;
+    double rest = 0;
+    void add(double x) {
+      const double next = value + x;
+      rest += std::abs(value) >= std::abs(x) ? (value - next) + x : (x - next) + value;
+      value = next;
+    }
+  };
+  const Sum total = parallel_reduce(
+      0, static_cast<Index>(values.size()), chunk, Sum{},
       [&](Index b, Index e) {
-        double sum = 0;
-        for (Index i = b; i < e; ++i) sum += values[static_cast<std::size_t>(i)];
+        Sum sum;
+        for (Index i = b; i < e; ++i) sum.add(values[static_cast<std::size_t>(i)]);
         return sum;
       },
-      [](double a, double b) { return a + b; });
+      [](Sum a, const Sum& b) {
+        a.add(b.value);
+        a.rest += b.rest;
+        return a;
+      });
+  return total.value + total.rest;
 }
 
 double enclosed_volume(const TriangleMeshView& mesh) {

@@ -14,7 +14,7 @@ template <std::size_t N>
 void measure_elements(std::span<const Point> vertices, std::span<const std::array<std::int32_t, N>> elements,
                       std::span<double> out);
 
-/// The sum of values in a fixed tree.
+/// The sum of values, as exact as if its terms were added in twice the precision; the same on any number of threads.
 double sum_of(std::span<const double> values);
 
 /// The volume inside of a closed surface, negative where it is turned inside out, m^3.

@@ -80,7 +80,15 @@ class StressStrain {
   }
   template <std::size_t N>
   MENISCUS_INLINE void slopes(const std::array<double, N>& strain, std::array<double, N>& result) const {
-    for (std::size_t l = 0; l < N; ++l) result[l] = slope(strain[l]);
+    for (std::size_t l = 0; l < N; ++l) result[l] = at_rest_;
+    for (std::size_t k = 0; k < knots_; ++k) {
+      const auto [at, jump] = knot_[k];
+      const bool up = jump > 0;
+      if (at >= 0)
+        for (std::size_t l = 0; l < N; ++l) result[l] += (up ? strain[l] >= at : strain[l] > at) ? jump : 0;
+      else
+        for (std::size_t l = 0; l < N; ++l) result[l] -= (up ? strain[l] >= at : strain[l] > at) ? 0 : jump;
+    }
   }
   /// The integral of the stress from strain 0.
   MENISCUS_INLINE double energy(double strain) const {

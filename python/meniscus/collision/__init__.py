@@ -1,14 +1,67 @@
-"""Collision detection and proximity of triangle meshes."""
+"""Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
+from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
+from meniscus.collision.comparison import (
+    SpaceTimeContacts,
+    cubic_edge_edge,
+    cubic_vertex_face,
+    space_time_edge_edge,
+    space_time_point_segment,
+    space_time_vertex_face,
+)
 from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
+from meniscus.collision.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
+from meniscus.collision.proximity import (
+    ContactGeometry,
+    ElementDistances,
+    edge_edge_contact,
+    edge_edge_distance,
+    point_triangle_distance,
+    vertex_face_contact,
+)
 from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
+from meniscus.collision.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
+from meniscus.collision.tet_locator import TetLocations, TetLocator
+from meniscus.collision.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
 
 __all__ = [
+    "INSIDE",
+    "OCCLUDED",
+    "VISIBLE",
+    "BodyPoints",
     "ClosestPoints",
+    "CollisionMesh",
+    "CollisionPairs",
+    "ContactGeometry",
+    "DegenerateContact",
+    "ElementDistances",
+    "FaceVisibility",
+    "MutualPairs",
+    "RayHits",
+    "SpaceTimeContacts",
+    "TetLocations",
+    "TetLocator",
+    "ThickSurface",
+    "cell_buckets",
     "closest_point",
+    "cubic_edge_edge",
+    "cubic_vertex_face",
     "edge_edge",
+    "edge_edge_contact",
+    "edge_edge_distance",
+    "edge_triangle",
+    "overlapping_boxes",
+    "point_in_tetrahedron",
+    "point_triangle_distance",
+    "points_of_bodies",
+    "space_time_edge_edge",
+    "space_time_point_segment",
+    "space_time_vertex_face",
     "time_of_impact_edge_edge",
     "time_of_impact_vertex_face",
+    "triangle_triangle",
     "vertex_face",
+    "vertex_face_contact",
+    "vertices_in_tets",
     "winding_number",
 ]

@@ -5,10 +5,16 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from meniscus import _checks
+
+if TYPE_CHECKING:
+    from meniscus.mesh.tet_mesh import TetMesh
+    from meniscus.mesh.triangle_mesh import TriangleMesh
 
 _Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
@@ -66,6 +72,14 @@ def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32])
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
     return np.ascontiguousarray(vertices[first[order]]), rank[inverse.reshape(-1)][triangles]
+
+
+def write(path: str | os.PathLike[str], mesh: TriangleMesh | TetMesh) -> None:
+    """Write a `TriangleMesh` or a `TetMesh`; see their method `write`."""
+    from meniscus.mesh.tet_mesh import TetMesh
+    from meniscus.mesh.triangle_mesh import TriangleMesh
+
+    _checks.one_of_type("mesh", mesh, (TriangleMesh, TetMesh)).write(path)
 
 
 def read_triangles(path: str | os.PathLike[str]) -> _Arrays:

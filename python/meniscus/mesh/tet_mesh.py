@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from meniscus import _checks
+from meniscus._checks import Bools
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, _sealed
+from meniscus.mesh.quality import MeshQuality, quality_of
+from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, _sealed, check_out
 from meniscus.mesh.triangle_mesh import TriangleMesh
 
 
@@ -91,6 +94,41 @@ class TetMesh(SimplexMesh):
     def euler_characteristic(self) -> int:
         """Vertices - edges + faces - tetrahedra, of the vertices that tetrahedra have: 1 for a ball, 2 for a thick hollow sphere."""
         return len(self.used_vertices) - len(self.edges) + len(self.faces) - len(self._elements)
+
+    def quality(self, positions: Floats | None = None) -> MeshQuality:
+        """Return how well shaped the tetrahedra are.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m; by default those at rest.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
+        """
+        return quality_of(self, positions)
+
+    def degenerate(self, positions: Floats, *, least_volume: float = 1e-3, least_aspect: float = 1e-3, out: Bools | None = None) -> Bools:
+        """Return which tetrahedra (m,) of a deformed mesh are inverted or collapsed.
+
+        They are where the signed volume is at most `least_volume` times that at rest, or the smallest altitude is below `least_aspect`
+        times the longest edge, or a position is not finite.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m.
+            least_volume: a ratio; 0 allows all volumes above zero.
+            least_aspect: a ratio; that of a regular tetrahedron is 0.816.
+            out: (m,) bool to write to; a new array by default.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, a ratio that is not finite.
+
+        Source: Lee 2018, section 3.6.
+        """
+        x = self.check_positions("positions", positions)
+        m = len(self._elements)
+        result = np.empty(m, bool) if out is None else check_out("out", out, (m,), np.dtype(bool))
+        volume, aspect = _checks.number("least_volume", least_volume), _checks.number("least_aspect", least_aspect)
+        _mesh.find_degenerate(x, self._elements, self._rest_measures, volume, aspect, result)
+        return result
 
     def oriented(self) -> TetMesh:
         """Return the mesh with the last two corners of all inverted tetrahedra swapped."""

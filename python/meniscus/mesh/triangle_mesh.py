@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.quality import MeshQuality, quality_of
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh
 from meniscus.mesh.watertight import WatertightReport, check_watertight
@@ -99,6 +100,17 @@ class TriangleMesh(SimplexMesh):
     def euler_characteristic(self) -> int:
         """Vertices - edges + triangles, of the vertices that triangles have: 2 for a sphere, 1 for a disk."""
         return len(self.used_vertices) - len(self.edges) + len(self._elements)
+
+    def quality(self, positions: Floats | None = None) -> MeshQuality:
+        """Return how well shaped the triangles are.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m; by default those at rest.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
+        """
+        return quality_of(self, positions)
 
     def check_watertight(self) -> WatertightReport:
         """Return whether the mesh is watertight, and what keeps it from being so; see `mesh.check_watertight`."""

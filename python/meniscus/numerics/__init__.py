@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
+from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
 
 __all__ = [
@@ -20,8 +21,12 @@ __all__ = [
     "Scheme",
     "SingularValues",
     "amplification",
+    "incircle",
+    "insphere",
     "mean_local_order",
     "observed_orders",
+    "orient2d",
+    "orient3d",
     "polar_rotation",
     "svd3",
 ]

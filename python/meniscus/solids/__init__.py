@@ -1,6 +1,13 @@
 """Deformable solids: bodies, the forces in them, and how they move."""
 
 from meniscus.solids.body import DeformableBody
+from meniscus.solids.element_springs import (
+    AltitudeSelection,
+    AltitudeSprings,
+    DihedralBending,
+    ShellAltitudeSprings,
+    dihedral_angles,
+)
 from meniscus.solids.elements import (
     DegeneratePolicy,
     FaceForceFormula,
@@ -15,15 +22,21 @@ from meniscus.solids.elements import (
     element_face_forces,
     element_stiffness,
 )
+from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import Force
 from meniscus.solids.membrane import TriangleMembrane
 from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
-from meniscus.solids.springs import EdgeSprings
+from meniscus.solids.springs import BendingSprings, EdgeSprings, SoftBindings
 from meniscus.solids.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 
 __all__ = [
+    "AltitudeSelection",
+    "AltitudeSprings",
+    "BendingSprings",
     "DeformableBody",
     "DegeneratePolicy",
+    "DihedralBending",
+    "Drag",
     "EdgeSprings",
     "Elasticity",
     "FaceForceFormula",
@@ -33,6 +46,10 @@ __all__ = [
     "IntegratorName",
     "Material",
     "NewtonInfo",
+    "PointLoads",
+    "Pressure",
+    "ShellAltitudeSprings",
+    "SoftBindings",
     "StepInfo",
     "StiffnessBlocks",
     "StiffnessFormula",
@@ -44,8 +61,10 @@ __all__ = [
     "TimeStepLimits",
     "TriangleMembrane",
     "VerletFormName",
+    "WindDrag",
     "advance_positions",
     "commit",
+    "dihedral_angles",
     "element_face_forces",
     "element_stiffness",
     "extrapolate_velocity",

@@ -49,6 +49,12 @@ class Force:
         """Memory, bytes."""
         return int(self._core.nbytes)
 
+    def prepare(self, x: Floats, v: Floats, time: float) -> None:
+        """Take what changes from step to step, such as the wind at positions `x` (m), velocities `v` (m/s) and a `time` (s).
+
+        Bodies call it before every step. Most forces need nothing.
+        """
+
     def energy(self, x: Floats) -> float:
         """Return the elastic energy at positions `x` (m), J; 0 for forces that have none."""
         return float(self._core.energy(_nodes("x", x)))
@@ -121,7 +127,7 @@ def elements(name: str, value: Any, corners: int) -> Ints:
         raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
     if value.ndim != 2 or value.shape[1] != corners:
         raise ValueError(f"{name} must have shape (m, {corners}), not {value.shape}")
-    return np.ascontiguousarray(value)
+    return np.ascontiguousarray(value, np.int32)
 
 
 def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
@@ -141,7 +147,7 @@ def rest_positions(mesh: Any, positions: Floats | None, ids: Ints) -> Floats:
     if ids.size and (ids.min() < 0 or ids.max() >= len(x)):
         bad = np.argwhere((ids < 0) | (ids >= len(x)))[0]
         raise ValueError(f"nodes must be below the {len(x)} rest positions, but [{bad[0]}, {bad[1]}] is {ids[tuple(bad)]}")
-    return x  # type: ignore[no-any-return]
+    return np.asarray(x, np.float64)
 
 
 def per_element(name: str, value: npt.ArrayLike, count: int, *, least: float = 0.0, strictly: bool = False) -> Floats:
@@ -178,7 +184,20 @@ def inverse_masses(masses: npt.ArrayLike, ids: Iterable[Any]) -> Floats:
     """Return 1 / mass of the nodes `ids`; 0 for infinite masses."""
     nodes = np.asarray(ids)
     m = node_masses(masses, int(nodes.max()) + 1 if nodes.size else 0)
-    return np.asarray(1.0 / m, np.float64)[nodes]
+    return np.asarray((1.0 / m)[nodes], np.float64)
+
+
+def damping_and_masses(
+    damping: npt.ArrayLike | None, fraction: npt.ArrayLike | None, masses: npt.ArrayLike | None, count: int, nodes: int
+) -> tuple[Floats, Floats]:
+    """Return damping coefficients and no masses, or fractions of critical damping and one over the mass of every node."""
+    if fraction is None:
+        return per_element("damping", 0.0 if damping is None else damping, count), np.zeros(0)
+    if damping is not None:
+        raise ValueError("give damping or damping_fraction, not both")
+    if masses is None:
+        raise ValueError("damping_fraction needs the masses of the nodes")
+    return per_element("damping_fraction", fraction, count), np.asarray(1.0 / node_masses(masses, nodes), np.float64)
 
 
 def coefficients(

@@ -10,7 +10,18 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.solids.force import Floats, Force, Ints, coefficients, inverse_masses, of_mesh, per_element, rest_positions
+from meniscus.solids.force import (
+    FLOAT64,
+    Floats,
+    Force,
+    Ints,
+    coefficients,
+    damping_and_masses,
+    inverse_masses,
+    of_mesh,
+    per_element,
+    rest_positions,
+)
 
 ZeroLength = Literal["none", "last"]
 
@@ -126,6 +137,161 @@ class EdgeSprings(Force):
     def damping(self) -> Floats:
         """Damping coefficients b (m,), N s/m."""
         return np.asarray(self._core.damping)
+
+
+class BendingSprings(EdgeSprings):
+    """Linear springs across the edges of a triangle mesh, between the two vertices that the triangles do not share.
+
+    The simplest resistance to bending. It also stiffens the surface in its plane, and a surface that is flattened completely stays flat,
+    for then the forces lie in its plane; see `DihedralBending` and `ShellAltitudeSprings`.
+
+    Args:
+        mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l; or an
+            (m, 2) array of k, l.
+        rest_positions: as in `EdgeSprings`, and so are all others.
+
+    Raises:
+        TypeError, ValueError: as for `EdgeSprings`.
+
+    Source: Selle 2008, section 5.3.3.
+    """
+
+    def __init__(
+        self,
+        mesh: Any,
+        rest_positions: Floats | None = None,
+        *,
+        stiffness: npt.ArrayLike | None = None,
+        spring_constant: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike | None = None,
+        damping_fraction: npt.ArrayLike | None = None,
+        masses: npt.ArrayLike | None = None,
+        rest_lengths: npt.ArrayLike | None = None,
+        shortest: float = 0.0,
+        pieces: Sequence[tuple[float, float]] | None = None,
+        zero_length: ZeroLength = "none",
+    ) -> None:
+        pairs = getattr(mesh, "bend_pairs", mesh)
+        if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 4:
+            pairs = np.ascontiguousarray(pairs[:, 2:])
+        self._connect(
+            of_mesh("mesh", pairs, "bend_pairs", 2),
+            mesh,
+            rest_positions,
+            stiffness=stiffness,
+            spring_constant=spring_constant,
+            damping=damping,
+            damping_fraction=damping_fraction,
+            masses=masses,
+            rest_lengths=rest_lengths,
+            shortest=shortest,
+            pieces=pieces,
+            zero_length=zero_length,
+        )
+
+
+class SoftBindings(Force):
+    """Springs of length zero between embedded points, each of which is a node or a weighted mean of up to a few nodes.
+
+    The force on the first end is -k (x_a - x_b) - b (v_a - v_b), damped in all directions since it has none of its own; it goes to the
+    parents of an end by their weights. It is linear, so that every tangent is exact.
+
+    Args:
+        first: the first ends: (m,) int32 nodes, (m, k) int32 parents, or a `mesh.Embedding`. Parents below 0 are not used.
+        second: the same for the other ends; None for ends at prescribed `targets`.
+        first_weights: (m, k) float64, with sum 1 for each point; needed for an array of parents only.
+        second_weights: the same for the other ends.
+        targets: (m, 3) float64, m, where the second ends are; see `set_targets`.
+        spring_constant: k, N/m; a number or one per binding.
+        damping: b, N s/m; a number or one per binding.
+        damping_fraction: instead of `damping`; 1 is critical for the two ends with the masses 1 / sum(w^2 / m) of their parents. Needs
+            `masses`.
+        masses: kg, a number or one per node; infinite for nodes that nothing moves.
+
+    Raises:
+        TypeError, ValueError: wrong dtype or shape, weights whose sum is not 1, no parent, both or neither of `second` and `targets`,
+            both of `damping` and `damping_fraction`; negative values.
+
+    Source: Lee 2018, sections 2.3.1, 2.3.2 and 2.4; Sifakis, Shinar, Irving and Fedkiw, "Hybrid simulation of deformable solids", 2007.
+    """
+
+    _core: _solids.SoftBindings
+
+    def __init__(
+        self,
+        first: Any,
+        second: Any = None,
+        *,
+        spring_constant: npt.ArrayLike,
+        first_weights: Floats | None = None,
+        second_weights: Floats | None = None,
+        targets: Floats | None = None,
+        damping: npt.ArrayLike | None = None,
+        damping_fraction: npt.ArrayLike | None = None,
+        masses: npt.ArrayLike | None = None,
+    ) -> None:
+        a, wa = _embedded("first", first, first_weights)
+        n = len(a)
+        if (second is None) == (targets is None):
+            raise ValueError("give second or targets, one of the two")
+        if second is None:
+            b, wb = np.zeros((n, 0), np.int32), np.zeros((n, 0))
+            t = _checks.points("targets", targets if targets is not None else np.zeros((0, 3)), FLOAT64, 3)
+            _checks.require_finite("targets", t)
+        else:
+            b, wb = _embedded("second", second, second_weights)
+            t = np.zeros((0, 3))
+            if len(b) != n:
+                raise ValueError(f"first and second must have equally many ends, not {n} and {len(b)}")
+        nodes = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
+        k = per_element("spring_constant", spring_constant, n)
+        d, inverse = damping_and_masses(damping, damping_fraction, masses, n, nodes)
+        self._core = _solids.SoftBindings(a, wa, b, wb, k, d, inverse, t)
+
+    def set_targets(self, positions: Floats, velocities: Floats | None = None) -> None:
+        """Move the prescribed ends to `positions` (m, 3) in m; `velocities` (m, 3) in m/s are 0 if left out."""
+        x = _checks.points("positions", positions, FLOAT64, 3)
+        v = np.zeros_like(x) if velocities is None else _checks.points("velocities", velocities, FLOAT64, 3)
+        _checks.require_finite("positions", x)
+        _checks.require_finite("velocities", v)
+        self._core.set_targets(x, v)
+
+    def gaps(self, x: Floats) -> Floats:
+        """Return the vectors (m, 3) from the second to the first ends at positions `x` of the nodes, m."""
+        return np.asarray(self._core.gaps(_checks.points("x", x, FLOAT64, 3)))
+
+    @property
+    def damping(self) -> Floats:
+        """Damping coefficients b (m,), N s/m."""
+        return np.asarray(self._core.damping)
+
+
+def _embedded(name: str, nodes: Any, weights: Floats | None) -> tuple[Ints, Floats]:
+    """Return parents (m, k) and their weights; nodes are their own only parents."""
+    if hasattr(nodes, "parents") and hasattr(nodes, "weights"):
+        if weights is not None:
+            raise ValueError(f"{name} has weights of its own, so that {name}_weights must be left out")
+        nodes, weights = nodes.parents, np.asarray(nodes.weights, np.float64)
+    if not isinstance(nodes, np.ndarray) or nodes.dtype != np.int32:
+        raise TypeError(f"{name} must be an int32 array")
+    if nodes.ndim == 1:
+        if weights is not None:
+            raise ValueError(f"{name}_weights are for parents of shape (m, k), not for nodes")
+        if nodes.size and nodes.min() < 0:
+            raise ValueError(f"nodes must not be negative, but {name}[{int(np.argmax(nodes < 0))}] is {nodes.min()}")
+        return np.ascontiguousarray(nodes[:, None]), np.ones((len(nodes), 1))
+    if nodes.ndim != 2 or nodes.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (m,) or (m, k), not {nodes.shape}")
+    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64:
+        raise TypeError(f"{name}_weights must be a float64 array")
+    if weights.shape != nodes.shape:
+        raise ValueError(f"{name}_weights must have shape {nodes.shape}, not {weights.shape}")
+    sums = np.where(nodes >= 0, weights, 0.0).sum(axis=1)
+    wrong = ~(np.abs(sums - 1.0) <= 1e-6)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"the weights of a point must have the sum 1, but those of {name}[{i}] have {sums[i]:g}")
+    return np.ascontiguousarray(nodes), np.ascontiguousarray(weights)
 
 
 def _spring_constants(stiffness: npt.ArrayLike | None, spring_constant: npt.ArrayLike | None, lengths: Floats) -> Floats:

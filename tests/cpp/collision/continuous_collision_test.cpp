@@ -81,7 +81,7 @@ TEST_CASE("continuous collision detection agrees with exact answers on generic q
 
 TEST_CASE("continuous collision detection agrees with exact answers on degenerate queries") {
   const auto families = degenerate_families();
-  const int each = choose(1000, 100'000) / static_cast<int>(families.size());
+  const int each = choose(600, 100'000) / static_cast<int>(families.size());
   for (const PairKind kind : kinds)
     for (const Family& family : families) compare(family, kind, each + 1, choose(1, 4));
 }

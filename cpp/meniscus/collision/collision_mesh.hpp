@@ -1,0 +1,119 @@
+/// A mesh whose vertices move: which of its elements may collide within a step, which do, and when first.
+///
+/// Source: Selle 2008, section 6.4 and Guendelman et al. 2005, section 3 (hierarchies of boxes around paths); Brochu 2012,
+/// sections 3.3.5 and 4.5.4 (grids of boxes; only pairs with overlapping boxes are tested).
+#pragma once
+
+#include "meniscus/collision/broad_phase.hpp"
+#include "meniscus/collision/element_grid.hpp"
+#include "meniscus/collision/intersection.hpp"
+#include "meniscus/core/block.hpp"
+
+#include <mutex>
+#include <optional>
+
+namespace meniscus {
+
+/// How candidates are found. All give the same pairs.
+enum class BroadPhase : std::int8_t { tree, grid, brute_force };
+
+/// Positions of the vertices at the start and the end of a step, m. Vertices go straight at constant speed.
+struct Motion {
+  std::span<const Point> start;
+  std::span<const Point> end;
+};
+
+/// Pairs in lexicographic order: (vertex, face), and (edge, edge) with the lower number first.
+struct CollisionPairs {
+  Block<ElementPair> vertex_face{0};
+  Block<ElementPair> edge_edge{0};
+};
+
+/// Pairs of two meshes, an element of the first mesh first.
+struct MutualPairs {
+  Block<ElementPair> vertex_face{0};
+  Block<ElementPair> face_vertex{0};
+  Block<ElementPair> edge_edge{0};
+};
+
+/// What a detection may leave out.
+struct DetectionOptions {
+  /// One flag per vertex: only pairs with a flagged vertex are tested. Empty: all are.
+  std::span<const std::uint8_t> changed;
+  /// Test the boxes of a pair once more in a frame that moves with it before the exact test. This changes no result.
+  bool moving_frame = false;
+};
+
+/// Keeps trees over its vertices, edges and faces, which follow the positions of each call and are built anew when they have got
+/// loose. Results depend on the arguments of a call alone. Calls from several threads wait for each other.
+class CollisionMesh {
+ public:
+  using Edge = std::array<std::int32_t, 2>;
+
+  /// Copies edges and triangles. Without edges, those of the triangles, in ascending order. Every position of a call is a vertex,
+  /// also without an edge or a face. Indices must not be negative; calls check that they are below the number of positions.
+  CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const Triangle> triangles);
+
+  std::span<const Edge> edges() const { return edges_; }
+  std::span<const Triangle> triangles() const { return triangles_; }
+
+  /// Pairs without a common vertex whose closed boxes around start and end overlap, boxes grown by `inflation` on each side.
+  CollisionPairs candidates(const Motion& motion, double inflation, BroadPhase method);
+
+  /// The same for elements of two meshes, which are different objects.
+  MutualPairs candidates_with(CollisionMesh& other, const Motion& motion, const Motion& other_motion, double inflation);
+
+  /// Does any pair collide?
+  bool collides(const Motion& motion, ContactMode mode, const DetectionOptions& options);
+
+  /// All pairs that collide.
+  CollisionPairs collisions(const Motion& motion, ContactMode mode, const DetectionOptions& options);
+
+  /// The earliest time of impact of all pairs; infinity if none collides.
+  double time_of_impact(const Motion& motion, double tolerance, const DetectionOptions& options);
+
+  /// Edges and triangles without a common vertex that have a point in common.
+  Block<ElementPair> self_intersections(std::span<const Point> positions, DegenerateContact policy);
+
+  /// Bytes held, without the results of calls.
+  Index nbytes() const;
+
+ private:
+  /// A tree, and how well it suited its elements when it was built.
+  struct FollowingTree {
+    PackedBoxTree tree;
+    bool built = false;
+    double built_looseness = 0;
+    ElementMarks marks;
+    void follow(std::span<const Box> vertex_boxes, Workspace& workspace);
+  };
+
+  void require_valid_motion(const Motion& motion, const char* start = "start", const char* end = "end") const;
+  void follow(const Motion& motion, double inflation);
+  PairQuery query(PairKind kind) const;
+  Block<ElementPair> list(const PairQuery& query);
+  CollisionPairs candidates_by_rows(BroadPhase method);
+  void follow_all(const Motion& motion, const DetectionOptions& options);
+  /// Calls sink(block) for blocks of pairs of one kind whose boxes overlap as the options ask; ends when it returns false.
+  template <class Sink>
+  void for_each_near_pair(PairKind kind, const Motion& motion, const DetectionOptions& options, Sink&& sink);
+  /// Calls found(block, hit) for blocks of pairs of one kind, with one flag per pair; ends when it returns false.
+  template <class Found>
+  void detect(PairKind kind, const Motion& motion, ContactMode mode, const DetectionOptions& options, Found&& found);
+  Block<ElementPair> kept_pairs(Index chunks);
+
+  std::vector<Edge> edges_;
+  std::vector<Triangle> triangles_;
+  std::int32_t largest_index_ = -1;
+  mutable std::mutex mutex_;
+  std::vector<Box> vertex_boxes_;
+  FollowingTree vertex_tree_;
+  FollowingTree edge_tree_;
+  FollowingTree face_tree_;
+  bool marked_ = false;
+  std::array<ElementGrid, 2> grids_;
+  PairScratch scratch_;
+  Workspace workspace_;
+};
+
+}  // namespace meniscus

@@ -1,0 +1,71 @@
+#include "meniscus/solids/external_forces.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus {
+
+PointLoads::PointLoads(std::span<const std::int32_t> nodes, std::span<const Point> loads)
+    : node_(nodes.begin(), nodes.end()), load_(loads.begin(), loads.end()) {
+  require(nodes.size() == loads.size(), "there must be one load for each of the ", nodes.size(), " nodes, not ", loads.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    require(nodes[i] >= 0, "load ", i, " has the node ", nodes[i]);
+    nodes_ = std::max(nodes_, Index{nodes[i]} + 1);
+  }
+}
+
+double PointLoads::energy(std::span<const Point> x) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < node_.size(); ++i) sum -= load_[i].dot(x[static_cast<std::size_t>(node_[i])]);
+  return sum;
+}
+
+void PointLoads::add_forces(std::span<const Point>, std::span<Point> f) const {
+  for (std::size_t i = 0; i < node_.size(); ++i) f[static_cast<std::size_t>(node_[i])] += load_[i];
+}
+
+void Wind::set(std::span<const Point> wind, std::span<const Point> velocities) {
+  require(wind.size() <= 1 || wind.size() >= wind_.size(), "there must be one wind, or one for each of the ", wind_.size(),
+          " nodes, not ", wind.size());
+  require(velocities.empty() || velocities.size() >= wind_.size(), "there must be one velocity for each of the ", wind_.size(),
+          " nodes, not ", velocities.size());
+  for (std::size_t i = 0; i < wind_.size(); ++i) {
+    // Until velocities come, they are 0.
+    const Point velocity = velocities.empty() ? Point(wind_[i] - relative_[i]) : velocities[i];
+    if (!wind.empty()) wind_[i] = wind.size() == 1 ? wind[0] : wind[i];
+    relative_[i] = wind_[i] - velocity;
+  }
+}
+
+Drag::Drag(std::span<const double> coefficients, bool quadratic)
+    : coefficient_(coefficients.begin(), coefficients.end()),
+      quadratic_(quadratic),
+      wind_(static_cast<Index>(coefficients.size())) {
+  for (std::size_t i = 0; i < coefficients.size(); ++i)
+    require(std::isfinite(coefficients[i]) && coefficients[i] >= 0, "the drag of node ", i,
+            " must be finite and not negative, not ", coefficients[i]);
+}
+
+void Drag::add_forces(std::span<const Point>, std::span<Point> f) const {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] += coefficient(i) * wind_.at(i);
+  });
+}
+
+void Drag::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= scale * coefficient(i) * v[i];
+  });
+}
+
+void Drag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      blocks[i].diagonal().array() -= damping_scale * coefficient(i);
+  });
+}
+
+}  // namespace meniscus

@@ -1,0 +1,81 @@
+/// Forces from outside that act on single nodes: given ones, and drag in a wind.
+#pragma once
+
+#include "meniscus/solids/force.hpp"
+
+#include <vector>
+
+namespace meniscus {
+
+/// Given forces on some nodes, N. Where a node is named more than once, they add up.
+class PointLoads final : public Force {
+ public:
+  PointLoads(std::span<const std::int32_t> nodes, std::span<const Point> loads);
+
+  std::span<Point> loads() { return load_; }
+
+  Index nodes() const override { return nodes_; }
+  /// Minus the work of the loads from the origin.
+  double energy(std::span<const Point> x) const override;
+  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
+  void linearise(std::span<const Point>, Tangent) override {}
+  void add_differentials(std::span<const Point>, double, std::span<Point>) const override {}
+  bool damped() const override { return false; }
+  void add_damping(std::span<const Point>, double, std::span<Point>) const override {}
+  void add_diagonal(double, double, std::span<Block3>) const override {}
+  void add_stiffness_bounds(std::span<const Point>, std::span<double>) const override {}
+  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  std::size_t nbytes() const override { return node_.capacity() * sizeof(std::int32_t) + load_.capacity() * sizeof(Point); }
+
+ private:
+  Index nodes_ = 0;
+  std::vector<std::int32_t> node_;
+  std::vector<Point> load_;
+};
+
+/// The wind at the nodes, and their velocities where drag grows with the square of the relative speed: this is linear in the
+/// velocity once the speed is taken from the last `update`.
+class Wind {
+ public:
+  explicit Wind(Index nodes) : wind_(static_cast<std::size_t>(nodes), Point::Zero()), relative_(wind_) {}
+  /// One value for all nodes, or one for each; m/s. Both may be empty, which leaves them as they are.
+  void set(std::span<const Point> wind, std::span<const Point> velocities);
+  const Point& at(std::size_t node) const { return wind_[node]; }
+  /// Wind minus velocity at the last update.
+  const Point& relative(std::size_t node) const { return relative_[node]; }
+  std::size_t nbytes() const { return 2 * wind_.capacity() * sizeof(Point); }
+
+ private:
+  std::vector<Point> wind_;
+  std::vector<Point> relative_;
+};
+
+/// Drag in all directions alike: F = c (wind - v), or c |wind - v| (wind - v).
+class Drag final : public Force {
+ public:
+  /// Coefficients per node, N s/m, or N s^2/m^2 for quadratic drag.
+  Drag(std::span<const double> coefficients, bool quadratic);
+
+  Wind& wind() { return wind_; }
+
+  Index nodes() const override { return static_cast<Index>(coefficient_.size()); }
+  double energy(std::span<const Point>) const override { return 0; }
+  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
+  void linearise(std::span<const Point>, Tangent) override {}
+  void add_differentials(std::span<const Point>, double, std::span<Point>) const override {}
+  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  void add_stiffness_bounds(std::span<const Point>, std::span<double>) const override {}
+  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  std::size_t nbytes() const override { return coefficient_.capacity() * sizeof(double) + wind_.nbytes(); }
+
+ private:
+  double coefficient(std::size_t node) const {
+    return quadratic_ ? coefficient_[node] * wind_.relative(node).norm() : coefficient_[node];
+  }
+  std::vector<double> coefficient_;
+  bool quadratic_;
+  Wind wind_;
+};
+
+}  // namespace meniscus

@@ -1,0 +1,157 @@
+#include "meniscus/solids/surface_forces.hpp"
+
+#include <cmath>
+
+namespace meniscus {
+namespace {
+
+const Point& at(std::span<const Point> x, std::int32_t node) { return x[static_cast<std::size_t>(node)]; }
+
+}  // namespace
+
+NodeNormals::NodeNormals(std::span<const Triangle> triangles)
+    : triangles_(triangles.begin(), triangles.end()),
+      gather_(triangles),
+      area_(triangles.size(), Point::Zero()),
+      change_(triangles.size(), Point::Zero()) {}
+
+void NodeNormals::fill(std::span<const Point> x, std::span<Point> out) const {
+  parallel_for(0, static_cast<Index>(triangles_.size()), 1024, [&](Index begin, Index end) {
+    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+      const auto [a, b, c] = triangles_[t];
+      out[t] = (at(x, b) - at(x, a)).cross(at(x, c) - at(x, a));
+    }
+  });
+}
+
+void NodeNormals::fill_changes(std::span<const Point> x, std::span<const Point> dx, std::span<Point> out) const {
+  parallel_for(0, static_cast<Index>(triangles_.size()), 1024, [&](Index begin, Index end) {
+    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+      const auto [a, b, c] = triangles_[t];
+      out[t] = (at(dx, b) - at(dx, a)).cross(at(x, c) - at(x, a)) + (at(x, b) - at(x, a)).cross(at(dx, c) - at(dx, a));
+    }
+  });
+}
+
+WindDrag::WindDrag(std::span<const Triangle> triangles, std::span<const double> coefficients, bool quadratic)
+    : normals_(triangles),
+      coefficient_(coefficients.begin(), coefficients.end()),
+      quadratic_(quadratic),
+      wind_(normals_.nodes()),
+      x_(static_cast<std::size_t>(normals_.nodes()), Point::Zero()),
+      normal_(x_) {
+  require(coefficient_.size() >= x_.size(), "there must be one coefficient for each of the ", x_.size(), " nodes, not ",
+          coefficient_.size());
+  for (std::size_t i = 0; i < coefficient_.size(); ++i)
+    require(std::isfinite(coefficient_[i]) && coefficient_[i] >= 0, "the drag of node ", i,
+            " must be finite and not negative, not ", coefficient_[i]);
+}
+
+double WindDrag::coefficient(std::size_t node, const Point& normal) const {
+  return quadratic_ ? coefficient_[node] * std::abs(wind_.relative(node).dot(normal)) : coefficient_[node];
+}
+
+void WindDrag::add_forces(std::span<const Point> x, std::span<Point> f) const {
+  normals_.for_nodes(x, [&](std::size_t i, const Point& area) {
+    const double size = area.norm();
+    if (!(size > 0)) return;
+    const Point n = area / size;
+    f[i] += (coefficient(i, n) * wind_.at(i).dot(n)) * n;
+  });
+}
+
+void WindDrag::linearise(std::span<const Point> x, Tangent tangent) {
+  tangent_ = tangent;
+  std::copy(x.begin(), x.begin() + nodes(), x_.begin());
+  normals_.for_nodes(x, [&](std::size_t i, const Point& area) {
+    const double size = area.norm();
+    normal_[i] = size > 0 ? Point(area / size) : Point::Zero();
+  });
+}
+
+void WindDrag::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+  if (tangent_ != Tangent::exact) return;
+  normals_.for_changes(x_, dx, [&](std::size_t i, const Point& area, const Point& change) {
+    const double size = area.norm();
+    if (!(size > 0)) return;
+    const Point& n = normal_[i];
+    const Point dn = (change - n.dot(change) * n) / size;
+    const Point& w = wind_.at(i);
+    Point df = coefficient(i, n) * (w.dot(dn) * n + w.dot(n) * dn);
+    if (quadratic_) {
+      const double across = wind_.relative(i).dot(n);
+      df += (coefficient_[i] * (across < 0 ? -1 : 1) * wind_.relative(i).dot(dn) * w.dot(n)) * n;
+    }
+    f[i] += scale * df;
+  });
+}
+
+void WindDrag::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const Point& n = normal_[i];
+      f[i] -= (scale * coefficient(i, n) * n.dot(v[i])) * n;
+    }
+  });
+}
+
+void WindDrag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const Point& n = normal_[i];
+      blocks[i].noalias() -= (damping_scale * coefficient(i, n) * n) * n.transpose();
+    }
+  });
+}
+
+std::size_t WindDrag::nbytes() const {
+  return normals_.nbytes() + wind_.nbytes() + coefficient_.capacity() * sizeof(double) +
+         (x_.capacity() + normal_.capacity()) * sizeof(Point);
+}
+
+Pressure::Pressure(std::span<const Triangle> triangles, double pressure, bool closed)
+    : normals_(triangles), pressure_(pressure), closed_(closed), x_(static_cast<std::size_t>(normals_.nodes()), Point::Zero()) {}
+
+double Pressure::volume(std::span<const Point> x) const {
+  const auto triangles = normals_.triangles();
+  if (triangles.empty()) return 0;
+  const Point origin = at(x, triangles[0][0]);
+  return parallel_reduce(
+      0, static_cast<Index>(triangles.size()), 1024, 0.0,
+      [&](Index begin, Index end) {
+        double sum = 0;
+        for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
+          const auto [a, b, c] = triangles[t];
+          sum += (at(x, a) - origin).dot((at(x, b) - origin).cross(at(x, c) - origin)) / 6;
+        }
+        return sum;
+      },
+      [](double a, double b) { return a + b; });
+}
+
+void Pressure::add_forces(std::span<const Point> x, std::span<Point> f) const {
+  normals_.for_nodes(x, [&](std::size_t i, const Point& area) { f[i] += (pressure_ / 6) * area; });
+}
+
+void Pressure::linearise(std::span<const Point> x, Tangent tangent) {
+  tangent_ = tangent;
+  std::copy(x.begin(), x.begin() + nodes(), x_.begin());
+}
+
+void Pressure::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+  if (tangent_ != Tangent::exact) return;
+  normals_.for_changes(x_, dx,
+                       [&](std::size_t i, const Point&, const Point& change) { f[i] += (scale * pressure_ / 6) * change; });
+}
+
+void Pressure::add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const {
+  // Half of the sum of the norms of the blocks of a row: each triangle has the three opposite edges once.
+  const auto triangles = normals_.triangles();
+  for (const auto& t : triangles) {
+    const double around =
+        (at(x, t[1]) - at(x, t[0])).norm() + (at(x, t[2]) - at(x, t[1])).norm() + (at(x, t[0]) - at(x, t[2])).norm();
+    for (const std::int32_t node : t) stiffness[static_cast<std::size_t>(node)] += std::abs(pressure_) / 12 * around;
+  }
+}
+
+}  // namespace meniscus

@@ -1,0 +1,119 @@
+/// Forces on the triangles of a surface: wind along the normals, and pressure.
+///
+/// Source: Selle 2008, section 6.6 (per vertex, F = c ((wind - v) . N) N, an approximate pressure; quadratic would be better).
+#pragma once
+
+#include "meniscus/solids/element_gather.hpp"
+#include "meniscus/solids/external_forces.hpp"
+
+namespace meniscus {
+
+/// The area vectors of triangles and what each node has of them.
+class NodeNormals {
+ public:
+  explicit NodeNormals(std::span<const Triangle> triangles);
+  Index nodes() const { return gather_.nodes(); }
+  std::span<const Triangle> triangles() const { return triangles_; }
+  /// Calls body(node, sum of twice the area vectors of the triangles at the node at x), the nodes in parallel.
+  template <class Body>
+  void for_nodes(std::span<const Point> x, Body&& body) const {
+    fill(x, area_);
+    parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_));
+    });
+  }
+  /// The same with the change of the sums under dx as well.
+  template <class Body>
+  void for_changes(std::span<const Point> x, std::span<const Point> dx, Body&& body) const {
+    fill(x, area_);
+    fill_changes(x, dx, change_);
+    parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_), sum(i, change_));
+    });
+  }
+  std::size_t nbytes() const {
+    return gather_.nbytes() + triangles_.capacity() * sizeof(Triangle) + 2 * area_.capacity() * sizeof(Point);
+  }
+
+ private:
+  void fill(std::span<const Point> x, std::span<Point> out) const;
+  void fill_changes(std::span<const Point> x, std::span<const Point> dx, std::span<Point> out) const;
+  Point sum(Index node, std::span<const Point> of) const {
+    Point total = Point::Zero();
+    for (const std::int32_t slot : gather_.at(node)) total += of[static_cast<std::size_t>(slot / 3)];
+    return total;
+  }
+  std::vector<Triangle> triangles_;
+  ElementGather<3> gather_;
+  mutable std::vector<Point> area_;
+  mutable std::vector<Point> change_;
+};
+
+/// Drag of the wind along the normals of the nodes, which are those of the triangles weighted by area. A node whose triangles
+/// have no area in sum has no normal and no drag. Quadratic: F = c |(wind - v) . N| ((wind - v) . N) N.
+class WindDrag final : public Force {
+ public:
+  /// Coefficients per node, N s/m, or N s^2/m^2 for quadratic drag.
+  WindDrag(std::span<const Triangle> triangles, std::span<const double> coefficients, bool quadratic);
+
+  Wind& wind() { return wind_; }
+
+  Index nodes() const override { return normals_.nodes(); }
+  double energy(std::span<const Point>) const override { return 0; }
+  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
+  void linearise(std::span<const Point> x, Tangent tangent) override;
+  /// That of the wind on nodes at rest; not symmetric, and nothing but for the exact tangent.
+  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  void add_stiffness_bounds(std::span<const Point>, std::span<double>) const override {}
+  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  std::size_t nbytes() const override;
+
+ private:
+  double coefficient(std::size_t node, const Point& normal) const;
+  NodeNormals normals_;
+  std::vector<double> coefficient_;
+  bool quadratic_;
+  Wind wind_;
+  std::vector<Point> x_;
+  std::vector<Point> normal_;
+  Tangent tangent_ = Tangent::exact;
+};
+
+/// A pressure p on one side of a surface, against its normals where positive is from inside: every triangle gives p times its
+/// area vector, a third to each corner. For a closed surface the energy is -p times the volume.
+class Pressure final : public Force {
+ public:
+  Pressure(std::span<const Triangle> triangles, double pressure, bool closed);
+
+  double pressure() const { return pressure_; }
+  void set_pressure(double pressure) { pressure_ = pressure; }
+  /// Signed volume inside of a closed surface, m^3.
+  double volume(std::span<const Point> x) const;
+
+  Index nodes() const override { return normals_.nodes(); }
+  double energy(std::span<const Point> x) const override { return closed_ ? -pressure_ * volume(x) : 0; }
+  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
+  void linearise(std::span<const Point> x, Tangent tangent) override;
+  /// Indefinite, and therefore nothing but for the exact tangent.
+  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  bool damped() const override { return false; }
+  void add_damping(std::span<const Point>, double, std::span<Point>) const override {}
+  /// Nothing: the diagonal blocks of a closed surface are 0.
+  void add_diagonal(double, double, std::span<Block3>) const override {}
+  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  std::size_t nbytes() const override { return normals_.nbytes() + x_.capacity() * sizeof(Point); }
+
+ private:
+  NodeNormals normals_;
+  double pressure_;
+  bool closed_;
+  std::vector<Point> x_;
+  Tangent tangent_ = Tangent::exact;
+};
+
+}  // namespace meniscus

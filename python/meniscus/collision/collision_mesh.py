@@ -1,0 +1,260 @@
+"""Collisions of a mesh whose vertices move."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import collision as _collision
+from meniscus.collision.continuous import ContactMode
+from meniscus.collision.intersection import DegenerateContact
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+BroadPhase = Literal["tree", "grid", "brute-force"]
+_FLOAT64 = np.dtype(np.float64)
+
+
+class CollisionPairs(NamedTuple):
+    """Pairs of elements of one mesh, in lexicographic order.
+
+    Attributes:
+        vertex_face: (k, 2) int32, a vertex and a triangle.
+        edge_edge: (k, 2) int32, two edges, the lower number first.
+    """
+
+    vertex_face: Ints
+    edge_edge: Ints
+
+
+class MutualPairs(NamedTuple):
+    """Pairs of elements of two meshes, in lexicographic order; the element of the first mesh comes first.
+
+    Attributes:
+        vertex_face: (k, 2) int32, a vertex of the first mesh and a triangle of the second.
+        face_vertex: (k, 2) int32, a triangle of the first mesh and a vertex of the second.
+        edge_edge: (k, 2) int32, an edge of each.
+    """
+
+    vertex_face: Ints
+    face_vertex: Ints
+    edge_edge: Ints
+
+
+class CollisionMesh:
+    """A mesh whose vertices move: which of its elements may collide within a step, which do, and when first.
+
+    The vertices are the rows of the positions of each call, also those without an edge or a triangle; edges and triangles stay what they
+    are. The mesh keeps trees of boxes, which follow the positions of each call. Results depend on the arguments of a call alone.
+
+    Args:
+        edges: (e, 2) int32, C-contiguous; None for those of the triangles, in ascending order with the lower vertex first.
+        triangles: (m, 3) int32, C-contiguous; degenerate and repeated ones are welcome, as are edges.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, negative indices.
+
+    Source: Selle 2008, section 6.4, and Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3
+    (hierarchies of boxes around paths); Brochu, "Dynamic explicit surface meshes and applications", 2012, sections 3.3.5 and 4.5.4.
+    """
+
+    def __init__(self, edges: Ints | None, triangles: Ints) -> None:
+        t = _checks.triangles("triangles", triangles)
+        self._core: Any = _collision.CollisionMesh(None if edges is None else _edges("edges", edges), t)
+
+    @property
+    def edges(self) -> Ints:
+        """A copy of the edges (e, 2), in the order that pairs refer to."""
+        return self._core.edges  # type: ignore[no-any-return]
+
+    @property
+    def triangles(self) -> Ints:
+        """A copy of the triangles (m, 3)."""
+        return self._core.triangles  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the mesh keeps between calls."""
+        return int(self._core.nbytes)
+
+    def candidates(self, start: Floats, end: Floats, inflation: float = 0.0, method: BroadPhase = "tree") -> CollisionPairs:
+        """Return all pairs of elements whose boxes overlap.
+
+        The box of an element is closed and encloses the positions of its vertices at the start and the end of the step. Boxes are compared
+        exactly, and pairs with a common vertex are left out.
+
+        Args:
+            start: (n, 3) float64, C-contiguous, m.
+            end: (n, 3) float64, C-contiguous, m.
+            inflation: each box grows by this on every side, m; where it is not 0, sides are then moved outward to the next double.
+            method: "tree", the fastest; "grid", regular grids of boxes; "brute-force", all pairs, for comparison. The pairs are the same.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, too few positions for the indices of the elements, positions that
+                are not finite (the first is named), negative inflation, unknown method.
+
+        Source: Kamel and Faloutsos, "On packing R-trees", 1993 (tree); Brochu 2012, section 3.3.5 (grid).
+        """
+        chosen = getattr(_collision.BroadPhase, _checks.choice("method", method, BroadPhase).replace("-", "_"))
+        grown = _checks.number("inflation", inflation)
+        return CollisionPairs(*self._core.candidates(_positions("start", start), _positions("end", end), grown, chosen))
+
+    def candidates_with(
+        self,
+        other: CollisionMesh,
+        start: Floats,
+        end: Floats,
+        other_start: Floats,
+        other_end: Floats,
+        inflation: float = 0.0,
+    ) -> MutualPairs:
+        """Return all pairs of an element of this mesh and one of another whose boxes overlap, as `candidates` does within one mesh.
+
+        Args:
+            other: another mesh, which may be this one under another name only if it is a different object.
+            start: (n, 3) float64, C-contiguous, m: positions of this mesh.
+            end: (n, 3) float64, C-contiguous, m.
+            other_start: (k, 3) float64, C-contiguous, m: positions of the other mesh.
+            other_end: (k, 3) float64, C-contiguous, m.
+            inflation: as for `candidates`; the boxes of both meshes grow.
+
+        Raises:
+            TypeError, ValueError: as for `candidates`, or if `other` is this mesh.
+        """
+        mesh = _checks.one_of_type("other", other, CollisionMesh)
+        mine = _positions("start", start), _positions("end", end)
+        theirs = _positions("other_start", other_start), _positions("other_end", other_end)
+        return MutualPairs(*self._core.candidates_with(mesh._core, *mine, *theirs, _checks.number("inflation", inflation)))
+
+    def collides(
+        self,
+        start: Floats,
+        end: Floats,
+        mode: ContactMode = "any",
+        *,
+        changed: Bools | None = None,
+        moving_frame: bool = False,
+    ) -> bool:
+        """Tell whether any pair of elements without a common vertex collides within the step. No pair is stored.
+
+        Args:
+            start: (n, 3) float64, C-contiguous, m.
+            end: (n, 3) float64, C-contiguous, m.
+            mode: what counts as a collision, as for `vertex_face`.
+            changed: (n,) bool: test only pairs with one of these vertices, where all others are known not to collide. None tests all.
+            moving_frame: test the boxes of each pair once more in a frame that moves with it, before the exact test. The results are the
+                same; it pays where all of the mesh moves far in one direction.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, too few positions for the indices of the elements, positions that
+                are not finite (the first is named), unknown mode.
+
+        Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
+        """
+        return bool(self._core.collides(*self._detection(start, end), _mode(mode), _flags(changed), bool(moving_frame)))
+
+    def collisions(
+        self,
+        start: Floats,
+        end: Floats,
+        mode: ContactMode = "any",
+        *,
+        changed: Bools | None = None,
+        moving_frame: bool = False,
+    ) -> CollisionPairs:
+        """Return the pairs of elements without a common vertex that collide within the step. No other pair is stored.
+
+        Arguments and errors are those of `collides`.
+
+        Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
+        """
+        pairs = self._core.collisions(*self._detection(start, end), _mode(mode), _flags(changed), bool(moving_frame))
+        return CollisionPairs(*pairs)
+
+    def time_of_impact(
+        self,
+        start: Floats,
+        end: Floats,
+        tolerance: float = 1e-6,
+        *,
+        changed: Bools | None = None,
+        moving_frame: bool = False,
+    ) -> float:
+        """Return a time up to which certainly no pair of elements without a common vertex touches.
+
+        Args:
+            start: (n, 3) float64, C-contiguous, m.
+            end: (n, 3) float64, C-contiguous, m.
+            tolerance: how much earlier than the first contact the time may be at most (in t, which runs from 0 to 1).
+            changed: as for `collides`.
+            moving_frame: as for `collides`.
+
+        Returns:
+            0 for contact at the start, infinity for none. It is the least of the times of impact of all pairs.
+
+        Raises:
+            TypeError, ValueError: as for `collides`; `tolerance` <= 0.
+
+        Source: Brochu 2012, section 4.5.1; Selle 2008, section 6.4 (moving frame, changed vertices).
+        """
+        checked = _checks.positive("tolerance", tolerance)
+        return float(self._core.time_of_impact(*self._detection(start, end), checked, _flags(changed), bool(moving_frame)))
+
+    def self_intersections(self, positions: Floats, degenerate: DegenerateContact = "counts") -> Ints:
+        """Return the pairs (k, 2) of an edge and a triangle without a common vertex that intersect, in lexicographic order.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m.
+            degenerate: as for `edge_triangle`: whether elements that only touch, or lie in one plane, intersect.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, too few positions for the indices of the elements, positions that
+                are not finite (the first is named), unknown option.
+
+        Source: Brochu 2012, section 3.2.3.
+        """
+        chosen = _checks.choice("degenerate", degenerate, DegenerateContact).replace(" ", "_")
+        pairs = self._core.self_intersections(_positions("positions", positions), getattr(_collision.DegenerateContact, chosen))
+        return pairs  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _detection(start: Floats, end: Floats) -> tuple[Floats, Floats]:
+        return _positions("start", start), _positions("end", end)
+
+
+def _positions(name: str, value: Floats) -> Floats:
+    checked: Floats = _checks.points(name, value, _FLOAT64, 3)  # type: ignore[assignment]
+    return checked
+
+
+def _mode(mode: ContactMode) -> Any:
+    return getattr(_collision.ContactMode, _checks.choice("mode", mode, ContactMode))
+
+
+def _flags(value: Bools | None) -> Bools | None:
+    """Check the flags of vertices; how many there must be is checked with the positions."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise TypeError(f"changed must be of dtype bool, not {array.dtype}")
+    if array.ndim != 1:
+        raise ValueError(f"changed must have shape (n,), not {array.shape}")
+    return np.ascontiguousarray(array)
+
+
+def _edges(name: str, value: Ints) -> Ints:
+    """Check an (e, 2) int32 C-contiguous array."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array or None, not {type(value).__name__}")
+    if value.dtype != np.int32:
+        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
+    if value.ndim != 2 or value.shape[1] != 2:
+        raise ValueError(f"{name} must have shape (e, 2), not {value.shape}")
+    if not value.flags.c_contiguous:
+        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
+    return value

@@ -1,0 +1,103 @@
+"""Which tetrahedron of a moving mesh holds a point."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import collision as _collision
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+_FLOAT64 = np.dtype(np.float64)
+
+
+class TetLocations(NamedTuple):
+    """Where n points are in a tetrahedral mesh.
+
+    Attributes:
+        tets: (n,), the tetrahedron; -1 outside of all.
+        barycentric: (n, 4), not negative, with sum 1 up to round-off, exactly 0 for corners whose opposite face the point lies on;
+            zero outside.
+    """
+
+    tets: Ints
+    barycentric: Floats
+
+
+class TetLocator:
+    """Exact point location in a tetrahedral mesh that moves. It keeps copies of the mesh.
+
+    Of several closed tetrahedra that hold a point, it belongs to the one with the lowest rank, and of these to the one with the
+    lowest number; so points on faces, edges and vertices belong to exactly one. Tetrahedra without volume and those with a negative
+    rank hold nothing. Inverted ones hold what lies between their corners.
+
+    Args:
+        vertices: (n, 3) float64, C-contiguous, m.
+        tets: (m, 4) int32, C-contiguous, of any orientation.
+        ranks: (m,) int32; without, all have the same.
+        overlapping: False promises that no two tetrahedra ever have inner points in common. Then points are found by walking from
+            tetrahedron to tetrahedron from a hint, which is several times faster; the results are the same.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, indices out of range, positions that are not finite.
+
+    Source: Devillers, Pion and Teillaud, "Walking in a triangulation", 2002; Lauterbach et al., "Fast BVH construction on GPUs",
+    2009.
+    """
+
+    def __init__(self, vertices: Floats, tets: Ints, ranks: Ints | None = None, *, overlapping: bool = True) -> None:
+        x = _checks.points("vertices", vertices, _FLOAT64, 3)
+        t = tetrahedra("tets", tets)
+        if ranks is not None:
+            numbers("ranks", ranks, len(t))
+        _checks.one_of_type("overlapping", overlapping, bool)
+        self._core: Any = _collision.TetLocator(x, t, ranks, overlapping)
+
+    def move(self, vertices: Floats) -> None:
+        """Take new positions of the same vertices. Raises TypeError or ValueError; then nothing changes."""
+        self._core.move(_checks.points("vertices", vertices, _FLOAT64, 3))
+
+    def locate(self, points: Floats, hints: Ints | None = None) -> TetLocations:
+        """Return the tetrahedra that hold points, and their barycentric coordinates.
+
+        Args:
+            points: (k, 3) float64, C-contiguous, m; neighbours in the array should be close together.
+            hints: (k,) int32, a tetrahedron close to each point, or -1; the result does not depend on them.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite, hints out of range.
+        """
+        x = _checks.points("points", points, _FLOAT64, 3)
+        if hints is not None:
+            numbers("hints", hints, len(x))
+        return TetLocations(*self._core.locate(x, hints))
+
+
+def tetrahedra(name: str, value: Any) -> Ints:
+    """Check an (m, 4) int32 C-contiguous array that is used in place."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
+    if value.dtype != np.int32:
+        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
+    if value.ndim != 2 or value.shape[1] != 4:
+        raise ValueError(f"{name} must have shape (m, 4), not {value.shape}")
+    if not value.flags.c_contiguous:
+        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
+    return value
+
+
+def numbers(name: str, value: Any, n: int | None = None) -> Ints:
+    """Check an (n,) int32 C-contiguous array that is used in place."""
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
+    if value.dtype != np.int32:
+        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
+    if value.ndim != 1 or (n is not None and len(value) != n):
+        raise ValueError(f"{name} must have shape ({'n' if n is None else n},), not {value.shape}")
+    if not value.flags.c_contiguous:
+        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
+    return value

@@ -1,0 +1,75 @@
+// Queries allocate nothing, and searches that are repeated keep their memory.
+#include "../counting_new.hpp"
+
+#include "meniscus/collision/hash_queries.hpp"
+#include "meniscus/collision/surface_cells.hpp"
+#include "meniscus/collision/tet_location.hpp"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+namespace meniscus {
+namespace {
+
+std::vector<Point> random_points(std::size_t n, double size) {
+  std::mt19937_64 bits(7);
+  std::uniform_real_distribution<double> coordinate(0, size);
+  std::vector<Point> points(n);
+  for (Point& p : points)
+    for (int d = 0; d < 3; ++d) p[d] = coordinate(bits);
+  return points;
+}
+
+/// What the second run of f allocates.
+template <class F>
+long long new_calls_when_repeated(F&& f) {
+  f();
+  f();
+  const long long before = testing::new_calls();
+  f();
+  return testing::new_calls() - before;
+}
+
+TEST_CASE("rays and cells allocate nothing") {
+  const auto vertices = random_points(300, 1);
+  std::vector<Triangle> triangles;
+  for (std::int32_t i = 0; i + 2 < 300; i += 3) triangles.push_back({i, i + 1, i + 2});
+  const ThickSurface surface(vertices, triangles, 1e-3, {});
+  const auto from = random_points(4000, 1);
+  std::vector<Point> to(from.rbegin(), from.rend());
+  std::vector<std::int8_t> classes(from.size());
+  std::vector<WedgeHit> hits(from.size());
+  const CellGrid grid{Point::Zero(), 0.125, {8, 8, 8}};
+  std::vector<std::uint8_t> marked(512);
+  CHECK(new_calls_when_repeated([&] {
+          surface.classify(from, to, classes);
+          surface.cast(from, to, hits);
+          near_cells(surface, nullptr, grid, 0.1, marked);
+        }) == 0);
+}
+
+TEST_CASE("point location and hashing keep their memory") {
+  const auto vertices = random_points(400, 1);
+  std::vector<Tet> tets;
+  for (std::int32_t i = 0; i + 3 < 400; i += 4) tets.push_back({i, i + 1, i + 2, i + 3});
+  const TetLocator locator(vertices, tets, {}, true);
+  const auto points = random_points(4000, 1);
+  std::vector<std::int32_t> found(points.size());
+  std::vector<TetWeights> weights(points.size());
+  CHECK(new_calls_when_repeated([&] { locator.locate(points, {}, found, weights); }) == 0);
+
+  VertexTetPairs in_tets;
+  CHECK(new_calls_when_repeated([&] { in_tets.find(vertices, tets, nullptr, 0, CellHash::corrected); }) == 0);
+  std::vector<Box> boxes(tets.size());
+  for (std::size_t t = 0; t < tets.size(); ++t)
+    for (const std::int32_t v : tets[t]) boxes[t].add(vertices[static_cast<std::size_t>(v)]);
+  BoxPairs overlaps;
+  CHECK(new_calls_when_repeated([&] { overlaps.find(boxes, 0, CellHash::corrected); }) == 0);
+  BodyPartition bodies;
+  CHECK(new_calls_when_repeated([&] { bodies.build(boxes, points); }) == 0);
+  CHECK(bodies.points().size() > 1000);
+}
+
+}  // namespace
+}  // namespace meniscus

@@ -1,0 +1,97 @@
+// Once a force is made, asking it allocates nothing.
+#include "../counting_new.hpp"
+
+#include "meniscus/solids/dihedral_bending.hpp"
+#include "meniscus/solids/edge_springs.hpp"
+#include "meniscus/solids/soft_bindings.hpp"
+#include "meniscus/solids/surface_forces.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+using namespace meniscus;
+using meniscus::testing::new_calls;
+
+namespace {
+
+/// A bent strip of n squares, each of two triangles.
+struct Strip {
+  std::vector<Point> x;
+  std::vector<Triangle> triangles;
+  std::vector<Ends> edges;
+  std::vector<FourNodes> pairs;
+
+  explicit Strip(std::int32_t n) {
+    for (std::int32_t i = 0; i <= n; ++i) {
+      x.push_back({double(i), 0, 0.1 * (i % 3)});
+      x.push_back({double(i), 1, 0.2 * (i % 2)});
+    }
+    for (std::int32_t i = 0; i < n; ++i) {
+      const std::int32_t a = 2 * i;
+      triangles.push_back({a, a + 2, a + 3});
+      triangles.push_back({a, a + 3, a + 1});
+      edges.push_back({a, a + 2});
+      edges.push_back({a, a + 3});
+      pairs.push_back({a, a + 3, a + 1, a + 2});
+    }
+  }
+};
+
+std::vector<std::unique_ptr<Force>> forces_of(const Strip& s) {
+  std::vector<std::unique_ptr<Force>> all;
+  const std::vector<double> ones(s.edges.size(), 1.0);
+  const std::vector<Point> along(s.edges.size(), Point(1, 0, 0));
+  const StressStrain::Piece pieces[] = {{-1, 0.5}, {0, 1}, {0.1, 10}};
+  const EdgeSprings::Parameters springs{s.edges, ones, ones, ones};
+  all.push_back(std::make_unique<EdgeSprings>(springs, StressStrain(), AtZeroLength::none, along));
+  all.push_back(std::make_unique<EdgeSprings>(springs, StressStrain(pieces), AtZeroLength::last_direction, along));
+  const std::vector<double> per_pair(s.pairs.size(), 1.0);
+  const std::vector<double> angles(s.pairs.size(), 0.1);
+  for (const auto law : {BendingLaw::shell, BendingLaw::bridson})
+    all.push_back(
+        std::make_unique<DihedralBending>(DihedralBending::Parameters{s.pairs, per_pair, per_pair, {}, angles, law, 1e-6}, s.x));
+  all.push_back(std::make_unique<AltitudeSprings>(
+      AltitudeSprings::Parameters{s.pairs, per_pair, true, per_pair, {}, -1, 1e-3, 0.01}, StressStrain(), s.x, 1e-3));
+  const std::vector<std::int32_t> parents{0, 1, 2, 3, 4, 5};
+  const std::vector<double> weights(6, 0.5);
+  const std::vector<double> three(3, 1.0);
+  all.push_back(std::make_unique<SoftBindings>(SoftBindings::End{parents, weights, 2}, SoftBindings::End{{}, {}, 0}, three, three,
+                                               std::span<const double>{}, std::span<const Point>(s.x).first(3)));
+  const std::vector<double> drag(s.x.size(), 1.0);
+  all.push_back(std::make_unique<WindDrag>(s.triangles, drag, true));
+  all.push_back(std::make_unique<Drag>(drag, true));
+  all.push_back(std::make_unique<Pressure>(s.triangles, 2.0, false));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("forces allocate nothing once they are made") {
+  const Strip strip(300);
+  auto forces = forces_of(strip);
+  const auto n = strip.x.size();
+  std::vector<Point> f(n, Point::Zero());
+  std::vector<Block3> blocks(n, Block3::Zero());
+  std::vector<double> bounds(n, 0.0);
+  double sum = 0;
+  const auto ask = [&](Force& force) {
+    sum += force.energy(strip.x) + force.strain_rate(strip.x, strip.x);
+    force.add_forces(strip.x, f);
+    for (const auto tangent : {Tangent::exact, Tangent::definite, Tangent::frozen}) {
+      force.linearise(strip.x, tangent);
+      force.add_differentials(strip.x, 0.5, f);
+      force.add_damping(strip.x, 0.5, f);
+      force.add_diagonal(1, 1, blocks);
+    }
+    force.add_stiffness_bounds(strip.x, bounds);
+  };
+  for (auto& force : forces) ask(*force);
+  const auto before = new_calls();
+  for (auto& force : forces) ask(*force);
+  CHECK(new_calls() == before);
+  CHECK(std::isfinite(sum));
+  CHECK(f[5].allFinite());
+}

@@ -1,0 +1,145 @@
+"""Bending angles, the printed forces, and how far strips droop."""
+
+import numpy as np
+import pytest
+from support.forces import bend_pairs, edges_of, herring_bone
+from support.motion import symplectic
+
+from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, dihedral_angles
+
+HINGE = np.array([[0, 1, 2, 3]], np.int32)
+
+
+def hinge(angle: float) -> np.ndarray:
+    """An edge along x and two triangles, the second folded towards the side of their normals (z) by an angle."""
+    return np.array([(0.0, 0, 0), (2.0, 0, 0), (0.5, 1.0, 0), (1.2, -1.5 * np.cos(angle), 1.5 * np.sin(angle))])
+
+
+def modes(x: np.ndarray) -> tuple[np.ndarray, float, float]:
+    """The bending mode of the four nodes, the length of the edge and the sum of twice the areas, as printed by Bridson et al."""
+    x3, x4, x1, x2 = x
+    e = x4 - x3
+    length = np.linalg.norm(e)
+    n1, n2 = np.cross(x1 - x3, x1 - x4), np.cross(x2 - x4, x2 - x3)
+    m1, m2 = n1 / (n1 @ n1), n2 / (n2 @ n2)
+    u1, u2 = length * m1, length * m2
+    u3 = (x1 - x4) @ e / length * m1 + (x2 - x4) @ e / length * m2
+    u4 = -((x1 - x3) @ e) / length * m1 - (x2 - x3) @ e / length * m2
+    return np.array([u3, u4, u1, u2]), float(length), float(np.linalg.norm(n1) + np.linalg.norm(n2))
+
+
+@pytest.mark.parametrize("angle", [-3.1, -2.0, -0.5, -1e-9, 0.0, 1e-3, 1.0, 2.5, 3.1])
+def test_angles(angle: float) -> None:
+    assert dihedral_angles(HINGE, hinge(angle))[0] == pytest.approx(angle, rel=1e-13, abs=1e-15)
+    # Seen from the other triangle, and from the other side of the surface.
+    assert dihedral_angles(np.array([[1, 0, 3, 2]], np.int32), hinge(angle))[0] == pytest.approx(angle, rel=1e-13, abs=1e-15)
+    assert dihedral_angles(np.array([[1, 0, 2, 3]], np.int32), hinge(angle))[0] == pytest.approx(-angle, rel=1e-13, abs=1e-15)
+
+
+@pytest.mark.parametrize("law", ["shell", "sine", "bridson"])
+def test_forces_are_those_that_are_printed(law: str, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        rest = hinge(0.4) + 0.2 * rng.uniform(-1, 1, (4, 3))
+        x, v = hinge(-0.9) + 0.2 * rng.uniform(-1, 1, (4, 3)), rng.standard_normal((4, 3))
+        bending = DihedralBending(HINGE, rest, stiffness=3.0, damping=0.7, law=law)  # type: ignore[arg-type]
+        u, length, areas = modes(x)
+        _, rest_length, rest_areas = modes(rest)
+        a, a0 = bending.angles(x)[0], bending.rest_angles[0]
+        assert a0 == dihedral_angles(HINGE, rest)[0]
+        weight = length**2 / areas if law == "bridson" else rest_length**2 / rest_areas
+        moment = 3.0 * weight * (a - a0 if law == "shell" else np.sin(a / 2) - np.sin(a0 / 2))
+        assert np.abs(bending.forces(x) + moment * u).max() <= 1e-13 * np.abs(moment * u).max()
+        # The mode is the gradient of the angle, and damping takes energy out of its rate.
+        rate = (u * v).sum()
+        h = 1e-6
+        assert (dihedral_angles(HINGE, x + h * v)[0] - dihedral_angles(HINGE, x - h * v)[0]) / (2 * h) == pytest.approx(rate, rel=1e-7)
+        expected = -0.7 * length * rate * u
+        found = bending.damping_forces(x, v)
+        assert np.abs(found - expected).max() <= 1e-13 * np.abs(expected).max()
+        assert np.vdot(found, v) < 0
+        assert bending.strain_rate(x, v) == pytest.approx(abs(rate), rel=1e-12)
+
+
+def test_stretching_in_the_plane_does_not_bend() -> None:
+    x = hinge(0.0)
+    bending = DihedralBending(HINGE, x, stiffness=3.0)
+    squeezed = x * [0.7, 1.3, 1]
+    assert not bending.forces(squeezed).any()
+    assert bending.energy(squeezed) == 0
+
+
+@pytest.mark.parametrize("law", ["shell", "sine"])
+def test_a_hinge_alone_is_critically_damped_at_the_fraction_one(law: str) -> None:
+    m = np.array([1.0, 2, 3, 4])
+    rest = hinge(0.6)
+    bending = DihedralBending(HINGE, rest, stiffness=3.0, damping_fraction=1.0, masses=m, law=law)  # type: ignore[arg-type]
+    u, _, _ = modes(rest)
+    inertia = 1 / ((u**2).sum(axis=1) / m).sum()
+    # Along the mode, each node moves by its gradient over its mass.
+    motion = u / m[:, None] * inertia
+    stiffness = -np.vdot(bending.differentials(rest, motion), motion)
+    damping = -np.vdot(bending.damping_forces(rest, motion), motion)
+    assert damping == pytest.approx(2 * np.sqrt(stiffness * inertia), rel=1e-12)
+
+
+def test_triangles_that_collapse_lose_their_angle_and_get_it_back() -> None:
+    rest = hinge(0.5)
+    for law in ("shell", "sine", "bridson"):
+        bending = DihedralBending(HINGE, rest, stiffness=3.0, damping=1.0, law=law)  # type: ignore[arg-type]
+        v = np.ones((4, 3)) * np.arange(4)[:, None]
+        for node, place in ((2, (0.7, 0, 0)), (3, (2.0, 0, 0)), (1, (0.0, 0, 0))):
+            x = rest.copy()
+            x[node] = place
+            for answer in (bending.forces(x), bending.damping_forces(x, v), bending.differentials(x, v), bending.stiffness_bounds(x)):
+                assert not answer.any()
+        thin = hinge(0.9)
+        thin[2, 1] = 1e-3
+        assert bending.forces(thin).any()
+    # A triangle without area at rest never has an angle.
+    flat = rest.copy()
+    flat[2] = (1.0, 0, 0)
+    assert not DihedralBending(HINGE, flat, stiffness=3.0, rest_angles=[0.0]).forces(rest).any()
+
+
+def test_given_rest_angles() -> None:
+    x = hinge(0.3)
+    bending = DihedralBending(HINGE, x, stiffness=2.0, rest_angles=[0.8])
+    _, length, areas = modes(x)
+    assert bending.energy(x) == pytest.approx(0.5 * 2.0 * length**2 / areas * 0.25, rel=1e-13)
+    assert not DihedralBending(HINGE, x, stiffness=2.0, rest_angles=[0.3]).forces(hinge(0.3)).round(14).any()
+
+
+def test_stiffer_strips_droop_less() -> None:
+    v, t = herring_bone(6, 1)
+    fixed = np.flatnonzero(v[:, 0] <= 1)
+    pairs = bend_pairs(t)
+    edges = EdgeSprings(edges_of(t), v, stiffness=200.0, damping_fraction=0.2, masses=0.1)
+    for kind in ("shell", "sine", "bridson", "springs"):
+        droop = []
+        for k in (1.0, 4.0, 16.0):
+            force = (
+                BendingSprings(pairs, v, stiffness=10 * k, damping_fraction=0.5, masses=0.1)
+                if kind == "springs"
+                else DihedralBending(pairs, v, stiffness=k, damping_fraction=0.2, masses=0.1, law=kind)  # type: ignore[arg-type]
+            )
+            x = symplectic([edges, force], v, 0.1, 0.01, 3000, gravity=1.0, ether=0.03, fixed=fixed)
+            droop.append(-x[-2:, 2].mean())
+        assert droop[0] > droop[1] > droop[2] > 0, kind
+    # Small deflections are inversely proportional to the stiffness.
+    small = []
+    for k in (200.0, 400.0):
+        stiff = DihedralBending(pairs, v, stiffness=k, damping_fraction=0.3, masses=0.1)
+        x = symplectic([edges, stiff], v, 0.1, 0.003, 6000, gravity=0.5, ether=0.2, fixed=fixed)
+        small.append(-x[-2:, 2].mean())
+    assert small[0] / small[1] == pytest.approx(2, rel=0.02)
+
+
+def test_what_bending_refuses() -> None:
+    x = hinge(0.3)
+    with pytest.raises(ValueError, match="law must be one of 'shell', 'sine', 'bridson'"):
+        DihedralBending(HINGE, x, stiffness=1.0, law="cosine")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="hinge 0 has the node 2 twice"):
+        DihedralBending(np.array([[0, 1, 2, 2]], np.int32), x, stiffness=1.0)
+    with pytest.raises(ValueError, match=r"shape \(m, 4\)"):
+        DihedralBending(np.array([[0, 1, 2]], np.int32), x, stiffness=1.0)
+    assert DihedralBending(HINGE[:0], x, stiffness=1.0).energy(x) == 0

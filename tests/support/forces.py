@@ -1,0 +1,496 @@
+"""One battery of checks for all forces of bodies: derivatives, symmetry, conservation, damping, threads, degenerate input.
+
+A force takes part by a `Case`; `CASES` are those of springs and external forces, and other test modules make their own and run `CHECKS`
+over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+
+import meniscus as ms
+from support.build import same_bits
+
+Positions = np.ndarray
+
+
+@dataclass
+class Case:
+    """A force, where to ask it, and what it promises.
+
+    Attributes:
+        name: shown by pytest.
+        build: makes the force anew.
+        positions: positions that are nothing special, deformed but not near a kink of the force.
+        rest: positions without elastic force, or None.
+        conservative: the force is minus the derivative of `energy`.
+        symmetric: so is its differential.
+        internal: no resultant force and no torque from positions.
+        free_of_drag: rigid motions are not damped.
+        damping_torque: damping may turn the body: it is not along the line between its ends.
+        diagonal: `diagonal` holds all of the exact tangent.
+        bound: `stiffness_bounds` bounds the frequencies at `positions`.
+    """
+
+    name: str
+    build: Callable[[], ms.solids.Force]
+    positions: Positions
+    rest: Positions | None = None
+    conservative: bool = True
+    symmetric: bool = True
+    internal: bool = True
+    free_of_drag: bool = True
+    damping_torque: bool = False
+    diagonal: bool = True
+    bound: bool = True
+
+
+def directions(case: Case, count: int = 3, seed: int = 5) -> np.ndarray:
+    """Random unit displacements of all nodes."""
+    d = np.random.default_rng(seed).standard_normal((count, *case.positions.shape))
+    return d / np.linalg.norm(d, axis=(1, 2), keepdims=True)
+
+
+def rigid_motions(x: Positions) -> list[np.ndarray]:
+    """The velocities of three translations and three rotations."""
+    return [np.ascontiguousarray(np.broadcast_to(e, x.shape)) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
+
+
+def size_of_forces(case: Case, force: ms.solids.Force) -> float:
+    return float(np.abs(force.forces(case.positions)).max())
+
+
+def matrix(apply: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
+    """The matrix (3n, 3n) of a linear function of (n, 3) arrays."""
+    columns = []
+    for k in range(3 * n):
+        unit = np.zeros((n, 3))
+        unit.flat[k] = 1
+        columns.append(apply(unit).ravel())
+    return np.array(columns).T
+
+
+def check_force_is_minus_the_derivative_of_energy(case: Case) -> None:
+    if not case.conservative:
+        pytest.skip("there is no energy")
+    force, x = case.build(), case.positions
+    f = force.forces(x)
+    assert np.abs(f).max() > 0
+    for d in directions(case):
+        h = 1e-5
+        # Fourth-order central differences.
+        slope = (8 * (force.energy(x + h * d) - force.energy(x - h * d)) - force.energy(x + 2 * h * d) + force.energy(x - 2 * h * d)) / (
+            12 * h
+        )
+        assert abs(np.vdot(f, d) + slope) <= 1e-7 * np.linalg.norm(f) + 1e-9 * abs(force.energy(x)) / h * 1e-2
+
+
+def check_differential_is_the_derivative_of_forces(case: Case) -> None:
+    force, x = case.build(), case.positions
+    for d in directions(case):
+        h = 1e-5
+        numeric = (8 * (force.forces(x + h * d) - force.forces(x - h * d)) - force.forces(x + 2 * h * d) + force.forces(x - 2 * h * d)) / (
+            12 * h
+        )
+        exact = force.differentials(x, d)
+        scale = max(np.abs(exact).max(), np.abs(numeric).max(), 1e-3 * size_of_forces(case, force))
+        assert np.abs(exact - numeric).max() <= 1e-7 * scale
+
+
+def check_differentials_are_linear_and_scaled(case: Case) -> None:
+    force, x = case.build(), case.positions
+    d, e = directions(case, 2)
+    together = force.differentials(x, 2 * d - 3 * e)
+    apart = 2 * force.differentials(x, d) - 3 * force.differentials(x, e)
+    assert np.abs(together - apart).max() <= 1e-12 * max(np.abs(apart).max(), 1e-300)
+    f = np.ones_like(x)
+    force.core.linearise(x, ms.solids.force.tangent_of("exact"))
+    force.core.add_differentials(d, -2.5, f)
+    expected = 1 - 2.5 * force.differentials(x, d)
+    assert np.abs(f - expected).max() <= 1e-13 * np.abs(expected).max()
+
+
+def check_differentials_and_damping_are_symmetric(case: Case) -> None:
+    force, x = case.build(), case.positions
+    for d, e in product(directions(case, 2, 5), directions(case, 2, 6)):
+        for tangent in ("exact", "definite", "frozen"):
+            if tangent == "exact" and not case.symmetric:
+                continue
+            a, b = force.differentials(x, d, tangent=tangent), force.differentials(x, e, tangent=tangent)
+            assert abs(np.vdot(a, e) - np.vdot(b, d)) <= 1e-12 * max(np.linalg.norm(a), np.linalg.norm(b), 1e-300)
+        a, b = force.damping_forces(x, d), force.damping_forces(x, e)
+        assert abs(np.vdot(a, e) - np.vdot(b, d)) <= 1e-12 * max(np.linalg.norm(a), np.linalg.norm(b), 1e-300)
+
+
+def check_definite_tangent_and_damping_take_no_energy_out_of_nothing(case: Case) -> None:
+    force, x = case.build(), case.positions
+    rough = x + np.random.default_rng(8).standard_normal(x.shape)
+    for p in (x, rough):
+        for d in directions(case, 8):
+            for tangent in ("definite", "frozen"):
+                a = force.differentials(p, d, tangent=tangent)
+                assert np.vdot(a, d) <= 1e-12 * max(np.linalg.norm(a), 1e-300)
+            assert np.vdot(force.damping_forces(p, d), d) <= 0
+
+
+def check_no_resultant_force_and_torque(case: Case) -> None:
+    if not case.internal:
+        pytest.skip("an external force")
+    force, x = case.build(), case.positions
+    d = directions(case, 1)[0]
+    for f, turns in ((force.forces(x), False), (force.damping_forces(x, d), case.damping_torque)):
+        scale = max(np.abs(f).max(), 1e-300) * len(x)
+        assert np.abs(f.sum(axis=0)).max() <= 1e-13 * scale
+        assert turns or np.abs(np.cross(x, f).sum(axis=0)).max() <= 1e-13 * scale * max(1.0, np.abs(x).max())
+
+
+def check_rigid_motions_are_not_damped(case: Case) -> None:
+    if not case.free_of_drag:
+        pytest.skip("drag acts on rigid motions")
+    force, x = case.build(), case.positions
+    scale = max(np.abs(force.damping_forces(x, d)).max() for d in directions(case)) * len(x)
+    for v in rigid_motions(x):
+        assert np.abs(force.damping_forces(x, v)).max() <= 1e-12 * max(scale, 1e-300) * max(1.0, np.abs(v).max())
+
+
+def check_translations_do_not_change_forces(case: Case) -> None:
+    if not case.internal:
+        pytest.skip("an external force")
+    force, x = case.build(), case.positions
+    scale = max(np.abs(force.differentials(x, d)).max() for d in directions(case))
+    for shift in rigid_motions(x)[:3]:
+        for tangent in ("exact", "definite", "frozen"):
+            assert np.abs(force.differentials(x, shift, tangent=tangent)).max() <= 1e-11 * max(scale, 1e-300) * np.sqrt(x.size)
+
+
+def check_rotations_turn_the_forces(case: Case) -> None:
+    if not case.internal:
+        pytest.skip("an external force")
+    force, x = case.build(), case.positions
+    q = np.linalg.qr(np.random.default_rng(4).standard_normal((3, 3)))[0]
+    q *= np.sign(np.linalg.det(q))
+    f = force.forces(x)
+    turned = force.forces(np.ascontiguousarray(x @ q.T + [3.0, -1.0, 2.0]))
+    assert np.abs(turned - f @ q.T).max() <= 1e-11 * max(np.abs(f).max(), 1e-300)
+    # The derivative of this along a rotation: at constant forces, the differential of a rotation is the rotation of the forces.
+    for e in np.eye(3):
+        turn = force.differentials(x, np.cross(e, x))
+        scale = max(np.abs(turn).max(), np.abs(f).max(), max(np.abs(force.differentials(x, d)).max() for d in directions(case)))
+        assert np.abs(turn - np.cross(e, f)).max() <= 1e-11 * scale * np.sqrt(x.size)
+
+
+def check_diagonal_blocks_are_those_of_the_differentials(case: Case) -> None:
+    force, x = case.build(), case.positions
+    n = len(x)
+    damping = matrix(lambda v: force.damping_forces(x, v), n).reshape(n, 3, n, 3)
+    for tangent in ("exact", "definite", "frozen"):
+        if tangent == "exact" and not (case.symmetric and case.diagonal):
+            continue
+        stiffness = matrix(lambda d, t=tangent: force.differentials(x, d, tangent=t), n).reshape(n, 3, n, 3)
+        whole = 0.7 * stiffness - 1.3 * damping
+        expected = np.array([whole[i, :, i, :] for i in range(n)])
+        blocks = force.diagonal(x, 0.7, -1.3, tangent=tangent)
+        assert np.abs(blocks - expected).max() <= 1e-12 * max(np.abs(whole).max(), 1e-300)
+        assert (
+            np.array_equal(blocks, blocks.transpose(0, 2, 1))
+            or np.abs(blocks - blocks.transpose(0, 2, 1)).max() <= 1e-12 * np.abs(whole).max()
+        )
+
+
+def check_bits_do_not_depend_on_threads(case: Case) -> None:
+    x, d = case.positions, directions(case, 1)[0]
+
+    def answers() -> list[np.ndarray]:
+        force = case.build()
+        return [
+            np.array([force.energy(x), force.strain_rate(x, d)]),
+            force.forces(x),
+            *(force.differentials(x, d, tangent=t) for t in ("exact", "definite", "frozen")),
+            force.damping_forces(x, d),
+            force.diagonal(x, 1.0, 1.0),
+            force.stiffness_bounds(x),
+        ]
+
+    first = None
+    for threads in (1, 2, 3, 5, 8):
+        ms.set_num_threads(threads)
+        for level in ("baseline", "avx2", "avx512"):
+            try:
+                ms.core.set_simd_level(level)
+            except ValueError:
+                continue
+            found = answers()
+            first = first if first is not None else found
+            assert same_bits(found, first)
+
+
+def check_answers_are_finite_whatever_the_positions(case: Case) -> None:
+    x = case.positions
+    rng = np.random.default_rng(3)
+    flat, line = x.copy(), np.zeros_like(x)
+    flat[:, 2] = 0
+    line[:, 0] = x[:, 0]
+    some = x.copy()
+    some[1::2] = some[: len(some[1::2])]
+    for bad in (
+        flat,
+        line,
+        np.zeros_like(x),
+        np.ones_like(x),
+        some,
+        -x,
+        1e-200 * x,
+        1e-9 * x,
+        1e6 * rng.standard_normal(x.shape),
+        np.round(x),
+    ):
+        force = case.build()
+        p = np.ascontiguousarray(bad)
+        d = rng.standard_normal(x.shape)
+        values = [
+            np.array([force.energy(p), force.strain_rate(p, d)]),
+            force.forces(p),
+            force.damping_forces(p, d),
+            force.stiffness_bounds(p),
+        ]
+        for tangent in ("definite", "frozen"):
+            values += [force.differentials(p, d, tangent=tangent), force.diagonal(p, 1.0, 1.0, tangent=tangent)]
+        for v in values:
+            assert np.isfinite(v).all()
+        assert (
+            np.vdot(force.differentials(p, d, tangent="definite"), d)
+            <= 1e-12 * np.abs(force.differentials(p, d, tangent="definite")).max() * x.size
+        )
+        if case.internal:
+            f = values[1]
+            assert np.abs(f.sum(axis=0)).max() <= 1e-12 * max(np.abs(f).max(), 1e-300) * len(x)
+            lever = max(np.abs(p).max(), 1.0) * np.abs(f).max() * len(x)
+            assert np.abs(np.cross(p, f).sum(axis=0)).max() <= 1e-12 * max(lever, 1e-300)
+
+
+def check_no_force_at_rest(case: Case) -> None:
+    if case.rest is None:
+        pytest.skip("there is no state of rest")
+    force = case.build()
+    at_rest, typical = force.forces(case.rest), size_of_forces(case, force)
+    assert np.abs(at_rest).max() <= 1e-12 * typical
+    assert force.energy(case.rest) <= 1e-20 * max(force.energy(case.positions), 1.0)
+
+
+def check_stiffness_bounds_bound_the_frequencies(case: Case) -> None:
+    if not case.bound:
+        pytest.skip("no bound is promised")
+    force, x = case.build(), case.positions
+    n = len(x)
+    mass = np.random.default_rng(2).uniform(0.3, 3.0, n)
+    bound = force.stiffness_bounds(x)
+    assert (bound >= 0).all()
+    root = np.repeat(np.sqrt(mass), 3)
+    stiffness = -matrix(lambda d: force.differentials(x, d, tangent="definite"), n)
+    square = np.linalg.eigvalsh(0.5 * (stiffness + stiffness.T) / root[:, None] / root[None, :]).max()
+    assert square <= 2 * (bound / mass).max() * (1 + 1e-12)
+
+
+def check_forces_are_added_and_input_is_checked(case: Case) -> None:
+    force, x = case.build(), case.positions
+    f = np.ones_like(x)
+    assert force.forces(x, out=f) is f
+    assert np.abs(f - 1 - force.forces(x)).max() <= 1e-14 * (1 + np.abs(f).max())
+    longer = np.concatenate([x, [[7.0, 8.0, 9.0]]])
+    assert np.array_equal(force.forces(longer)[:-1], force.forces(x))
+    assert force.nodes <= len(x)
+    assert force.nbytes > 0
+    with pytest.raises(TypeError, match="float64"):
+        force.forces(x.astype(np.float32))
+    with pytest.raises(ValueError, match="shape"):
+        force.forces(np.zeros((len(x), 2)))
+    with pytest.raises(ValueError, match="row for each of the"):
+        force.forces(np.zeros((force.nodes - 1, 3)))
+    bad = x.copy()
+    bad[1, 2] = np.nan
+    for call in (
+        force.forces,
+        force.energy,
+        force.stiffness_bounds,
+        lambda p: force.differentials(p, x),
+        lambda p: force.damping_forces(p, x),
+    ):
+        with pytest.raises(ValueError, match=r"\[1, 2\] is nan"):
+            call(bad)
+    with pytest.raises(ValueError, match="tangent must be one of"):
+        force.differentials(x, x, tangent="numeric")  # type: ignore[arg-type]
+
+
+CHECKS: list[Callable[[Case], None]] = [f for name, f in list(globals().items()) if name.startswith("check_")]
+
+
+# --- meshes and cases --------------------------------------------------------------------------------------------------------------
+
+
+def herring_bone(columns: int, rows: int, rng: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and triangles of a sheet of unit squares, with alternating diagonals; with `rng`, bent and uneven."""
+    i, j = np.meshgrid(np.arange(columns + 1), np.arange(rows + 1), indexing="ij")
+    v = np.stack([i.ravel(), j.ravel(), np.zeros(i.size)], axis=1).astype(float)
+    if rng is not None:
+        v += 0.25 * rng.uniform(-1, 1, v.shape)
+    t = []
+    for a, b in product(range(columns), range(rows)):
+        p, q, r, s = (a * (rows + 1) + b, (a + 1) * (rows + 1) + b, (a + 1) * (rows + 1) + b + 1, a * (rows + 1) + b + 1)
+        t += [(p, q, r), (p, r, s)] if (a + b) % 2 else [(p, q, s), (q, r, s)]
+    return v, np.array(t, np.int32)
+
+
+def bend_pairs(triangles: np.ndarray) -> np.ndarray:
+    """Interior edges i < j with the opposite corners k (of the triangle that passes i to j) and l."""
+    beyond = {}
+    for t in triangles.tolist():
+        for c in range(3):
+            beyond[t[c], t[(c + 1) % 3]] = t[(c + 2) % 3]
+    pairs = [(i, j, k, beyond[j, i]) for (i, j), k in beyond.items() if i < j and (j, i) in beyond]
+    return np.array(sorted(pairs), np.int32).reshape(-1, 4)
+
+
+def edges_of(elements: np.ndarray) -> np.ndarray:
+    """All edges of triangles or tetrahedra, once each."""
+    n = elements.shape[1]
+    e = np.concatenate([elements[:, [a, b]] for a in range(n) for b in range(a)])
+    return np.unique(np.sort(e, axis=1), axis=0).astype(np.int32)
+
+
+def tet_block(n: int, rng: np.random.Generator | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A block of n^3 unit cubes of six tetrahedra each, all of positive volume."""
+    i = np.arange(n + 1)
+    v = np.stack(np.meshgrid(i, i, i, indexing="ij"), axis=-1).reshape(-1, 3).astype(float)
+    if rng is not None:
+        v += 0.15 * rng.uniform(-1, 1, v.shape)
+    tets = []
+    strides = np.array([(n + 1) ** 2, n + 1, 1])
+    for cell in product(range(n), repeat=3):
+        for order in ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0), (1, 0, 2)):
+            corner = [int(np.dot(cell, strides))]
+            for axis in order:
+                corner.append(corner[-1] + int(strides[axis]))
+            if order in ((0, 2, 1), (2, 1, 0), (1, 0, 2)):
+                corner[2], corner[3] = corner[3], corner[2]
+            tets.append(corner)
+    return v, np.array(tets, np.int32)
+
+
+def sphere() -> tuple[np.ndarray, np.ndarray]:
+    """An octahedron whose triangles are divided into four once, on the unit sphere."""
+    v = [np.array(p, float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
+    t = [(0, 2, 4), (2, 1, 4), (1, 3, 4), (3, 0, 4), (2, 0, 5), (1, 2, 5), (3, 1, 5), (0, 3, 5)]
+    middle: dict[tuple[int, int], int] = {}
+
+    def between(a: int, b: int) -> int:
+        key = (min(a, b), max(a, b))
+        if key not in middle:
+            m = v[a] + v[b]
+            v.append(m / np.linalg.norm(m))
+            middle[key] = len(v) - 1
+        return middle[key]
+
+    fine = []
+    for a, b, c in t:
+        ab, bc, ca = between(a, b), between(b, c), between(c, a)
+        fine += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+    return np.array(v), np.array(fine, np.int32)
+
+
+def _cases() -> list[Case]:
+    rng = np.random.default_rng(20081)
+    s = ms.solids
+    v, t = herring_bone(4, 3, rng)
+    moved = v + 0.3 * rng.uniform(-1, 1, v.shape)
+    e, pairs, mass = edges_of(t), bend_pairs(t), rng.uniform(0.5, 2, len(v))
+    k, b = rng.uniform(1, 5, len(e)), rng.uniform(0, 2, len(e))
+    tv, tt = tet_block(2, rng)
+    tmoved = tv + 0.25 * rng.uniform(-1, 1, tv.shape)
+    tmass = rng.uniform(0.5, 2, len(tv))
+    ball, bt = sphere()
+    bmoved = ball + 0.1 * rng.uniform(-1, 1, ball.shape)
+    parents = np.array([[0, 5, 9, -1], [2, 7, -1, -1], [11, 3, 4, 8], [1, -1, -1, -1], [0, 5, 9, 13]], np.int32)
+    others = np.array([[12, 6, 3, 1], [17, -1, -1, -1], [13, 14, -1, -1], [18, 19, 2, -1], [5, 9, 16, 15]], np.int32)
+    w = np.where(parents >= 0, rng.uniform(0.1, 1, parents.shape), 0)
+    u = np.where(others >= 0, rng.uniform(0.1, 1, others.shape), 0)
+    w, u = w / w.sum(axis=1, keepdims=True), u / u.sum(axis=1, keepdims=True)
+    wind = rng.standard_normal((len(v), 3))
+    targets = rng.standard_normal((5, 3))
+
+    def windy(quadratic: bool) -> Callable[[], ms.solids.Force]:
+        def build() -> ms.solids.Force:
+            f = s.WindDrag(t, coefficient=mass, wind=wind, quadratic=quadratic)
+            f.prepare(v, 0.5 * wind[::-1].copy(), 0.0)
+            return f
+
+        return build
+
+    def dragged(quadratic: bool) -> Callable[[], ms.solids.Force]:
+        def build() -> ms.solids.Force:
+            f = s.Drag(mass, wind=(1.0, 2.0, 3.0), quadratic=quadratic)
+            f.prepare(v, wind, 0.0)
+            return f
+
+        return build
+
+    def pulled() -> ms.solids.Force:
+        f = s.SoftBindings(parents, first_weights=w, targets=targets, spring_constant=3.0, damping=0.7)
+        f.set_targets(targets + 1, -targets)
+        return f
+
+    outside = {"internal": False, "free_of_drag": False}
+    return [
+        Case("edges", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b), moved, v),
+        Case("edges-absolute", lambda: s.EdgeSprings(e, v, spring_constant=2.0, damping_fraction=0.4, masses=mass), moved, v),
+        Case("edges-biphasic", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b, pieces=[(-1, 0.2), (0, 1), (0.1234, 9)]), moved, v),
+        Case("edges-softening", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b, pieces=[(-0.2, 3), (-0.05, 1), (0.05, 0.1)]), moved, v),
+        Case("edges-last-direction", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b, zero_length="last"), moved, v),
+        Case("edges-zero-rest-length", lambda: s.EdgeSprings(e, spring_constant=k, damping=b, rest_lengths=0.0), moved, np.ones_like(v)),
+        Case("bending-springs", lambda: s.BendingSprings(pairs, v, stiffness=2.0, damping=0.3), moved, v),
+        Case("dihedral-shell", lambda: s.DihedralBending(pairs, v, stiffness=2.0, damping_fraction=0.5, masses=mass), moved, v),
+        Case("dihedral-sine", lambda: s.DihedralBending(pairs, v, stiffness=2.0, damping=0.5, law="sine"), moved, v),
+        Case(
+            "dihedral-bridson",
+            lambda: s.DihedralBending(pairs, v, stiffness=2.0, damping=0.5, law="bridson"),
+            moved,
+            v,
+            conservative=False,
+            symmetric=False,
+        ),
+        Case("altitudes", lambda: s.AltitudeSprings(tt, tv, stiffness=3.0, damping_fraction=0.7, masses=tmass), tmoved, tv),
+        Case("altitudes-absolute", lambda: s.AltitudeSprings(tt, tv, spring_constant=3.0, damping=0.7), tmoved, tv),
+        Case(
+            "altitudes-biphasic",
+            lambda: s.AltitudeSprings(tt, tv, stiffness=3.0, damping=0.7, pieces=[(-1, 1), (-0.1234, 0.01)]),
+            tmoved,
+            tv,
+        ),
+        Case("altitudes-compressed", lambda: s.AltitudeSprings(tt, tv, stiffness=3.0, damping=0.7, only_beyond=0.1), tmoved, tv),
+        Case("shell-altitudes", lambda: s.ShellAltitudeSprings(bend_pairs(bt), ball, stiffness=3.0, damping=0.2), bmoved, ball),
+        Case(
+            "soft-bindings",
+            lambda: s.SoftBindings(
+                parents, others, first_weights=w, second_weights=u, spring_constant=3.0, damping_fraction=0.5, masses=mass
+            ),
+            moved,
+            np.zeros_like(v),
+            free_of_drag=False,
+            damping_torque=True,
+        ),
+        Case("soft-bindings-to-targets", pulled, moved, conservative=False, **outside),
+        Case("wind", windy(False), moved, conservative=False, symmetric=False, bound=False, **outside),
+        Case("wind-quadratic", windy(True), moved, conservative=False, symmetric=False, bound=False, **outside),
+        Case("drag", dragged(False), moved, conservative=False, **outside),
+        Case("drag-quadratic", dragged(True), moved, conservative=False, **outside),
+        Case("loads", lambda: s.PointLoads(np.array([3, 1, 3], np.int32), targets[:3].copy()), moved, **outside),
+        Case("pressure", lambda: s.Pressure(bt, 2.5), bmoved),
+        Case("pressure-open", lambda: s.Pressure(t, 2.5), moved, conservative=False, symmetric=False, internal=False),
+    ]
+
+
+CASES = _cases()
