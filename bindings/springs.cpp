@@ -26,6 +26,13 @@ void bind_springs(py::module_& m) {
            py::arg("ends"), py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"), py::arg("pieces"),
            py::arg("last_direction"), py::arg("directions"))
       .def_property_readonly("size", &EdgeSprings::size)
+      .def(
+          "set",
+          [](EdgeSprings& s, const py::array& rest_length, const py::array& stiffness, const py::array& damping) {
+            s.set(values_of<double>(rest_length, "rest_lengths"), values_of<double>(stiffness, "stiffness"),
+                  values_of<double>(damping, "damping"));
+          },
+          py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"))
       .def_property_readonly("rest_length", [](const EdgeSprings& s) { return copy_of(s.rest_length()); })
       .def_property_readonly("stiffness", [](const EdgeSprings& s) { return copy_of(s.stiffness()); })
       .def_property_readonly("damping", [](const EdgeSprings& s) { return copy_of(s.damping()); });

@@ -202,6 +202,23 @@ def test_springs_without_length() -> None:
     assert np.array_equal(raised.rest_lengths, [1e-4])
 
 
+def test_parameters_may_change(rng: np.random.Generator) -> None:
+    e = random_springs(900, rng)
+    x, v = rng.random((900, 3)), rng.random((900, 3))
+    k, l0, b = rng.random((3, len(e)))
+    changed = EdgeSprings(e, x, spring_constant=0.0)
+    assert not changed.forces(2 * x).any()
+    changed.change(spring_constant=k)
+    changed.change(rest_lengths=l0, damping=b)
+    made = EdgeSprings(e, spring_constant=k, rest_lengths=l0, damping=b)
+    for answer in ("forces", "stiffness_bounds"):
+        assert np.array_equal(getattr(changed, answer)(2 * x), getattr(made, answer)(2 * x))
+    assert np.array_equal(changed.damping_forces(x, v), made.damping_forces(x, v))
+    assert np.array_equal(changed.differentials(x, v), made.differentials(x, v))
+    with pytest.raises(ValueError, match=r"damping must be finite and at least 0, but \[0\] is -1"):
+        changed.change(damping=-1.0)
+
+
 def test_no_springs() -> None:
     springs = EdgeSprings(np.zeros((0, 2), np.int32), np.zeros((0, 3)), stiffness=1.0)
     assert springs.nodes == 0

@@ -25,23 +25,8 @@ EdgeSprings::EdgeSprings(const Parameters& p, const StressStrain& law, AtZeroLen
                          std::span<const Point> directions)
     : slices_(p.ends), law_(law), last_direction_(at_zero_length == AtZeroLength::last_direction) {
   const std::size_t n = p.ends.size();
-  require_per_spring(p.rest_length.size(), n, "rest length");
-  require_per_spring(p.stiffness.size(), n, "stiffness");
-  require_per_spring(p.damping.size(), n, "damping coefficient");
-  require_not_negative(p.rest_length, "rest length");
-  require_not_negative(p.stiffness, "stiffness");
-  require_not_negative(p.damping, "damping coefficient");
-  if (!law_.linear())
-    for (std::size_t s = 0; s < n; ++s)
-      require(p.rest_length[s] > 0, "spring ", s, " has no rest length, so that its strain is not defined");
   ends_.assign(p.ends.begin(), p.ends.end());
-  rest_length_.assign(p.rest_length.begin(), p.rest_length.end());
-  stiffness_.assign(p.stiffness.begin(), p.stiffness.end());
-  damping_.assign(p.damping.begin(), p.damping.end());
-  half_rest_length_ = slices_.spread(rest_length_, 1);
-  half_stiffness_ = slices_.spread(stiffness_, 0);
-  damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
-  if (damped_) half_damping_ = slices_.spread(damping_, 0);
+  set(p.rest_length, p.stiffness, p.damping);
   plain_ = law_.linear() && !last_direction_;
   x_.assign(static_cast<std::size_t>(nodes()), Point::Zero());
   if (last_direction_) {
@@ -53,6 +38,26 @@ EdgeSprings::EdgeSprings(const Parameters& p, const StressStrain& law, AtZeroLen
       direction_[s] = directions[s] / length;
     }
   }
+}
+
+void EdgeSprings::set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping) {
+  const std::size_t n = ends_.size();
+  require_per_spring(rest_length.size(), n, "rest length");
+  require_per_spring(stiffness.size(), n, "stiffness");
+  require_per_spring(damping.size(), n, "damping coefficient");
+  require_not_negative(rest_length, "rest length");
+  require_not_negative(stiffness, "stiffness");
+  require_not_negative(damping, "damping coefficient");
+  if (!law_.linear())
+    for (std::size_t s = 0; s < n; ++s)
+      require(rest_length[s] > 0, "spring ", s, " has no rest length, so that its strain is not defined");
+  rest_length_.assign(rest_length.begin(), rest_length.end());
+  stiffness_.assign(stiffness.begin(), stiffness.end());
+  damping_.assign(damping.begin(), damping.end());
+  half_rest_length_ = slices_.spread(rest_length_, 1);
+  half_stiffness_ = slices_.spread(stiffness_, 0);
+  damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
+  if (damped_) half_damping_ = slices_.spread(damping_, 0);
 }
 
 EdgeSprings::State EdgeSprings::state(std::size_t spring, std::span<const Point> x) const {

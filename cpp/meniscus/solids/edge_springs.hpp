@@ -38,6 +38,9 @@ class EdgeSprings final : public Force {
   EdgeSprings(const Parameters& parameters, const StressStrain& law, AtZeroLength at_zero_length,
               std::span<const Point> directions);
 
+  /// Takes other rest lengths, stiffnesses and damping coefficients; this allocates.
+  void set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping);
+
   Index size() const { return static_cast<Index>(ends_.size()); }
   std::span<const Ends> ends() const { return ends_; }
   std::span<const double> rest_length() const { return rest_length_; }

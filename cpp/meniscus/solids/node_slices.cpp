@@ -47,9 +47,9 @@ NodeSlices::NodeSlices(std::span<const Ends> springs) {
     if (degree(i) > 0) node_.push_back(i);
   used_nodes_ = static_cast<Index>(node_.size());
   for (std::size_t w = 0; w < node_.size(); w += window)
-    std::stable_sort(node_.begin() + static_cast<std::ptrdiff_t>(w),
-                     node_.begin() + static_cast<std::ptrdiff_t>(std::min(w + window, node_.size())),
-                     [&](std::int32_t a, std::int32_t b) { return degree(a) > degree(b); });
+    std::sort(node_.begin() + static_cast<std::ptrdiff_t>(w),
+              node_.begin() + static_cast<std::ptrdiff_t>(std::min(w + window, node_.size())),
+              [&](std::int32_t a, std::int32_t b) { return degree(a) != degree(b) ? degree(a) > degree(b) : a < b; });
   const auto slices = (node_.size() + lanes - 1) / lanes;
   node_.resize(slices * lanes, 0);
   for (std::size_t s = 0; s < slices; ++s) {

@@ -123,6 +123,30 @@ class EdgeSprings(Force):
         """The ends (m, 2) of the springs."""
         return self._edges
 
+    def change(
+        self,
+        *,
+        rest_lengths: npt.ArrayLike | None = None,
+        spring_constant: npt.ArrayLike | None = None,
+        damping: npt.ArrayLike | None = None,
+    ) -> None:
+        """Take other parameters between steps; what is left out stays as it is.
+
+        Args:
+            rest_lengths: m; a number or one per spring.
+            spring_constant: k, N/m; a number or one per spring.
+            damping: b, N s/m; a number or one per spring.
+
+        Raises:
+            TypeError, ValueError: wrong type or shape, negative values, springs without rest length where there are `pieces`.
+        """
+        n = len(self._edges)
+        self._core.set(
+            self.rest_lengths if rest_lengths is None else per_element("rest_lengths", rest_lengths, n),
+            self.spring_constants if spring_constant is None else per_element("spring_constant", spring_constant, n),
+            self.damping if damping is None else per_element("damping", damping, n),
+        )
+
     @property
     def rest_lengths(self) -> Floats:
         """Rest lengths (m,), m."""
