@@ -115,6 +115,28 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
                                const auto& n = b.constraints().held();
                                return py::array_t<std::int32_t>(static_cast<py::ssize_t>(n.size()), n.data());
                              })
+      .def("sliding",
+           [](const Body& b) {
+             const auto nodes = b.constraints().sliding();
+             const auto n = static_cast<py::ssize_t>(nodes.size());
+             py::array_t<double> normals({n, py::ssize_t{3}, py::ssize_t{3}});
+             for (std::size_t k = 0; k < nodes.size(); ++k) {
+               const auto held = b.constraints().directions(nodes[k]);
+               std::copy_n(reinterpret_cast<const double*>(held.data()), 9, normals.mutable_data() + 9 * k);
+             }
+             return py::make_tuple(py::array_t<std::int32_t>(n, nodes.data()), normals);
+           })
+      .def(
+          "restore_sliding",
+          [](Body& b, const py::array& nodes, const py::array& normals) {
+            const auto where = nodes_of(nodes);
+            const double* n = data_of<double>(normals, "normals", 9 * static_cast<Index>(where.size()));
+            std::vector<Constraints::Directions> directions(where.size());
+            for (std::size_t k = 0; k < where.size(); ++k)
+              std::copy_n(n + 9 * k, 9, reinterpret_cast<double*>(directions[k].data()));
+            b.constraints().restore_sliding(where, directions);
+          },
+          py::arg("nodes"), py::arg("normals"))
       .def_property_readonly("projections", [](const Body& b) {
         const auto& p = b.constraints().projections();
         py::array_t<double> a({static_cast<py::ssize_t>(p.size()), py::ssize_t{3}, py::ssize_t{3}});

@@ -5,11 +5,13 @@ namespace meniscus::bindings {
 // Each is defined in the file of its name; here, so that a new one compiles two files and not all.
 void bind_core(py::module_& m);
 void bind_numerics(py::module_& m);
+void bind_rotation(py::module_& m);
 void bind_grid(py::module_& m);
 void bind_fields(py::module_& m);
 void bind_transport(py::module_& m);
 void bind_particles(py::module_& m);
 void bind_mesh(py::module_& m);
+void bind_tet_mesh(py::module_& m);
 void bind_collision(py::module_& m);
 void bind_collision_mesh(py::module_& m);
 void bind_ray_casting(py::module_& m);
@@ -22,6 +24,10 @@ void bind_shapes(py::module_& m);
 void bind_fluids(py::module_& m);
 void bind_gas(py::module_& m);
 void bind_vorticity(py::module_& m);
+void bind_force(py::module_& m);
+void bind_deformable_body(py::module_& m);
+void bind_springs(py::module_& m);
+void bind_finite_elements(py::module_& m);
 void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
 
 }  // namespace meniscus::bindings
@@ -37,6 +43,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_core(core);
   auto numerics = m.def_submodule("numerics", "Numerical building blocks.");
   bind_numerics(numerics);
+  bind_rotation(numerics);
   auto grid = m.def_submodule("grid", "Grids, fields, transport, particles.");
   bind_grid(grid);
   bind_fields(grid);
@@ -61,8 +68,9 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_vorticity(fluids);
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
-  auto solids = m.def_submodule("solids", "Deformable solids and their forces.");
+  auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
   bind_force(solids);
   bind_deformable_body(solids);
   bind_springs(solids);
+  bind_finite_elements(solids);
 }

@@ -30,6 +30,8 @@ GOALS = (
     Goal("velocity/3d/float32/maccormack-midpoint", floor=8.0, goal=12.0, speedup=1.6),
     Goal("scalar/3d/float64/semi-lagrangian-midpoint", goal=15.0, speedup=1.6),
     Goal("scalar/3d/float64/semi-lagrangian-cubic-midpoint", goal=8.0, speedup=1.6),
+    Goal("solids/1e5/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
+    Goal("solids/1e6/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
 )
 
 Timings = dict[str, dict[int, Timing]]
@@ -168,7 +170,7 @@ def peer_reports(peers: list[Peer], timings: Timings, cases: list[Report]) -> li
                 "library": peer.library,
                 "remark": peer.remark,
                 "counterpart": peer.counterpart,
-                "unit": "Mcell/s",
+                "unit": "Mcell/s" if peer.case is None else peer.case.unit,
                 "rate": theirs,
                 "disturbed": disturbed,
                 "counterpart_rate": mine,

@@ -18,6 +18,7 @@ TITLES = {
     "2d": "Transport in two dimensions",
     "simd": "Instruction sets, one thread",
     "other": "Around transport",
+    "solids": "Deformable solids",
 }
 
 Report = dict[str, Any]
@@ -137,7 +138,7 @@ def cost_table(report: Report) -> Table:
 
 def peer_table(report: Report) -> Table:
     """Other libraries."""
-    columns = ("peer", "what", "Mcell/s", "ours", "Mcell/s", "ratio", "largest difference", "rms difference")
+    columns = ("peer", "what", "M/s", "ours", "M/s", "ratio", "largest difference", "rms difference")
     table = Table("Peers, one thread of ours, peers as they come", columns)
     for p in report["peers"]:
         rate = p["unavailable"] or starred(p["rate"], p["disturbed"])

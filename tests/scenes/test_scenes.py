@@ -77,7 +77,8 @@ def test_scene_from_a_file(tmp_path):
 
 
 def test_what_cannot_be_run_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"no scene 'nope'; choose from billow, cavity, explosion, plume, swirl, wake, wave, zalesak"):
+    names = "billow, cantilever, cavity, drape, explosion, flag, plume, recovery, swirl, twist, wake, wave, zalesak"
+    with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")
     with pytest.raises(ValueError, match="no parameter 'cells'; it has resolution"):
         scenes.run("swirl", cells=3)

@@ -272,18 +272,31 @@ def test_verlet_with_steps_of_changing_length_keeps_its_order() -> None:
     assert error(200) / error(400) == pytest.approx(4.0, abs=0.1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["symplectic-euler", "velocity-verlet", "newmark"])
-def test_energy_stays_bounded_over_many_periods(integrator: str) -> None:
+def test_energy_stays_bounded(integrator: str) -> None:
+    assert_bounded(integrator, 5000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("integrator", "periods"), [("symplectic-euler", 100_000), ("velocity-verlet", 10_000), ("newmark", 10_000)])
+def test_energy_stays_bounded_over_many_periods(integrator: str, periods: int) -> None:
+    assert_bounded(integrator, round(periods * 4.0 * math.pi))
+
+
+def assert_bounded(integrator: str, steps: int) -> None:
+    """The largest energy in ten pieces of a run with a frequency times dt of 1/2 is the same."""
     body = oscillator(1.0)
     high = []
-    for _ in range(20):
+    for _ in range(10):
+        for _ in range(max(steps // 10 - 400, 0)):
+            body.step(0.5, integrator)
         top = 0.0
-        for _ in range(10000):
+        for _ in range(400):
             body.step(0.5, integrator)
             top = max(top, body.energy()["total"])
         high.append(top)
-    assert max(high) == pytest.approx(high[0], rel=1e-9)
+    # As far as 400 samples find the largest.
+    assert max(high) == pytest.approx(min(high), rel=1e-4)
 
 
 def test_the_discrete_frequency_of_symplectic_euler() -> None:

@@ -102,7 +102,9 @@ MENISCUS_INLINE PackMat3 transposed(const PackMat3& p) {
   return {{p.a.x, p.b.x, p.c.x}, {p.a.y, p.b.y, p.c.y}, {p.a.z, p.b.z, p.c.z}};
 }
 /// p^T v and p^T q.
-MENISCUS_INLINE PackVec3 transposed_times(const PackMat3& p, const PackVec3& v) { return {dot(p.a, v), dot(p.b, v), dot(p.c, v)}; }
+MENISCUS_INLINE PackVec3 transposed_times(const PackMat3& p, const PackVec3& v) {
+  return {dot(p.a, v), dot(p.b, v), dot(p.c, v)};
+}
 MENISCUS_INLINE PackMat3 transposed_times(const PackMat3& p, const PackMat3& q) {
   return {transposed_times(p, q.a), transposed_times(p, q.b), transposed_times(p, q.c)};
 }

@@ -28,7 +28,8 @@ struct SignedSvd3 {
   Vec<double, 3> s;
 };
 
-/// By Jacobi rotations of the columns, which is accurate also for small singular values. A must be finite.
+/// By Jacobi rotations of the columns, which keeps small singular values accurate where they come from small columns, down to
+/// round-off of the largest; below that, axes are chosen as for a singular matrix. A must be finite.
 SignedSvd3 signed_svd3(const Matrix3& a);
 
 enum class RotationMethod : std::int8_t {

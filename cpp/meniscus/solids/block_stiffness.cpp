@@ -20,7 +20,8 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
     row.erase(std::unique(row.begin(), row.end()), row.end());
     require(row.size() < 65536, "node ", i, " has ", row.size(), " neighbours");
     require(column_.size() + row.size() < 2147483648, "the stiffness matrix has too many blocks");
-    std::uint16_t* place = place_.data() + static_cast<std::size_t>(N) * static_cast<std::size_t>(gather.first(static_cast<Index>(i)));
+    std::uint16_t* place =
+        place_.data() + static_cast<std::size_t>(N) * static_cast<std::size_t>(gather.first(static_cast<Index>(i)));
     for (const std::int32_t corner : corners)
       for (const std::int32_t other : elements[static_cast<std::size_t>(corner / N)])
         *place++ = static_cast<std::uint16_t>(std::lower_bound(row.begin(), row.end(), other) - row.begin());

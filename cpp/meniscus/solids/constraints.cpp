@@ -2,6 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 
+#include <algorithm>
+
 namespace meniscus {
 
 void Constraints::check(std::span<const std::int32_t> nodes) const {
@@ -32,17 +34,31 @@ void Constraints::slide(std::span<const std::int32_t> nodes, ConstPoints normals
     NodeHold& hold = hold_[static_cast<std::size_t>(nodes[k])];
     if (hold == NodeHold::fixed || hold == NodeHold::moved) continue;
     hold = NodeHold::sliding;
-    Directions& d = directions_[nodes[k]];
+    Directions& held = directions_.try_emplace(nodes[k], Directions{Point::Zero(), Point::Zero(), Point::Zero()}).first->second;
     const Point unit = normals[k].stableNormalized();
     Point rest = unit;
     // Twice, so that what is left is orthogonal to the last bits.
     for (int pass = 0; pass < 2; ++pass)
-      for (int j = 0; j < d.count; ++j)
-        rest -= d.normal[static_cast<std::size_t>(j)].dot(rest) * d.normal[static_cast<std::size_t>(j)];
+      for (const Point& n : held) rest -= n.dot(rest) * n;
     // A direction that is held already, up to what normals of the same plane differ by.
-    if (d.count == 3 || rest.norm() < 1e-9) continue;
-    d.normal[static_cast<std::size_t>(d.count)] = d.count == 0 ? unit : Point(rest.normalized());
-    ++d.count;
+    if (rest.norm() < 1e-9) continue;
+    const auto empty = std::find_if(held.begin(), held.end(), [](const Point& n) { return n.isZero(0); });
+    if (empty != held.end()) *empty = empty == held.begin() ? unit : Point(rest.normalized());
+  }
+  rebuild();
+}
+
+std::vector<std::int32_t> Constraints::sliding() const {
+  std::vector<std::int32_t> nodes;
+  for (const auto& [node, held] : directions_) nodes.push_back(node);
+  return nodes;
+}
+
+void Constraints::restore_sliding(std::span<const std::int32_t> nodes, std::span<const Directions> directions) {
+  check(nodes);
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    hold_[static_cast<std::size_t>(nodes[k])] = NodeHold::sliding;
+    directions_[nodes[k]] = directions[k];
   }
   rebuild();
 }
@@ -58,11 +74,11 @@ void Constraints::rebuild() {
     Eigen::Matrix3d p = Eigen::Matrix3d::Zero();
     if (hold_[i] == NodeHold::moved) moved_.push_back(node);
     if (hold_[i] == NodeHold::sliding) {
-      const Directions& d = directions_.at(node);
-      if (d.count < 3) {
+      const Directions& held = directions_.at(node);
+      // Three directions leave exactly nothing.
+      if (held[2].isZero(0)) {
         p.setIdentity();
-        for (int j = 0; j < d.count; ++j)
-          p -= d.normal[static_cast<std::size_t>(j)] * d.normal[static_cast<std::size_t>(j)].transpose();
+        for (const Point& n : held) p -= n * n.transpose();
       }
     }
     projections_.push_back(p);

@@ -43,6 +43,16 @@ class Constraints {
   /// for unknown nodes and for normals that are zero or not finite; then nothing is changed.
   void slide(std::span<const std::int32_t> nodes, ConstPoints normals);
 
+  /// Up to three orthonormal directions; those beyond the number held are zero.
+  using Directions = std::array<Point, 3>;
+
+  /// The nodes that slide, ascending, and across which directions.
+  std::vector<std::int32_t> sliding() const;
+  Directions directions(std::int32_t node) const { return directions_.at(node); }
+
+  /// Lets nodes slide across exactly the directions that another constraint had.
+  void restore_sliding(std::span<const std::int32_t> nodes, std::span<const Directions> directions);
+
   NodeHold hold(Index node) const { return hold_[static_cast<std::size_t>(node)]; }
 
   /// Everything that is not free, ascending, with the projection onto the velocities that are left to it.
@@ -58,11 +68,6 @@ class Constraints {
   std::size_t nbytes() const;
 
  private:
-  struct Directions {
-    int count = 0;
-    std::array<Point, 3> normal;
-  };
-
   void check(std::span<const std::int32_t> nodes) const;
   void set(std::span<const std::int32_t> nodes, NodeHold hold);
   void rebuild();

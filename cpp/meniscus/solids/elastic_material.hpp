@@ -162,14 +162,15 @@ MENISCUS_INLINE PrincipalTangent principal_tangent(const PackVec3& s, const Pack
   if constexpr (material == Material::st_venant_kirchhoff) {
     // The principal stresses are g s_i + mu s_i^3.
     const Pack g = 0.5 * lambda * (xx + yy + zz - 3.0) - mu, three = 3.0 * mu;
-    t.a = {g + (three + lambda) * xx, g + (three + lambda) * yy, g + (three + lambda) * zz, lambda * xy, lambda * yz, lambda * zx};
+    t.a = {
+        g + (three + lambda) * xx, g + (three + lambda) * yy, g + (three + lambda) * zz, lambda * xy, lambda * yz, lambda * zx};
     t.p = {g + mu * (xx + yy), g + mu * (yy + zz), g + mu * (zz + xx)};
     t.q = {mu * xy, mu * yz, mu * zx};
   } else {
     // They are g s_i + k s_j s_l.
     const detail::NeoHookean c(lambda, mu);
     const Pack w = 1.0 / (xx + yy + zz + 1.0), k = c.pressure(s.x * yz), g = c.m * (1.0 - w), h = 2.0 * c.m * w * w;
-    t.a = {g + h * xx + c.l * yz * yz, g + h * yy + c.l * zx * zx, g + h * zz + c.l * xy * xy,
+    t.a = {g + h * xx + c.l * yz * yz,       g + h * yy + c.l * zx * zx,       g + h * zz + c.l * xy * xy,
            h * xy + c.l * yz * zx + k * s.z, h * yz + c.l * zx * xy + k * s.x, h * zx + c.l * xy * yz + k * s.y};
     t.p = {g, g, g};
     t.q = {-k * s.z, -k * s.x, -k * s.y};

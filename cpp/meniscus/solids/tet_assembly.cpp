@@ -122,10 +122,72 @@ MENISCUS_INLINE void add_warped_row(const double* e, int a, BlockStiffness::Bloc
     double last = last_lambda * zb[2] + dot;
     if constexpr (turning) {
       // Rows of ([za]x T / 2) times zb as cross products.
-      most -= once * __builtin_shufflevector(zb, zb, 2, 0, 1, 2, 0, 1, 2, 0) - twice * __builtin_shufflevector(zb, zb, 1, 2, 0, 1, 2, 0, 1, 2);
+      most -= once * __builtin_shufflevector(zb, zb, 2, 0, 1, 2, 0, 1, 2, 0) -
+              twice * __builtin_shufflevector(zb, zb, 1, 2, 0, 1, 2, 0, 1, 2);
       last -= last_once * zb[1] - last_twice * zb[0];
     }
     add_block(row[place[b]], most, last);
+  }
+}
+
+/// The first three lanes of a pack, from three numbers.
+MENISCUS_INLINE Pack three(double x, double y, double z) { return Pack{x, y, z, 0, 0, 0, 0, 0}; }
+
+/// m u^T as its rows, then u m u^T, added to a block; m and u by columns.
+MENISCUS_INLINE void add_turned(BlockStiffness::Block& to, const Pack (&u)[3], const Pack (&m)[3]) {
+  const Pack t = by_rows(m[0]) * by_columns(u[0]) + by_rows(m[1]) * by_columns(u[1]) + by_rows(m[2]) * by_columns(u[2]);
+  const double t8 = m[0][2] * u[0][2] + m[1][2] * u[1][2] + m[2][2] * u[2][2];
+  const Pack columns0 = __builtin_shufflevector(t, t, 0, 1, 2, 0, 1, 2, 0, 1);
+  const Pack columns1 = __builtin_shufflevector(t, t, 3, 4, 5, 3, 4, 5, 3, 4);
+  const Pack last = Pack{t8, t8, t8, t8, t8, t8, t8, t8};
+  const Pack columns2 = __builtin_shufflevector(t, last, 6, 7, 8, 6, 7, 8, 6, 7);
+  add_block(to, by_rows(u[0]) * columns0 + by_rows(u[1]) * columns1 + by_rows(u[2]) * columns2,
+            u[0][2] * t[2] + u[1][2] * t[5] + u[2][2] * t8);
+}
+
+/// Adds the blocks of corner a of an element whose tangent is given between principal axes.
+MENISCUS_INLINE void add_principal_row(const double* e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+  using F = PrincipalFields;
+  const Pack z1 = load_pack(e + F::z), z2 = load_pack(e + F::z + 3), z3 = load_pack(e + F::z + 6);
+  const Pack z[4] = {-(z1 + z2 + z3), z1, z2, z3};
+  const Pack za = a == 0 ? z[0] : a == 1 ? z1 : a == 2 ? z2 : z3;
+  const Pack u[3] = {load_pack(e + F::u), load_pack(e + F::u + 3), load_pack(e + F::u + 6)};
+  const double* const d = e + F::a;
+  const double* const p = e + F::p;
+  const double* const q = e + F::q;
+  const Pack in_line[3] = {three(d[0], d[3], d[5]) * za, three(d[3], d[1], d[4]) * za, three(d[5], d[4], d[2]) * za};
+  const Pack crossed[3] = {three(0, q[0], q[2]) * za[0], three(q[0], 0, q[1]) * za[1], three(q[2], q[1], 0) * za[2]};
+  const Pack beside[3] = {three(0, p[0], p[2]) * za[0], three(p[0], 0, p[1]) * za[1], three(p[2], p[1], 0) * za[2]};
+  const Pack unit[3] = {three(1, 0, 0), three(0, 1, 0), three(0, 0, 1)};
+  for (int b = 0; b < 4; ++b) {
+    const Pack& zb = z[b];
+    const Pack diagonal = beside[0] * zb[0] + beside[1] * zb[1] + beside[2] * zb[2];
+    Pack m[3];
+    for (int c = 0; c < 3; ++c) m[c] = in_line[c] * zb[c] + crossed[c] * zb + unit[c] * diagonal;
+    add_turned(row[place[b]], u, m);
+  }
+}
+
+/// The same with Hooke's law for the rate of Green strain, carried into space by F; y1 to y3 lie `pack_size` apart.
+MENISCUS_INLINE void add_green_row(const double* e, const double* y, int a, BlockStiffness::Block* row,
+                                   const std::uint16_t* place) {
+  using F = PrincipalFields;
+  Pack z[4] = {splat(0.0), splat(0.0), splat(0.0), splat(0.0)};
+  for (int k = 1; k < 4; ++k) {
+    const double* const at = y + 3 * (k - 1) * pack_size;
+    z[k] = three(at[0], at[pack_size], at[2 * pack_size]);
+  }
+  z[0] = -(z[1] + z[2] + z[3]);
+  const Pack f[3] = {load_pack(e + F::f), load_pack(e + F::f + 3), load_pack(e + F::f + 6)};
+  const Pack za = a == 0 ? z[0] : a == 1 ? z[1] : a == 2 ? z[2] : z[3];
+  const double lambda = e[F::lambda], mu = e[F::mu];
+  const Pack unit[3] = {three(1, 0, 0), three(0, 1, 0), three(0, 0, 1)}, lambda_za = lambda * za, mu_za = mu * za;
+  for (int b = 0; b < 4; ++b) {
+    const Pack product = mu_za * z[b];
+    const double dot = (product[0] + product[1]) + product[2];
+    Pack m[3];
+    for (int c = 0; c < 3; ++c) m[c] = lambda_za * z[b][c] + z[b] * mu_za[c] + unit[c] * dot;
+    add_turned(row[place[b]], f, m);
   }
 }
 
@@ -134,9 +196,14 @@ MENISCUS_INLINE void add_warped_row(const double* e, int a, BlockStiffness::Bloc
 void TetElements::assemble() {
   const bool green = tangent_ == Tangent::frozen, turning = !green;
   const auto element = [&](Index e) { return fields_.data() + e * field_count_; };
-  if (!warped())
+  if (!warped() && green)
     matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
-      for (int b = 0; b < 4; ++b) row[place[b]] += block(e, a, b, green, turning);
+      const Rest& rest = rest_[static_cast<std::size_t>(e / pack_size)];
+      add_green_row(element(e), rest.y[0] + e % pack_size, a, row, place);
+    });
+  else if (!warped())
+    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      add_principal_row(element(e), a, row, place);
     });
   else if (turning)
     matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {

@@ -11,34 +11,13 @@ namespace meniscus {
 using detail::for_tet_packs;
 using detail::with_material;
 
-namespace {
-
-double of(std::span<const double> values, std::size_t e) { return values.size() == 1 ? values[0] : values[e]; }
-
-void require_properties(std::size_t count, const TetElementProperties& p) {
-  const auto check = [&](std::span<const double> values, const char* name, auto&& good, const char* range) {
-    require(values.size() == 1 || values.size() == count, name, " must hold one value or one per element, not ", values.size());
-    for (std::size_t e = 0; e < values.size(); ++e)
-      require(std::isfinite(values[e]) && good(values[e]), name, " must be ", range, ", but that of element ", e, " is ", values[e]);
-  };
-  check(p.youngs_modulus, "youngs_modulus", [](double v) { return v >= 0; }, "finite and not negative");
-  check(p.poissons_ratio, "poissons_ratio", [](double v) { return v > -1 && v < 0.5; }, "above -1 and below 1/2");
-  if (!p.density.empty()) check(p.density, "density", [](double v) { return v > 0; }, "finite and positive");
-}
-
-}  // namespace
-
-TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets, const TetElementProperties& properties,
-                         const TetElementOptions& options)
+TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets, const ElementProperties& properties,
+                         const ElementOptions& options)
     : options_(options), count_(static_cast<Index>(tets.size())), gather_(tets) {
   require(gather_.nodes() <= static_cast<Index>(rest.size()), "the elements have nodes up to ", gather_.nodes() - 1,
           ", but there are ", rest.size(), " positions");
   require_finite(rest, "the positions at rest");
-  require_properties(tets.size(), properties);
-  require(std::isfinite(options.damping) && options.damping >= 0, "damping must be finite and not negative, not ", options.damping);
-  require(std::isfinite(options.mass_damping) && options.mass_damping >= 0, "mass_damping must be finite and not negative, not ",
-          options.mass_damping);
-  require(options.mass_damping == 0 || !properties.density.empty(), "mass_damping needs densities");
+  require_valid(tets.size(), properties, 0.5, options);
   const std::size_t count = tets.size(), packs = (count + pack_size - 1) / pack_size;
   rest_.resize(packs);
   volume_.resize(count);
@@ -71,10 +50,11 @@ TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets,
     if (slot < count) {
       volume_[e] = volume;
       if (!properties.density.empty())
-        for (const std::int32_t node : tets[e]) mass_[static_cast<std::size_t>(node)] += 0.25 * volume * of(properties.density, e);
+        for (const std::int32_t node : tets[e])
+          mass_[static_cast<std::size_t>(node)] += 0.25 * volume * property_of(properties.density, e);
     }
     const bool acts = slot < count && !skip;
-    const Lame lame = lame_constants(of(properties.youngs_modulus, e), of(properties.poissons_ratio, e));
+    const Lame lame = lame_constants(property_of(properties.youngs_modulus, e), property_of(properties.poissons_ratio, e));
     for (int k = 0; k < 9; ++k) to.y[k][l] = inverse(k / 3, k % 3);
     to.volume[l] = acts ? volume : 0;
     to.lambda[l] = acts ? lame.lambda : 0;

@@ -2,47 +2,26 @@
 /// are the rows of the inverse of the edges at rest and y0 = -(y1 + y2 + y3); its nodes feel f_k = -V P(F) y_k.
 ///
 /// Isotropy makes the stiffness short: with z_k = R y_k, a corotational element has the blocks
-/// V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus what the turning of R adds, so that a product with it needs z alone.
+/// V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus what the turning of R adds, so that a product with it needs z
+/// alone.
 ///
 /// Sources: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with the corrections of the signs and
 /// factors; Smith, de Goes and Kim, "Analytic eigensystems for isotropic distortion energies", 2019 (definite tangents).
 #pragma once
 
 #include "meniscus/solids/block_stiffness.hpp"
-#include "meniscus/solids/elastic_material.hpp"
-#include "meniscus/solids/element_gather.hpp"
-#include "meniscus/solids/force.hpp"
+#include "meniscus/solids/element_options.hpp"
 
 #include <optional>
 
 namespace meniscus {
 
-struct TetElementOptions {
-  Material material = Material::corotational;
-  /// Stiffness-proportional damping, s: D = -damping K, where K is the stiffness without the turning of R; for Green strain and
-  /// neo-Hookean elements, Hooke's law between the rates of Green strain and of the second Piola-Kirchhoff stress.
-  double damping = 0;
-  /// Mass-proportional damping, 1/s; needs densities.
-  double mass_damping = 0;
-  /// Keep a matrix of blocks, filled by `linearise`, for the products.
-  bool assembled = true;
-  /// Leave out elements that are flat or inverted at rest, instead of refusing them.
-  bool skip_degenerate = false;
-};
-
-/// Per element, or one value for all.
-struct TetElementProperties {
-  std::span<const double> youngs_modulus;  ///< Pa
-  std::span<const double> poissons_ratio;
-  std::span<const double> density;  ///< kg/m^3; none for no masses
-};
-
 class TetElements final : public Force {
  public:
   using Tet = std::array<std::int32_t, 4>;
 
-  TetElements(std::span<const Point> rest, std::span<const Tet> tets, const TetElementProperties& properties,
-              const TetElementOptions& options);
+  TetElements(std::span<const Point> rest, std::span<const Tet> tets, const ElementProperties& properties,
+              const ElementOptions& options);
 
   Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const Point> x) const override;
@@ -53,10 +32,11 @@ class TetElements final : public Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
   double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   std::size_t nbytes() const override;
 
   Index size() const { return count_; }
-  const TetElementOptions& options() const { return options_; }
+  const ElementOptions& options() const { return options_; }
   /// Elements that were left out, ascending.
   std::span<const std::int32_t> skipped() const { return skipped_; }
   /// Per node, kg; empty without densities.
@@ -95,7 +75,7 @@ class TetElements final : public Force {
   std::size_t lane_stride() const { return matrix_ ? static_cast<std::size_t>(field_count_) : 1; }
   bool warped() const { return options_.material == Material::linear || options_.material == Material::corotational; }
 
-  TetElementOptions options_;
+  ElementOptions options_;
   Index count_ = 0;
   std::vector<Rest> rest_;
   ElementGather<4> gather_;

@@ -31,9 +31,7 @@ struct FieldReader {
   MENISCUS_INLINE PackMat3 matrix(int k) const {
     return {{get(k), get(k + 1), get(k + 2)}, {get(k + 3), get(k + 4), get(k + 5)}, {get(k + 6), get(k + 7), get(k + 8)}};
   }
-  MENISCUS_INLINE PackSym3 symmetric(int k) const {
-    return {get(k), get(k + 1), get(k + 2), get(k + 3), get(k + 4), get(k + 5)};
-  }
+  MENISCUS_INLINE PackSym3 symmetric(int k) const { return {get(k), get(k + 1), get(k + 2), get(k + 3), get(k + 4), get(k + 5)}; }
 };
 
 struct FieldWriter {

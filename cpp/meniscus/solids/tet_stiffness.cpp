@@ -14,7 +14,8 @@ namespace {
 constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
 
 /// 2 mu I + 2 c (tr(S) I - S)^-1 for the left stretch S, with c = lambda tr(S - I) - 2 mu: the resistance to turning.
-MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r, const Pack& lambda, const Pack& mu, bool definite) {
+MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r, const Pack& lambda, const Pack& mu,
+                                           bool definite) {
   PackVec3 s;
   PackMat3 q;
   eigen_lanes(detail::symmetric_part(f * transposed(r)), s, q);
@@ -138,8 +139,12 @@ void TetElements::add_damping(std::span<const Point> v, double scale, std::span<
       gather_.add<Point>(corner_, scale * options_.damping, f);
     }
   }
-  if (options_.mass_damping > 0)
-    for (std::size_t i = 0; i < mass_.size(); ++i) f[i] -= scale * options_.mass_damping * mass_[i] * v[i];
+  if (options_.mass_damping > 0) {
+    const double factor = scale * options_.mass_damping;
+    parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
+    });
+  }
 }
 
 void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
@@ -179,10 +184,14 @@ void TetElements::add_bounds_of(std::span<const Point> x) const {
           const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
           length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
         } else {
+          // Around the means of p and q, which are products of lengths and of vectors, what is left is bounded by its entries.
           const PrincipalTangent t = principal_tangent<material>(principal_axes(f).s, lambda, mu);
           const auto largest = [](const PackVec3& w) { return max(max(abs(w.x), abs(w.y)), abs(w.z)); };
-          length = max(largest({t.a.xx, t.a.yy, t.a.zz}), largest({t.a.xy, t.a.yz, t.a.zx})) + largest(t.p) + largest(t.q);
-          product = splat(0.0);
+          const auto mean = [](const PackVec3& w) { return (1.0 / 3.0) * (w.x + w.y + w.z); };
+          const Pack p = mean(t.p), pq = p + mean(t.q);
+          length = max(largest({t.a.xx - pq, t.a.yy - pq, t.a.zz - pq}), largest({t.a.xy, t.a.yz, t.a.zx})) + largest(t.q) +
+                   largest({t.p.x - p, t.p.y - p, t.p.z - p});
+          product = abs(p);
         }
       }
       const PackVec3 corner[4] = {-(y.a + y.b + y.c), y.a, y.b, y.c};
@@ -195,7 +204,8 @@ void TetElements::add_bounds_of(std::span<const Point> x) const {
         Pack across = splat(0.0);
         for (int j = 0; j < 4; ++j) across += abs(dot(corner[k], corner[j]));
         const Pack bound = 0.5 * (length * size[k] * sum + product * across);
-        for (int l = 0; l < pack_size; ++l) corner_[4 * (pack_size * i + static_cast<std::size_t>(l)) + static_cast<std::size_t>(k)].x() = bound[l];
+        for (int l = 0; l < pack_size; ++l)
+          corner_[4 * (pack_size * i + static_cast<std::size_t>(l)) + static_cast<std::size_t>(k)].x() = bound[l];
       }
     }
   });

@@ -12,11 +12,14 @@ from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
 from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
+from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
 
 __all__ = [
     "ConvergenceStudy",
     "FractalNoise",
+    "RotationMethod",
     "Scheme",
+    "SingularValues",
     "amplification",
     "incircle",
     "insphere",
@@ -24,6 +27,8 @@ __all__ = [
     "observed_orders",
     "orient2d",
     "orient3d",
+    "polar_rotation",
+    "svd3",
 ]
 
 Scheme = Literal["forward-euler", "bfecc", "maccormack"]

@@ -8,17 +8,23 @@ from collections.abc import Callable
 from typing import Any
 
 from meniscus.scenes.billow import Billow
+from meniscus.scenes.cantilever import Cantilever
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.cavity import Cavity
+from meniscus.scenes.deformable import Deforming
+from meniscus.scenes.drape import Drape
 from meniscus.scenes.explosion import Explosion
+from meniscus.scenes.flag import Flag
 from meniscus.scenes.pictures import render
 from meniscus.scenes.plume import Plume
+from meniscus.scenes.recovery import Recovery
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.state import Restorable
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.swirl import Swirl
+from meniscus.scenes.twist import Twist
 from meniscus.scenes.wake import Wake
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
@@ -27,16 +33,22 @@ __all__ = [
     "CHECKPOINT_FOLDER",
     "SCENES",
     "Billow",
+    "Cantilever",
     "Cavity",
+    "Deforming",
+    "Drape",
     "Explosion",
+    "Flag",
     "Frame",
     "Plume",
+    "Recovery",
     "Restorable",
     "RunOptions",
     "Scene",
     "Step",
     "Swirl",
     "TimeStepper",
+    "Twist",
     "Wake",
     "Wave",
     "Zalesak",

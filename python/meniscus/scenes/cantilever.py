@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
-from meniscus.solids import DeformableBody, IntegratorName, TetElements
-
-Material = Literal["linear", "corotational", "st-venant-kirchhoff", "neo-hookean"]
+from meniscus.solids import DeformableBody, IntegratorName, Material, TetElements
 
 
 @dataclass(kw_only=True)
@@ -28,7 +26,7 @@ class Cantilever(Deforming):
     box: ClassVar[Any] = ((0.0, -1.0, 0.0), (1.1, 0.35, 0.2))
 
     resolution: int = parameter(4, "elements along the thickness")
-    youngs_modulus: float = parameter(2e5, "Pa")
+    youngs_modulus: float = parameter(8e5, "Pa")
     poissons_ratio: float = parameter(0.3, "")
     density: float = parameter(1000.0, "kg/m^3")
     damping: float = parameter(0.002, "proportional to stiffness, s")

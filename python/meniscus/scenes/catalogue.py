@@ -7,16 +7,23 @@ import sys
 from pathlib import Path
 
 from meniscus.scenes.billow import Billow
+from meniscus.scenes.cantilever import Cantilever
 from meniscus.scenes.cavity import Cavity
+from meniscus.scenes.drape import Drape
 from meniscus.scenes.explosion import Explosion
+from meniscus.scenes.flag import Flag
 from meniscus.scenes.plume import Plume
+from meniscus.scenes.recovery import Recovery
 from meniscus.scenes.scene import Scene
 from meniscus.scenes.swirl import Swirl
+from meniscus.scenes.twist import Twist
 from meniscus.scenes.wake import Wake
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
 
-SCENES: dict[str, type[Scene]] = {s.name: s for s in (Billow, Cavity, Explosion, Plume, Swirl, Wake, Wave, Zalesak)}
+_SCENES = (Billow, Cantilever, Cavity, Drape, Explosion, Flag, Plume, Recovery, Swirl, Twist, Wake, Wave, Zalesak)
+
+SCENES: dict[str, type[Scene]] = {s.name: s for s in _SCENES}
 """The scenes of the package, by name."""
 
 

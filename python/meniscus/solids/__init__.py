@@ -8,8 +8,23 @@ from meniscus.solids.element_springs import (
     ShellAltitudeSprings,
     dihedral_angles,
 )
+from meniscus.solids.elements import (
+    DegeneratePolicy,
+    FaceForceFormula,
+    FiniteElements,
+    Material,
+    StiffnessBlocks,
+    StiffnessFormula,
+    StiffnessStorage,
+    StrainMeasure,
+    StressMeasure,
+    TetElements,
+    element_face_forces,
+    element_stiffness,
+)
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import Force
+from meniscus.solids.membrane import TriangleMembrane
 from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
 from meniscus.solids.springs import BendingSprings, EdgeSprings, SoftBindings
 from meniscus.solids.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
@@ -19,26 +34,39 @@ __all__ = [
     "AltitudeSprings",
     "BendingSprings",
     "DeformableBody",
+    "DegeneratePolicy",
     "DihedralBending",
     "Drag",
     "EdgeSprings",
     "Elasticity",
+    "FaceForceFormula",
     "Finish",
+    "FiniteElements",
     "Force",
     "IntegratorName",
+    "Material",
     "NewtonInfo",
     "PointLoads",
     "Pressure",
     "ShellAltitudeSprings",
     "SoftBindings",
     "StepInfo",
+    "StiffnessBlocks",
+    "StiffnessFormula",
+    "StiffnessStorage",
+    "StrainMeasure",
+    "StressMeasure",
     "TangentName",
+    "TetElements",
     "TimeStepLimits",
+    "TriangleMembrane",
     "VerletFormName",
     "WindDrag",
     "advance_positions",
     "commit",
     "dihedral_angles",
+    "element_face_forces",
+    "element_stiffness",
     "extrapolate_velocity",
     "solve_velocity",
 ]
