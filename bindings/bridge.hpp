@@ -75,6 +75,7 @@ void bind_fields(py::module_& m);
 void bind_transport(py::module_& m);
 void bind_particles(py::module_& m);
 void bind_mesh(py::module_& m);
+void bind_tet_mesh(py::module_& m);
 void bind_collision(py::module_& m);
 void bind_collision_mesh(py::module_& m);
 void bind_ray_casting(py::module_& m);

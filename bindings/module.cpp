@@ -16,8 +16,9 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_fields(grid);
   bind_transport(grid);
   bind_particles(grid);
-  auto mesh = m.def_submodule("mesh", "Triangle meshes.");
+  auto mesh = m.def_submodule("mesh", "Meshes of segments, triangles and tetrahedra.");
   bind_mesh(mesh);
+  bind_tet_mesh(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
   bind_collision(collision);
   bind_ray_casting(collision);

@@ -3,35 +3,14 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/mesh/morton.hpp"
 
 #include <bit>
 
 namespace meniscus {
 namespace {
 
-constexpr int bits_per_axis = 21;
 constexpr Index chunk = 1024;
-
-/// Puts two zero bits between the lower 21 bits.
-constexpr std::uint64_t spread(std::uint64_t x) {
-  x &= 0x1fffff;
-  x = (x | x << 32) & 0x001f00000000ffff;
-  x = (x | x << 16) & 0x001f0000ff0000ff;
-  x = (x | x << 8) & 0x100f00f00f00f00f;
-  x = (x | x << 4) & 0x10c30c30c30c30c3;
-  x = (x | x << 2) & 0x1249249249249249;
-  return x;
-}
-
-/// The number of the cell, along a Morton curve, of a point in a cube.
-std::uint64_t morton_code(const Point& p, const Point& low, double cells_per_metre) {
-  std::uint64_t code = 0;
-  for (int d = 0; d < 3; ++d) {
-    const double cell = std::clamp((p[d] - low[d]) * cells_per_metre, 0.0, static_cast<double>((1 << bits_per_axis) - 1));
-    code |= spread(static_cast<std::uint64_t>(cell)) << (2 - d);
-  }
-  return code;
-}
 
 /// Where the primitives [first, end) part: at the first change of the highest bit in which their codes differ; in the middle if
 /// all codes are equal.
@@ -65,14 +44,14 @@ BoundingVolumeTree::BoundingVolumeTree(std::span<const Box> boxes) {
         return a;
       });
   const double extent = (all.high - all.low).maxCoeff();
-  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << bits_per_axis) / extent : 0;
+  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << morton_bits_per_axis) / extent : 0;
   std::vector<std::uint64_t> codes(boxes.size());
   parallel_for(0, n, chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) codes[static_cast<std::size_t>(i)] = morton_code(center(i), all.low, cells_per_metre);
   });
   std::vector<Index> order(boxes.size());
   Workspace workspace;
-  radix_sort(codes.data(), order.data(), n, std::uint64_t{1} << (3 * bits_per_axis), workspace);
+  radix_sort(codes.data(), order.data(), n, std::uint64_t{1} << (3 * morton_bits_per_axis), workspace);
   order_.assign(order.begin(), order.end());
   split_levels(codes);
   refit(boxes);

@@ -1,6 +1,33 @@
-"""Triangle meshes: reading them from files, and whether they are watertight."""
+"""Meshes of segments, triangles and tetrahedra.
 
-from meniscus.mesh.files import read
+Their topology and quality, making, reading and refining them, points that hang on them, and whether they are watertight.
+"""
+
+from meniscus.mesh.embedding import Embedding
+from meniscus.mesh.files import read, write
+from meniscus.mesh.quality import MeshQuality
+from meniscus.mesh.segment_mesh import SegmentMesh
+from meniscus.mesh.simplices import Rows, SimplexMesh
+from meniscus.mesh.structured import cloth_mesh, icosphere, tet_block
+from meniscus.mesh.subdivision import SubdivisionHierarchy
+from meniscus.mesh.tet_mesh import TetMesh
+from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.mesh.watertight import WatertightReport, check_watertight
 
-__all__ = ["WatertightReport", "check_watertight", "read"]
+__all__ = [
+    "Embedding",
+    "MeshQuality",
+    "Rows",
+    "SegmentMesh",
+    "SimplexMesh",
+    "SubdivisionHierarchy",
+    "TetMesh",
+    "TriangleMesh",
+    "WatertightReport",
+    "check_watertight",
+    "cloth_mesh",
+    "icosphere",
+    "read",
+    "tet_block",
+    "write",
+]

@@ -1,12 +1,33 @@
-"""Mesh files, through the library trimesh."""
+"""Mesh files, through the libraries trimesh (surfaces) and meshio (what holds tetrahedra)."""
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from meniscus import _checks
+
+if TYPE_CHECKING:
+    from meniscus.mesh.tet_mesh import TetMesh
+    from meniscus.mesh.triangle_mesh import TriangleMesh
+
+_Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
+
+# Modules of meshio by the ending of the name. Its own dispatch ends the process when a file cannot be read.
+_VOLUME_FORMATS = {
+    ".vtk": "vtk",
+    ".vtu": "vtu",
+    ".msh": "gmsh",
+    ".mesh": "medit",
+    ".meshb": "medit",
+}
+_TETGEN_FORMATS = {".ele": "tetgen", ".node": "tetgen"}
+_SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".off": "off"}
 
 
 def read(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
@@ -51,3 +72,81 @@ def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32])
     rank = np.empty(len(first), np.int32)
     rank[order] = np.arange(len(first), dtype=np.int32)
     return np.ascontiguousarray(vertices[first[order]]), rank[inverse.reshape(-1)][triangles]
+
+
+def write(path: str | os.PathLike[str], mesh: TriangleMesh | TetMesh) -> None:
+    """Write a `TriangleMesh` or a `TetMesh`; see their method `write`."""
+    from meniscus.mesh.tet_mesh import TetMesh
+    from meniscus.mesh.triangle_mesh import TriangleMesh
+
+    _checks.one_of_type("mesh", mesh, (TriangleMesh, TetMesh)).write(path)
+
+
+def read_triangles(path: str | os.PathLike[str]) -> _Arrays:
+    """Return vertices and triangles of a file; see `TriangleMesh.read`."""
+    file = Path(path)
+    if file.suffix.lower() in _VOLUME_FORMATS:
+        return _read_cells(file, _VOLUME_FORMATS, "triangle", "triangles")
+    return read(file)
+
+
+def read_tets(path: str | os.PathLike[str]) -> _Arrays:
+    """Return vertices and tetrahedra of a file; see `TetMesh.read`."""
+    return _read_cells(Path(path), _VOLUME_FORMATS | _TETGEN_FORMATS, "tetra", "tetrahedra")
+
+
+def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
+    """Write triangles or tetrahedra; see `TriangleMesh.write` and `TetMesh.write`."""
+    from meniscus.io.aside import aside
+
+    file = Path(path)
+    triangles = elements.shape[1] == 3
+    formats = _VOLUME_FORMATS | (_SURFACE_FORMATS if triangles else {})
+    name = _format_of(file, formats, "write")
+    meshio = _meshio("writing")
+    mesh = meshio.Mesh(vertices, [("triangle" if triangles else "tetra", elements)])
+    options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {}
+    with aside(file) as part:
+        # The format follows from the module, except that Medit files tell text from binary by their name.
+        named = part.with_name(part.name + file.suffix.lower()) if name == "medit" else part
+        try:
+            importlib.import_module(f"meshio.{name}").write(str(named), mesh, **options)
+            if named != part:
+                named.replace(part)
+        finally:
+            if named != part:
+                named.unlink(missing_ok=True)
+
+
+def _read_cells(file: Path, formats: dict[str, str], kind: str, what: str) -> _Arrays:
+    """Return the vertices and all cells of one kind, in their order."""
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file {str(file)!r}")
+    name = _format_of(file, formats, "read")
+    _meshio("reading")
+    try:
+        mesh = importlib.import_module(f"meshio.{name}").read(str(file))
+        cells = [c.data for c in mesh.cells if c.type == kind]
+        points = np.asarray(mesh.points, dtype=np.float64)
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{str(file)!r} could not be read as a mesh: {error}") from error
+    if not any(len(c) for c in cells):
+        raise ValueError(f"{str(file)!r} holds no {what}")
+    vertices = np.zeros((len(points), 3))
+    vertices[:, : points.shape[1]] = points
+    return vertices, np.ascontiguousarray(np.concatenate(cells), dtype=np.int32)
+
+
+def _format_of(file: Path, formats: dict[str, str], verb: str) -> str:
+    name = formats.get(file.suffix.lower())
+    if name is None:
+        raise ValueError(f"cannot {verb} {str(file)!r}: the name must end in {', '.join(formats)}")
+    return name
+
+
+def _meshio(doing: str) -> Any:
+    try:
+        import meshio
+    except ImportError:
+        raise ImportError(f"{doing} such mesh files needs meshio: install it with `pip install meniscus[mesh]`") from None
+    return meshio

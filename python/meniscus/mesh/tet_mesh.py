@@ -1,0 +1,178 @@
+"""Meshes of tetrahedra."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus._checks import Bools
+from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.quality import MeshQuality, quality_of
+from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, _sealed, check_out
+from meniscus.mesh.triangle_mesh import TriangleMesh
+
+
+class TetMesh(SimplexMesh):
+    """Rest positions and the tetrahedra between them.
+
+    Args:
+        vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
+        tets: (m, 4) int32, C-contiguous, indices of vertices; copied unless read-only. Seen from the first corner, the others go round
+            counter-clockwise, so that det [x1 - x0, x2 - x0, x3 - x0] > 0. Other tetrahedra are taken as inverted, see `oriented`.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, a tetrahedron with a corner twice, positions that
+            are not finite.
+    """
+
+    _corners = 4
+    _elements_name = "tets"
+    _topology_names = (*SimplexMesh._topology_names, "face_tets", "flipped_faces", "_boundary")
+
+    def __init__(self, vertices: Floats, tets: Ints) -> None:
+        super().__init__(vertices, tets)
+
+    @property
+    def tets(self) -> Ints:
+        """The corners of each tetrahedron (m, 4); read-only."""
+        return self._elements
+
+    @property
+    def volumes(self) -> Floats:
+        """Signed volumes at rest (m,), negative for inverted tetrahedra, m^3; read-only."""
+        return self._rest_measures
+
+    def volume(self) -> float:
+        """Return the sum of the signed volumes at rest, m^3."""
+        return float(_mesh.sum_of(self._rest_measures))
+
+    @property
+    def faces(self) -> Ints:
+        """The faces (f, 3), counter-clockwise as seen from outside of their first tetrahedron; read-only.
+
+        Like all that depends on faces, this raises ValueError if more than two tetrahedra have a face.
+        """
+        return self._topology.faces  # type: ignore[no-any-return]
+
+    @property
+    def face_tets(self) -> Ints:
+        """The two tetrahedra at each face (f, 2), the lower one first, -1 outside; read-only."""
+        return self._topology.face_tets  # type: ignore[no-any-return]
+
+    @property
+    def tet_faces(self) -> Ints:
+        """The faces of each tetrahedron (m, 4), as rows of `faces`: face k is opposite of corner k; read-only."""
+        return self._topology.faces_of  # type: ignore[no-any-return]
+
+    @property
+    def neighbours(self) -> Ints:
+        """The tetrahedron (m, 4) beyond the face opposite of each corner, -1 outside; read-only."""
+        return self._topology.neighbours  # type: ignore[no-any-return]
+
+    @property
+    def boundary_faces(self) -> Ints:
+        """The faces with one tetrahedron, as ascending rows of `faces`; read-only."""
+        return self._topology.boundary  # type: ignore[no-any-return]
+
+    @cached_property
+    def boundary(self) -> TriangleMesh:
+        """The faces with one tetrahedron, oriented outward, over the same vertices; `boundary.compacted()` drops those inside."""
+        return TriangleMesh(self._vertices, self._boundary)
+
+    @cached_property
+    def flipped_faces(self) -> Ints:
+        """The faces whose two tetrahedra lie on the same side by the order of their corners; read-only.
+
+        One of the two is inverted, or they overlap.
+        """
+        return self._topology.flipped_faces(self._elements)  # type: ignore[no-any-return]
+
+    @property
+    def euler_characteristic(self) -> int:
+        """Vertices - edges + faces - tetrahedra, of the vertices that tetrahedra have: 1 for a ball, 2 for a thick hollow sphere."""
+        return len(self.used_vertices) - len(self.edges) + len(self.faces) - len(self._elements)
+
+    def quality(self, positions: Floats | None = None) -> MeshQuality:
+        """Return how well shaped the tetrahedra are.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m; by default those at rest.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
+        """
+        return quality_of(self, positions)
+
+    def degenerate(self, positions: Floats, *, least_volume: float = 1e-3, least_aspect: float = 1e-3, out: Bools | None = None) -> Bools:
+        """Return which tetrahedra (m,) of a deformed mesh are inverted or collapsed.
+
+        They are where the signed volume is at most `least_volume` times that at rest, or the smallest altitude is below `least_aspect`
+        times the longest edge, or a position is not finite.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m.
+            least_volume: a ratio; 0 allows all volumes above zero.
+            least_aspect: a ratio; that of a regular tetrahedron is 0.816.
+            out: (m,) bool to write to; a new array by default.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, a ratio that is not finite.
+
+        Source: Lee 2018, section 3.6.
+        """
+        x = self.check_positions("positions", positions)
+        m = len(self._elements)
+        result = np.empty(m, bool) if out is None else check_out("out", out, (m,), np.dtype(bool))
+        volume, aspect = _checks.number("least_volume", least_volume), _checks.number("least_aspect", least_aspect)
+        _mesh.find_degenerate(x, self._elements, self._rest_measures, volume, aspect, result)
+        return result
+
+    def oriented(self) -> TetMesh:
+        """Return the mesh with the last two corners of all inverted tetrahedra swapped."""
+        inverted = self._rest_measures < 0
+        if not inverted.any():
+            return self
+        tets = self._elements.copy()
+        tets[inverted] = tets[inverted][:, [0, 1, 3, 2]]
+        return TetMesh(self._vertices, tets)
+
+    @cached_property
+    def _topology(self) -> Any:
+        return _mesh.TetTopology(self._elements, len(self._vertices))
+
+    @cached_property
+    def _boundary(self) -> Ints:
+        return _sealed(np.ascontiguousarray(self.faces[self.boundary_faces]))  # type: ignore[no-any-return]
+
+    @cached_property
+    def _components(self) -> tuple[int, Ints]:
+        count, component = self._topology.components()
+        return int(count), component
+
+    @classmethod
+    def read(cls, path: PathLike) -> TetMesh:
+        """Return the tetrahedra of a VTK, VTU, Gmsh (.msh), Medit (.mesh) or other file that meshio reads.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it holds no tetrahedra.
+            ImportError: meshio is missing.
+        """
+        from meniscus.mesh.files import read_tets
+
+        return cls(*read_tets(path))
+
+    def write(self, path: PathLike) -> None:
+        """Write a VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.
+
+        Raises:
+            ValueError: the name ends otherwise.
+            ImportError: meshio is missing.
+            OSError: the file cannot be written.
+        """
+        from meniscus.mesh.files import write_elements
+
+        write_elements(path, self._vertices, self._elements)

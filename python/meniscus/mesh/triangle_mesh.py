@@ -1,0 +1,155 @@
+"""Triangle meshes."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.quality import MeshQuality, quality_of
+from meniscus.mesh.segment_mesh import SegmentMesh
+from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh
+from meniscus.mesh.watertight import WatertightReport, check_watertight
+
+
+class TriangleMesh(SimplexMesh):
+    """Rest positions and the triangles between them.
+
+    Args:
+        vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
+        triangles: (m, 3) int32, C-contiguous, indices of vertices, counter-clockwise as seen from outside; copied unless read-only.
+            A triangle may have a corner twice; it then has no part in edges and what follows from them.
+
+    Raises:
+        TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, positions that are not finite.
+    """
+
+    _corners = 3
+    _elements_name = "triangles"
+    _topology_names = (*SimplexMesh._topology_names, "bend_pairs", "neighbours", "nonmanifold_edges", "pinched_vertices", "_boundary")
+
+    def __init__(self, vertices: Floats, triangles: Ints) -> None:
+        super().__init__(vertices, triangles)
+
+    @property
+    def triangles(self) -> Ints:
+        """The corners of each triangle (m, 3); read-only."""
+        return self._elements
+
+    @property
+    def areas(self) -> Floats:
+        """Areas at rest (m,), m^2; read-only."""
+        return self._rest_measures
+
+    def area(self) -> float:
+        """Return the sum of the areas at rest, m^2."""
+        return float(_mesh.sum_of(self._rest_measures))
+
+    def volume(self, positions: Floats | None = None) -> float:
+        """Return the volume that a closed mesh encloses, negative where it is turned inside out, m^3.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m; by default those at rest.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, a mesh with a boundary.
+        """
+        x = self._vertices if positions is None else self.check_positions("positions", positions)
+        if len(self._boundary):
+            raise ValueError(f"a mesh with {len(self._boundary)} boundary edges encloses no volume")
+        return float(_mesh.enclosed_volume(x, self._elements))
+
+    @cached_property
+    def boundary(self) -> SegmentMesh:
+        """The edges with one triangle, in the direction in which it passes them, over the same vertices."""
+        return SegmentMesh(self._vertices, self._boundary)
+
+    @cached_property
+    def neighbours(self) -> Ints:
+        """The triangle (m, 3) beyond the edge opposite of each corner; read-only.
+
+        -1 on the boundary and where more than two triangles have the edge.
+        """
+        return self._topology.neighbours(self._elements)  # type: ignore[no-any-return]
+
+    @cached_property
+    def bend_pairs(self) -> Ints:
+        """The edges with two triangles, and the other corners of these: (b, 4) as i, j, k, l; read-only.
+
+        Edges i < j are in ascending order. The triangle of k passes the edge from i to j, that of l from j to i. Edges with more than
+        two triangles have no part in it.
+        """
+        return self._topology.bend_pairs(self._elements)  # type: ignore[no-any-return]
+
+    @cached_property
+    def nonmanifold_edges(self) -> Ints:
+        """The edges (k, 2) with more than two triangles; read-only."""
+        return self._topology.crowded_edges()  # type: ignore[no-any-return]
+
+    @cached_property
+    def pinched_vertices(self) -> Ints:
+        """The vertices whose triangles are not a single fan, ascending; read-only."""
+        return self._topology.pinched_vertices(self._elements, len(self._vertices))  # type: ignore[no-any-return]
+
+    @property
+    def is_manifold(self) -> bool:
+        """Has every edge at most two triangles and every vertex a single fan of them?"""
+        return len(self.nonmanifold_edges) == 0 and len(self.pinched_vertices) == 0
+
+    @property
+    def euler_characteristic(self) -> int:
+        """Vertices - edges + triangles, of the vertices that triangles have: 2 for a sphere, 1 for a disk."""
+        return len(self.used_vertices) - len(self.edges) + len(self._elements)
+
+    def quality(self, positions: Floats | None = None) -> MeshQuality:
+        """Return how well shaped the triangles are.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m; by default those at rest.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
+        """
+        return quality_of(self, positions)
+
+    def check_watertight(self) -> WatertightReport:
+        """Return whether the mesh is watertight, and what keeps it from being so; see `mesh.check_watertight`."""
+        return check_watertight(self._vertices, self._elements)
+
+    @cached_property
+    def _topology(self) -> Any:
+        return _mesh.TriangleTopology(self._elements)
+
+    @cached_property
+    def _boundary(self) -> Ints:
+        return self._topology.boundary(self._elements)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _components(self) -> tuple[int, Ints]:
+        count, component = self._topology.components(len(self._elements))
+        return int(count), component
+
+    @classmethod
+    def read(cls, path: PathLike) -> TriangleMesh:
+        """Return the triangle mesh of a file: what `mesh.read` reads, or the triangles of a VTK, VTU, Gmsh or Medit file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it holds no triangle mesh.
+            ImportError: trimesh or meshio is missing.
+        """
+        from meniscus.mesh.files import read_triangles
+
+        return cls(*read_triangles(path))
+
+    def write(self, path: PathLike) -> None:
+        """Write an OBJ, PLY, OFF, VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.
+
+        Raises:
+            ValueError: the name ends otherwise.
+            ImportError: meshio is missing.
+            OSError: the file cannot be written.
+        """
+        from meniscus.mesh.files import write_elements
+
+        write_elements(path, self._vertices, self._elements)
