@@ -84,6 +84,7 @@ void bind_continuous_collision(py::module_& m);
 void bind_predicates(py::module_& numerics, py::module_& collision);
 void bind_mesh_distance(py::module_& m);
 void bind_shapes(py::module_& m);
+void bind_meshing(py::module_& mesh, py::module_& surface);
 void bind_fluids(py::module_& m);
 void bind_gas(py::module_& m);
 void bind_vorticity(py::module_& m);
