@@ -80,8 +80,7 @@ void bind_meshing(py::module_& mesh, py::module_& surface) {
   mesh.def(
       "bcc_lattice",
       [](const std::array<double, 3>& origin, double cell, const Coord<3>& cubes) {
-        return arrays_of(
-            interruptible([&] { return BccLattice(Point(origin[0], origin[1], origin[2]), cell, cubes).mesh(); }));
+        return arrays_of(interruptible([&] { return BccLattice(Point(origin[0], origin[1], origin[2]), cell, cubes).mesh(); }));
       },
       py::arg("origin"), py::arg("cell"), py::arg("cubes"));
   mesh.def(

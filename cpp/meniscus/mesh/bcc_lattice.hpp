@@ -20,8 +20,8 @@ struct TetMeshData {
   TetMeshView view() const { return {vertices, tets}; }
 };
 
-/// The lattice in a box of cubes of edge `cell`, m. All tetrahedra are congruent: two opposite edges of length `cell` with dihedral
-/// angles of 90 degrees, four of length cell * sqrt(3) / 2 with 60 degrees, volume cell^3 / 12.
+/// The lattice in a box of cubes of edge `cell`, m. All tetrahedra are congruent: two opposite edges of length `cell` with
+/// dihedral angles of 90 degrees, four of length cell * sqrt(3) / 2 with 60 degrees, volume cell^3 / 12.
 class BccLattice {
  public:
   /// Throws InvalidArgument for an origin or a cell that is not finite and positive, and for a box of no or too many cubes.

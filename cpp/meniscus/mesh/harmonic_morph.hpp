@@ -15,16 +15,16 @@ namespace meniscus {
 /// of the given ones; elsewhere linear elements may leave it slightly.
 class HarmonicMorph {
  public:
-  /// Throws InvalidArgument for tetrahedra without a positive volume, fixed vertices that are out of range or come twice, and a part
-  /// of the mesh without a fixed vertex.
+  /// Throws InvalidArgument for tetrahedra without a positive volume, fixed vertices that are out of range or come twice, and a
+  /// part of the mesh without a fixed vertex.
   HarmonicMorph(const TetMeshView& rest, std::span<const std::int32_t> fixed);
 
   Index vertices() const { return static_cast<Index>(start_.size()) - 1; }
   std::span<const std::int32_t> fixed() const { return fixed_; }
 
-  /// Displacements of all vertices, m, from those of the fixed vertices. `out` is the start of the iteration where `warm`. Vertices
-  /// without tetrahedra that are not fixed do not move. Throws InvalidArgument for other sizes and values that are not finite, and
-  /// std::runtime_error if the tolerance is not met. Returns the iterations of the three solves.
+  /// Displacements of all vertices, m, from those of the fixed vertices. `out` is the start of the iteration where `warm`.
+  /// Vertices without tetrahedra that are not fixed do not move. Throws InvalidArgument for other sizes and values that are not
+  /// finite, and std::runtime_error if the tolerance is not met. Returns the iterations of the three solves.
   std::array<int, 3> solve(std::span<const Point> displacements, double tolerance, bool warm, std::span<Point> out);
 
   /// Edges between vertices of which at least one is free that have a positive entry in the matrix: without any, the maximum

@@ -43,11 +43,25 @@ Tet with(Tet t, std::size_t k, std::int32_t v) {
 
 }  // namespace
 
+void EdgeMiddles::add(std::int32_t a, std::int32_t b, std::int32_t middle) {
+  if (2 * ++used_ > slots_.size()) {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& s : old)
+      if (s.middle >= 0) slots_[place(s.key)] = s;
+  }
+  const std::uint64_t k = key(a, b);
+  slots_[place(k)] = {k, middle};
+}
+
 RedGreen::RedGreen(TetMeshData coarse) : x_(std::move(coarse.vertices)) {
   require_valid_tets(coarse.tets, static_cast<Index>(x_.size()));
   require_finite(x_, "vertices");
   tets_.reserve(coarse.tets.size());
-  for (const Tet& t : coarse.tets) tets_.push_back({t, -1});
+  for (const Tet& t : coarse.tets) {
+    leaves_.push_back(static_cast<std::int32_t>(tets_.size()));
+    tets_.push_back({t, -1});
+  }
   require_room();
 }
 
@@ -56,26 +70,18 @@ void RedGreen::require_room() const {
           std::size_t{1} << 28, " tetrahedra: take larger sizes");
 }
 
-std::uint64_t RedGreen::key(std::int32_t a, std::int32_t b) {
-  const auto [low, high] = std::minmax(a, b);
-  return static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint32_t>(high);
-}
-
-std::int32_t RedGreen::middle(std::int32_t a, std::int32_t b) const {
-  const auto found = middles_.find(key(a, b));
-  return found == middles_.end() ? -1 : found->second;
-}
-
 std::int32_t RedGreen::split(std::int32_t a, std::int32_t b) {
-  const auto [place, is_new] = middles_.try_emplace(key(a, b), static_cast<std::int32_t>(x_.size()));
-  if (is_new) x_.push_back(0.5 * (at(x_, std::min(a, b)) + at(x_, std::max(a, b))));
-  return place->second;
+  std::int32_t m = middles_.find(a, b);
+  if (m >= 0) return m;
+  m = static_cast<std::int32_t>(x_.size());
+  middles_.add(a, b, m);
+  x_.push_back(0.5 * (at(x_, std::min(a, b)) + at(x_, std::max(a, b))));
+  return m;
 }
 
 std::vector<Tet> RedGreen::leaves() const {
   std::vector<Tet> result;
-  for (const RedTet& t : tets_)
-    if (t.first_child < 0) result.push_back(t.corners);
+  for (const std::int32_t t : leaves_) result.push_back(tets_[static_cast<std::size_t>(t)].corners);
   return result;
 }
 
@@ -85,17 +91,19 @@ bool RedGreen::must_refine(const Tet& t) const {
   for (std::size_t e = 0; e < 6; ++e) {
     const std::int32_t a = t[tet_edges[e][0]];
     const std::int32_t b = t[tet_edges[e][1]];
-    m[e] = middle(a, b);
+    m[e] = middles_.find(a, b);
     if (m[e] < 0) continue;
     mask |= 1U << e;
     // Half an edge is split: what is beyond it is two levels finer, which no green tetrahedra join.
-    if (middle(a, m[e]) >= 0 || middle(m[e], b) >= 0) return true;
+    if (middles_.find(a, m[e]) >= 0 || middles_.find(m[e], b) >= 0) return true;
   }
   const Closure c = closure_of(mask);
   if (c == Closure::red) return true;
   if (c == Closure::face)
     for (const auto& e : face_edges)
-      if (mask == bits(e)) return middle(m[e[0]], m[e[1]]) >= 0 || middle(m[e[1]], m[e[2]]) >= 0 || middle(m[e[2]], m[e[0]]) >= 0;
+      if (mask == bits(e))
+        return middles_.find(m[e[0]], m[e[1]]) >= 0 || middles_.find(m[e[1]], m[e[2]]) >= 0 ||
+               middles_.find(m[e[2]], m[e[0]]) >= 0;
   return false;
 }
 
@@ -106,7 +114,14 @@ void RedGreen::cut(std::int32_t tet) {
   tets_[static_cast<std::size_t>(tet)].first_child = static_cast<std::int32_t>(tets_.size());
   std::array<Tet, 8> child;
   cut_into_eight(c, m.data(), x_, child.data());
-  for (const Tet& t : child) tets_.push_back({t, -1});
+  for (const Tet& t : child) {
+    leaves_.push_back(static_cast<std::int32_t>(tets_.size()));
+    tets_.push_back({t, -1});
+  }
+}
+
+void RedGreen::drop_parents() {
+  std::erase_if(leaves_, [&](std::int32_t t) { return tets_[static_cast<std::size_t>(t)].first_child >= 0; });
 }
 
 Index RedGreen::close(std::vector<std::int32_t> chosen) {
@@ -114,11 +129,12 @@ Index RedGreen::close(std::vector<std::int32_t> chosen) {
   while (!chosen.empty()) {
     check_interrupt();
     for (const std::int32_t t : chosen) cut(t);
+    drop_parents();
     require_room();
     count += static_cast<Index>(chosen.size());
     chosen.clear();
-    for (std::size_t t = 0; t < tets_.size(); ++t)
-      if (tets_[t].first_child < 0 && must_refine(tets_[t].corners)) chosen.push_back(static_cast<std::int32_t>(t));
+    for (const std::int32_t t : leaves_)
+      if (must_refine(tets_[static_cast<std::size_t>(t)].corners)) chosen.push_back(t);
   }
   return count;
 }
@@ -127,40 +143,34 @@ Index RedGreen::refine(std::span<const double> sizes) {
   require(sizes.size() == x_.size(), "sizes must have one value per vertex, ", x_.size(), ", not ", sizes.size());
   for (std::size_t v = 0; v < sizes.size(); ++v) require(sizes[v] > 0, "sizes must be positive, but [", v, "] is ", sizes[v]);
   std::vector<std::int32_t> chosen;
-  for (std::size_t i = 0; i < tets_.size(); ++i) {
-    if (tets_[i].first_child >= 0) continue;
-    const Tet& t = tets_[i].corners;
+  for (const std::int32_t leaf : leaves_) {
+    const Tet& t = tets_[static_cast<std::size_t>(leaf)].corners;
     double least = sizes[static_cast<std::size_t>(t[0])];
     for (const std::int32_t v : t) least = std::min(least, sizes[static_cast<std::size_t>(v)]);
     double longest = 0;
     for (const auto& e : tet_edges) longest = std::max(longest, (at(x_, t[e[0]]) - at(x_, t[e[1]])).squaredNorm());
     // Edges of the lattice have the wanted length up to round-off.
-    if (std::sqrt(longest) > least * (1 + 1e-9)) chosen.push_back(static_cast<std::int32_t>(i));
+    if (std::sqrt(longest) > least * (1 + 1e-9)) chosen.push_back(leaf);
   }
   return close(std::move(chosen));
 }
 
 Index RedGreen::refine(std::span<const bool> chosen) {
+  require(chosen.size() == leaves_.size(), "chosen must have one value per leaf, ", leaves_.size(), ", not ", chosen.size());
   std::vector<std::int32_t> list;
-  std::size_t leaf = 0;
-  for (std::size_t t = 0; t < tets_.size(); ++t) {
-    if (tets_[t].first_child >= 0) continue;
-    if (leaf < chosen.size() && chosen[leaf]) list.push_back(static_cast<std::int32_t>(t));
-    ++leaf;
-  }
-  require(leaf == chosen.size(), "chosen must have one value per leaf, ", leaf, ", not ", chosen.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (chosen[i]) list.push_back(leaves_[i]);
   return close(std::move(list));
 }
 
 TetMeshData RedGreen::mesh() const {
   TetMeshData result{x_, {}};
-  for (const RedTet& red : tets_) {
-    if (red.first_child >= 0) continue;
-    const Tet& t = red.corners;
+  for (const std::int32_t leaf : leaves_) {
+    const Tet& t = tets_[static_cast<std::size_t>(leaf)].corners;
     std::array<std::int32_t, 6> m;
     unsigned mask = 0;
     for (std::size_t e = 0; e < 6; ++e) {
-      m[e] = middle(t[tet_edges[e][0]], t[tet_edges[e][1]]);
+      m[e] = middles_.find(t[tet_edges[e][0]], t[tet_edges[e][1]]);
       if (m[e] >= 0) mask |= 1U << e;
     }
     auto& out = result.tets;

@@ -7,9 +7,39 @@
 #include "meniscus/mesh/bcc_lattice.hpp"
 
 #include <span>
-#include <unordered_map>
 
 namespace meniscus {
+
+/// The middles of edges, by their ends: a hash table with open places. Removes nothing.
+class EdgeMiddles {
+ public:
+  EdgeMiddles() : slots_(1 << 10) {}
+
+  /// The middle between two vertices, or -1.
+  std::int32_t find(std::int32_t a, std::int32_t b) const { return slots_[place(key(a, b))].middle; }
+  /// Adds one that is not there.
+  void add(std::int32_t a, std::int32_t b, std::int32_t middle);
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::int32_t middle = -1;
+  };
+
+  static std::uint64_t key(std::int32_t a, std::int32_t b) {
+    const auto [low, high] = std::minmax(a, b);
+    return static_cast<std::uint64_t>(low) << 32 | static_cast<std::uint32_t>(high);
+  }
+  std::size_t place(std::uint64_t k) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = static_cast<std::size_t>(k * 0x9e3779b97f4a7c15U >> 20) & mask;
+    while (slots_[i].middle >= 0 && slots_[i].key != k) i = (i + 1) & mask;
+    return i;
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
 
 /// A hierarchy of red tetrahedra over a coarse mesh. The inner octahedron is cut along its shortest diagonal, so red children of
 /// a BCC tetrahedron are BCC tetrahedra of half the size. Green tetrahedra exist in `mesh()` only and are never refined: what is
@@ -41,17 +71,17 @@ class RedGreen {
     std::int32_t first_child = -1;
   };
 
-  static std::uint64_t key(std::int32_t a, std::int32_t b);
-  std::int32_t middle(std::int32_t a, std::int32_t b) const;
   std::int32_t split(std::int32_t a, std::int32_t b);
   bool must_refine(const Tet& t) const;
+  void drop_parents();
   void cut(std::int32_t tet);
   Index close(std::vector<std::int32_t> chosen);
   void require_room() const;
 
   std::vector<Point> x_;
   std::vector<RedTet> tets_;
-  std::unordered_map<std::uint64_t, std::int32_t> middles_;
+  std::vector<std::int32_t> leaves_;  // ascending
+  EdgeMiddles middles_;
 };
 
 }  // namespace meniscus

@@ -21,8 +21,8 @@ LevelSetFunction within(const LevelSetFunction& phi, const Bounds<3>& box) {
     for (std::size_t i = 0; i < points.size(); ++i) inside[i] = points[i].cwiseMax(box.lower).cwiseMin(box.upper);
     phi(inside, values);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      require(std::isfinite(values[i]), "the level set must be finite, but is ", values[i], " at (", inside[i][0], ", ", inside[i][1],
-              ", ", inside[i][2], ")");
+      require(std::isfinite(values[i]), "the level set must be finite, but is ", values[i], " at (", inside[i][0], ", ",
+              inside[i][1], ", ", inside[i][2], ")");
       const double beyond = (points[i] - inside[i]).norm();
       if (beyond > 0) values[i] = std::max(values[i] + beyond, beyond);
     }
@@ -32,8 +32,9 @@ LevelSetFunction within(const LevelSetFunction& phi, const Bounds<3>& box) {
 double longest_edge(const TetMeshData& mesh, const Tet& t) {
   double longest = 0;
   for (const auto& e : tet_edges)
-    longest = std::max(longest, (mesh.vertices[static_cast<std::size_t>(t[e[0]])] -
-                                 mesh.vertices[static_cast<std::size_t>(t[e[1]])]).squaredNorm());
+    longest = std::max(
+        longest,
+        (mesh.vertices[static_cast<std::size_t>(t[e[0]])] - mesh.vertices[static_cast<std::size_t>(t[e[1]])]).squaredNorm());
   return std::sqrt(longest);
 }
 

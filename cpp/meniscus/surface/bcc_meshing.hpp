@@ -1,9 +1,9 @@
 /// Tetrahedral meshes of solids that level sets describe, from a BCC lattice.
 ///
 /// Without `fit_surface` the mesh consists of red and green tetrahedra of the lattice, whose dihedral angles are in [30, 116.57]
-/// degrees. With it, lattice nodes close to the surface are moved onto it and tetrahedra across it are cut; the ratios below which
-/// nodes move are those for which Labelle and Shewchuk prove that all dihedral angles stay in [10.78, 164.75] degrees, whatever
-/// the surface is like.
+/// degrees. With it, lattice nodes close to the surface are moved onto it and tetrahedra across it are cut; the ratios below
+/// which nodes move are those for which Labelle and Shewchuk prove that all dihedral angles stay in [10.78, 164.75] degrees,
+/// whatever the surface is like.
 ///
 /// Sources: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Lee
@@ -40,9 +40,9 @@ struct BccMeshOptions {
   double depth = std::numeric_limits<double>::infinity();
 };
 
-/// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along Morton curves; the
-/// boundary is a manifold. Throws InvalidArgument for values that are not finite, and where options make no sense. An empty solid
-/// has an empty mesh.
+/// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along Morton curves;
+/// the boundary is a manifold. Throws InvalidArgument for values that are not finite, and where options make no sense. An empty
+/// solid has an empty mesh.
 TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
 
 }  // namespace meniscus
