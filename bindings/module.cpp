@@ -63,6 +63,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);
+  bind_meshing(mesh, surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
   bind_vorticity(fluids);

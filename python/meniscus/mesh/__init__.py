@@ -5,6 +5,8 @@ Their topology and quality, making, reading and refining them, points that hang 
 
 from meniscus.mesh.embedding import Embedding
 from meniscus.mesh.files import read, write
+from meniscus.mesh.lattice import bcc_lattice, red_green
+from meniscus.mesh.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.quality import MeshQuality
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Rows, SimplexMesh
@@ -16,6 +18,7 @@ from meniscus.mesh.watertight import WatertightReport, check_watertight
 
 __all__ = [
     "Embedding",
+    "HarmonicMorph",
     "MeshQuality",
     "Rows",
     "SegmentMesh",
@@ -24,10 +27,13 @@ __all__ = [
     "TetMesh",
     "TriangleMesh",
     "WatertightReport",
+    "bcc_lattice",
     "check_watertight",
     "cloth_mesh",
+    "harmonic_morph",
     "icosphere",
     "read",
+    "red_green",
     "tet_block",
     "write",
 ]

@@ -3,6 +3,7 @@
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
+from meniscus.surface.meshing import bcc_mesh, enclosing_mesh, enclosing_offset
 from meniscus.surface.pose import Pose, Twist
 from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
 from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
@@ -36,4 +37,7 @@ __all__ = [
     "Transformed",
     "Twist",
     "Union",
+    "bcc_mesh",
+    "enclosing_mesh",
+    "enclosing_offset",
 ]
