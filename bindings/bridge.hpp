@@ -68,26 +68,4 @@ struct SideHandle {
   SideCondition condition;
 };
 
-void bind_core(py::module_& m);
-void bind_numerics(py::module_& m);
-void bind_grid(py::module_& m);
-void bind_fields(py::module_& m);
-void bind_transport(py::module_& m);
-void bind_particles(py::module_& m);
-void bind_mesh(py::module_& m);
-void bind_tet_mesh(py::module_& m);
-void bind_collision(py::module_& m);
-void bind_collision_mesh(py::module_& m);
-void bind_ray_casting(py::module_& m);
-void bind_point_location(py::module_& m);
-void bind_continuous_collision(py::module_& m);
-void bind_predicates(py::module_& numerics, py::module_& collision);
-void bind_mesh_distance(py::module_& m);
-void bind_shapes(py::module_& m);
-void bind_meshing(py::module_& mesh, py::module_& surface);
-void bind_fluids(py::module_& m);
-void bind_gas(py::module_& m);
-void bind_vorticity(py::module_& m);
-void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
-
 }  // namespace meniscus::bindings

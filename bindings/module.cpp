@@ -19,6 +19,7 @@ void bind_point_location(py::module_& m);
 void bind_continuous_collision(py::module_& m);
 void bind_ccd_comparison(py::module_& m);
 void bind_predicates(py::module_& numerics, py::module_& collision);
+void bind_meshing(py::module_& mesh, py::module_& surface);
 void bind_mesh_distance(py::module_& m);
 void bind_shapes(py::module_& m);
 void bind_fluids(py::module_& m);

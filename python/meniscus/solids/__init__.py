@@ -1,13 +1,7 @@
 """Deformable solids: bodies, the forces in them, and how they move."""
 
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.element_springs import (
-    AltitudeSelection,
-    AltitudeSprings,
-    DihedralBending,
-    ShellAltitudeSprings,
-    dihedral_angles,
-)
+from meniscus.solids.element_springs import AltitudeSelection, AltitudeSprings, DihedralBending, ShellAltitudeSprings, dihedral_angles
 from meniscus.solids.elements import (
     DegeneratePolicy,
     FaceForceFormula,
