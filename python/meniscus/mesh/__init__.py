@@ -3,7 +3,7 @@
 Their topology and quality, making, reading and refining them, points that hang on them, and whether they are watertight.
 """
 
-from meniscus.mesh.embedding import Embedding
+from meniscus.mesh.embedding import Embedding, embed
 from meniscus.mesh.files import read, write
 from meniscus.mesh.quality import MeshQuality
 from meniscus.mesh.segment_mesh import SegmentMesh
@@ -26,6 +26,7 @@ __all__ = [
     "WatertightReport",
     "check_watertight",
     "cloth_mesh",
+    "embed",
     "icosphere",
     "read",
     "tet_block",
