@@ -138,11 +138,11 @@ void bind_tet_mesh(py::module_& m) {
       [](const py::array& elements, Index vertices) {
         with_corners(elements, [&](auto n) {
           if constexpr (n == 2)
-            require_valid_segments(elements_of<2>(elements, "segments"), vertices);
+            require_valid_elements(elements_of<2>(elements, "segments"), vertices);
           else if constexpr (n == 3)
-            require_valid_triangles(elements_of<3>(elements, "triangles"), vertices);
+            require_valid_elements(elements_of<3>(elements, "triangles"), vertices);
           else
-            require_valid_tets(elements_of<4>(elements, "tets"), vertices);
+            require_valid_elements(elements_of<4>(elements, "tets"), vertices);
         });
       },
       py::arg("elements"), py::arg("vertices"));

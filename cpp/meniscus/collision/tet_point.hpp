@@ -1,14 +1,11 @@
 /// Points in one tetrahedron: on which side of each face, exactly, and with which barycentric coordinates.
 #pragma once
 
-#include "meniscus/mesh/triangle_mesh.hpp"
+#include "meniscus/mesh/tet_mesh.hpp"
 
 #include <limits>
 
 namespace meniscus {
-
-/// Four corners as positions in an array of vertices.
-using Tet = std::array<std::int32_t, 4>;
 
 using TetCorners = std::array<Point, 4>;
 using TetWeights = std::array<double, 4>;

@@ -69,6 +69,19 @@ std::array<Point, 4> corners_of(const TetMeshView& mesh, Index t) {
   return {mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2), mesh.corner(t, 3)};
 }
 
+/// The same shape with its first corner at the origin and coordinates of at most one, so that no product over- or underflows.
+template <std::size_t N>
+std::array<Point, N> scaled(std::array<Point, N> x) {
+  double largest = 0;
+  for (std::size_t k = N; k-- > 0;) {
+    x[k] -= x[0];
+    largest = std::max(largest, x[k].cwiseAbs().maxCoeff());
+  }
+  if (largest > 0)
+    for (Point& p : x) p /= largest;
+  return x;
+}
+
 template <class Mesh, class Quality>
 void measure(const Mesh& mesh, std::span<ElementQuality> out, Quality&& quality) {
   parallel_for(0, mesh.size(), chunk, [&](Index b, Index e) {
@@ -79,7 +92,7 @@ void measure(const Mesh& mesh, std::span<ElementQuality> out, Quality&& quality)
 }  // namespace
 
 ElementQuality tet_quality(const std::array<Point, 4>& corners) {
-  const TetSizes s = sizes_of(corners);
+  const TetSizes s = sizes_of(scaled(corners));
   ElementQuality q;
   AngleRange angles;
   // The two faces at edge e are those opposite of the ends of the other edge, 5 - e.
@@ -101,7 +114,8 @@ ElementQuality tet_quality(const std::array<Point, 4>& corners) {
   return q;
 }
 
-ElementQuality triangle_quality(const std::array<Point, 3>& x) {
+ElementQuality triangle_quality(const std::array<Point, 3>& corners) {
+  const std::array<Point, 3> x = scaled(corners);
   ElementQuality q;
   AngleRange angles;
   std::array<double, 3> edge;
@@ -137,8 +151,8 @@ Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volu
       [&](Index b, Index e) {
         Index count = 0;
         for (Index t = b; t < e; ++t) {
-          const TetSizes s = sizes_of(corners_of(mesh, t));
-          const bool sound = s.six_volumes > 6 * least_volume * rest_volumes[static_cast<std::size_t>(t)] &&
+          const TetSizes s = sizes_of(scaled(corners_of(mesh, t)));
+          const bool sound = signed_volume(mesh, t) > least_volume * rest_volumes[static_cast<std::size_t>(t)] &&
                              tet_aspect(s.six_volumes, s.largest_double_area, s.longest_squared) >= least_aspect;
           out[static_cast<std::size_t>(t)] = !sound;
           count += !sound;

@@ -53,15 +53,15 @@ void require_valid(std::span<const std::array<std::int32_t, N>> elements, Index 
 
 }  // namespace
 
-void require_valid_tets(std::span<const Tet> tets, Index vertices) {
+void require_valid_elements(std::span<const Tet> tets, Index vertices) {
   require_valid<4>(tets, vertices, false, "tets", "a tetrahedron");
 }
 
-void require_valid_segments(std::span<const Segment> segments, Index vertices) {
+void require_valid_elements(std::span<const Segment> segments, Index vertices) {
   require_valid<2>(segments, vertices, false, "segments", "a segment");
 }
 
-void require_valid_triangles(std::span<const Triangle> triangles, Index vertices, bool repeated) {
+void require_valid_elements(std::span<const Triangle> triangles, Index vertices, bool repeated) {
   require_valid<3>(triangles, vertices, repeated, "triangles", "a triangle");
 }
 

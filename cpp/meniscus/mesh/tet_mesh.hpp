@@ -39,12 +39,12 @@ inline double signed_volume(const TetMeshView& mesh, Index t) {
 
 /// Throws InvalidArgument for a corner that is no vertex and for a tetrahedron that has a corner twice, naming the first. A mesh
 /// without tetrahedra is valid.
-void require_valid_tets(std::span<const Tet> tets, Index vertices);
+void require_valid_elements(std::span<const Tet> tets, Index vertices);
 
 /// The same of segments.
-void require_valid_segments(std::span<const Segment> segments, Index vertices);
+void require_valid_elements(std::span<const Segment> segments, Index vertices);
 
 /// The same of triangles, of which a corner may come twice where `repeated` says so.
-void require_valid_triangles(std::span<const Triangle> triangles, Index vertices, bool repeated = true);
+void require_valid_elements(std::span<const Triangle> triangles, Index vertices, bool repeated = true);
 
 }  // namespace meniscus

@@ -35,11 +35,11 @@ UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span
   require(levels >= 0, "levels must not be negative, but is ", levels);
   const auto n = static_cast<Index>(rest.size());
   if constexpr (N == 2)
-    require_valid_segments(elements, n);
+    require_valid_elements(elements, n);
   else if constexpr (N == 3)
-    require_valid_triangles(elements, n, false);
+    require_valid_elements(elements, n, false);
   else
-    require_valid_tets(elements, n);
+    require_valid_elements(elements, n);
   vertices_.push_back(n);
   elements_.emplace_back(elements.begin(), elements.end());
   std::vector<Point> positions(rest.begin(), rest.end());

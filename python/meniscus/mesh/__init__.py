@@ -3,7 +3,7 @@
 Their topology and quality, making, reading and refining them, points that hang on them, and whether they are watertight.
 """
 
-from meniscus.mesh.embedding import Embedding
+from meniscus.mesh.embedding import Embedding, embed
 from meniscus.mesh.files import read, write
 from meniscus.mesh.lattice import bcc_lattice, red_green
 from meniscus.mesh.morph import HarmonicMorph, harmonic_morph
@@ -31,6 +31,7 @@ __all__ = [
     "check_watertight",
     "cloth_mesh",
     "harmonic_morph",
+    "embed",
     "icosphere",
     "read",
     "red_green",

@@ -79,7 +79,8 @@ def write(path: str | os.PathLike[str], mesh: TriangleMesh | TetMesh) -> None:
     from meniscus.mesh.tet_mesh import TetMesh
     from meniscus.mesh.triangle_mesh import TriangleMesh
 
-    _checks.one_of_type("mesh", mesh, (TriangleMesh, TetMesh)).write(path)
+    _checks.one_of_type("mesh", mesh, (TriangleMesh, TetMesh))
+    mesh.write(path)
 
 
 def read_triangles(path: str | os.PathLike[str]) -> _Arrays:

@@ -81,8 +81,8 @@ class SimplexMesh:
         (m, 1) of segments; (m, 3) of triangles: edge k is opposite of corner k; (m, 6) of tetrahedra: those between corners 01, 02,
         03, 12, 13, 23. -1 for a triangle that has a corner twice.
         """
-        edges: Ints = self._graph.element_edges.reshape(len(self._elements), _edges_of[self._corners])
-        return edges
+        edges: Ints = self._graph.element_edges
+        return edges.reshape(len(self._elements), _edges_of[self._corners])
 
     @cached_property
     def one_rings(self) -> Rows:
@@ -94,7 +94,7 @@ class SimplexMesh:
         """The vertices that are corners of an element, ascending; read-only."""
         used = np.zeros(len(self._vertices), bool)
         used[self._elements] = True
-        return _sealed(np.flatnonzero(used).astype(np.int32))
+        return _sealed(np.flatnonzero(used).astype(np.int32))  # type: ignore[no-any-return]
 
     @property
     def components(self) -> int:
@@ -231,10 +231,10 @@ class SimplexMesh:
 
     def check_positions(self, name: str, positions: Floats, *, writable: bool = False) -> Floats:
         """Return `positions` if they are one row of three float64 per vertex; raise TypeError or ValueError otherwise."""
-        x = _checks.points(name, positions, FLOAT64, 3, writable=writable)
-        if len(x) != len(self._vertices):
-            raise ValueError(f"{name} must have shape ({len(self._vertices)}, 3), not {x.shape}")
-        return x
+        _checks.points(name, positions, FLOAT64, 3, writable=writable)
+        if len(positions) != len(self._vertices):
+            raise ValueError(f"{name} must have shape ({len(self._vertices)}, 3), not {positions.shape}")
+        return positions
 
     # --- what the classes share inside ----------------------------------------------------------------------------------------------
 
@@ -250,7 +250,9 @@ class SimplexMesh:
 
     @cached_property
     def _rest_measures(self) -> Floats:
-        return _sealed(self.measures())
+        measures = self.measures()
+        measures.flags.writeable = False
+        return measures
 
     def __eq__(self, other: object) -> bool:
         """Are both meshes of the same kind with equal vertices and elements?"""
