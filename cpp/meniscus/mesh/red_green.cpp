@@ -17,7 +17,7 @@ constexpr std::array<std::array<std::size_t, 3>, 4> face_edges{{{3, 4, 5}, {1, 2
 unsigned bits(const std::array<std::size_t, 3>& edges) { return (1U << edges[0]) | (1U << edges[1]) | (1U << edges[2]); }
 
 /// Which green pattern closes a set of split edges.
-enum class Closure { none, one_edge, two_opposite_edges, face, red };
+enum class Closure { none, one_edge, two_opposite_edges, face, incomplete_face, red };
 
 Closure closure_of(unsigned mask) {
   int count = 0;
@@ -27,7 +27,7 @@ Closure closure_of(unsigned mask) {
   if (count == 2) {
     for (unsigned e = 0; e < 3; ++e)
       if (mask == ((1U << e) | (1U << (5 - e)))) return Closure::two_opposite_edges;
-    return Closure::red;
+    return Closure::incomplete_face;
   }
   if (count == 3)
     for (const auto& edges : face_edges)
@@ -107,6 +107,18 @@ bool RedGreen::must_refine(const Tet& t) const {
   return false;
 }
 
+/// Where two edges of a face are split and no other of the tetrahedron, splits the third one too.
+bool RedGreen::complete_face(const Tet& t) {
+  unsigned mask = 0;
+  for (std::size_t e = 0; e < 6; ++e)
+    if (middles_.find(t[tet_edges[e][0]], t[tet_edges[e][1]]) >= 0) mask |= 1U << e;
+  if (closure_of(mask) != Closure::incomplete_face) return false;
+  for (const auto& edges : face_edges)
+    if ((mask & bits(edges)) == mask)
+      for (const std::size_t e : edges) split(t[tet_edges[e][0]], t[tet_edges[e][1]]);
+  return true;
+}
+
 void RedGreen::cut(std::int32_t tet) {
   const Tet c = tets_[static_cast<std::size_t>(tet)].corners;
   std::array<std::int32_t, 6> m;
@@ -133,8 +145,15 @@ Index RedGreen::close(std::vector<std::int32_t> chosen) {
     require_room();
     count += static_cast<Index>(chosen.size());
     chosen.clear();
-    for (const std::int32_t t : leaves_)
-      if (must_refine(tets_[static_cast<std::size_t>(t)].corners)) chosen.push_back(t);
+    // Completed faces may give tetrahedra that came before them something to do.
+    for (bool completed = true; completed && chosen.empty();) {
+      completed = false;
+      for (const std::int32_t t : leaves_) {
+        const Tet corners = tets_[static_cast<std::size_t>(t)].corners;
+        if (complete_face(corners)) completed = true;
+        if (must_refine(corners)) chosen.push_back(t);
+      }
+    }
   }
   return count;
 }
@@ -208,8 +227,9 @@ TetMeshData RedGreen::mesh() const {
           out.push_back(with(with(with(t, f[0], between(f[0], f[1])), f[1], between(f[1], f[2])), f[2], between(f[2], f[0])));
         }
         break;
+      case Closure::incomplete_face:
       case Closure::red:
-        break;
+        break;  // refine() leaves none
     }
   }
   return result;

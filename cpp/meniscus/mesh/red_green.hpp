@@ -43,7 +43,8 @@ class EdgeMiddles {
 
 /// A hierarchy of red tetrahedra over a coarse mesh. The inner octahedron is cut along its shortest diagonal, so red children of
 /// a BCC tetrahedron are BCC tetrahedra of half the size. Green tetrahedra exist in `mesh()` only and are never refined: what is
-/// refined is their red parent. Of a BCC lattice all dihedral angles are in [30, 116.57] degrees.
+/// refined is their red parent. A face with two cut edges gets the third one cut, rather than that the tetrahedra there are cut
+/// red, which would go on through all of a convex coarse part. Of a BCC lattice all dihedral angles are in [30, 116.57] degrees.
 class RedGreen {
  public:
   /// Throws InvalidArgument for tetrahedra that are not valid.
@@ -73,6 +74,7 @@ class RedGreen {
 
   std::int32_t split(std::int32_t a, std::int32_t b);
   bool must_refine(const Tet& t) const;
+  bool complete_face(const Tet& t);
   void drop_parents();
   void cut(std::int32_t tet);
   Index close(std::vector<std::int32_t> chosen);
