@@ -61,7 +61,7 @@ struct HarmonicMorph::System {
 
 HarmonicMorph::HarmonicMorph(const TetMeshView& rest, std::span<const std::int32_t> fixed) : fixed_(fixed.begin(), fixed.end()) {
   const auto n = static_cast<Index>(rest.vertices.size());
-  require_valid_tets(rest.tets, n);
+  require_valid_elements(rest.tets, n);
   require_finite(rest.vertices, "vertices");
   is_fixed_.assign(z(n), false);
   for (std::size_t i = 0; i < fixed.size(); ++i) {

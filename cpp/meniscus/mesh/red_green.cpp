@@ -55,7 +55,7 @@ void EdgeMiddles::add(std::int32_t a, std::int32_t b, std::int32_t middle) {
 }
 
 RedGreen::RedGreen(TetMeshData coarse) : x_(std::move(coarse.vertices)) {
-  require_valid_tets(coarse.tets, static_cast<Index>(x_.size()));
+  require_valid_elements(coarse.tets, static_cast<Index>(x_.size()));
   require_finite(x_, "vertices");
   tets_.reserve(coarse.tets.size());
   for (const Tet& t : coarse.tets) {

@@ -41,12 +41,15 @@ class Newton {
       if (info.converged || info.iterations >= options_.max_newton || !std::isfinite(norm)) break;
       ++info.iterations;
       if (!find_direction()) break;
-      const double slope = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return direction_[i].dot(residual_[i]); });
-      if (!search(slope, now, norm)) {
-        // No step makes progress: at the minimum up to rounding errors, if what is left moves no position.
-        info.round_off = info.converged = negligible();
+      if (negligible()) {
+        // What is left moves no position by more than rounding does: residuals would only go on to flicker.
+        nodes::each(step_.size(), [&](std::size_t i) { v[i] += direction_[i]; });
+        place(v);
+        info.round_off = info.converged = true;
         break;
       }
+      const double slope = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return direction_[i].dot(residual_[i]); });
+      if (!search(slope, now, norm)) break;
     }
     return info.converged;
   }
