@@ -55,6 +55,9 @@ class Newton {
   }
 
  private:
+  /// Full steps that are taken where neither the potential nor the residual tells that they are good.
+  static constexpr int most_blind_steps = 30;
+
   struct State {
     double energy;  // incremental potential without damping
     double scale;   // dt |forces|
@@ -178,6 +181,16 @@ class Newton {
       ++report_.newton.halvings;
       length *= 0.5;
     }
+    if (!found && best == 0 && !visible && blind_steps_ < most_blind_steps) {
+      // With a tangent that is not the exact one, residuals may rise for a step or two while the potential falls.
+      length = 1;
+      go();
+      const double change = there.energy - now.energy - dt * (along + 0.5 * across);
+      if (change <= 1e-13 * std::abs(now.energy)) {
+        ++blind_steps_;
+        best = 1;
+      }
+    }
     if (!found && best == 0) {
       now = evaluate(v);
       return false;
@@ -233,6 +246,7 @@ class Newton {
  private:
   ScratchPoints force_, damping_, direction_, direction_damping_, residual_, trial_;
   double damping_size_ = 0;
+  int blind_steps_ = 0;
 };
 
 }  // namespace
