@@ -109,7 +109,7 @@ def enclosing_offset(
 
     Source: Lee 2018, section 2.3.1.
     """
-    x = _checks.points("points", points, _FLOAT64, 3)
+    x: Floats = np.asarray(_checks.points("points", points, _FLOAT64, 3), np.float64)
     _checks.require_finite("points", x)
     least = _checks.number("margin", margin)
     if least < 0:
@@ -154,7 +154,7 @@ def enclosing_mesh(
     Source: Lee 2018, section 2.3.1.
     """
     a = _checks.positive("cell_size", cell_size)
-    x = _checks.points("points", points, _FLOAT64, 3)
+    x: Floats = np.asarray(_checks.points("points", points, _FLOAT64, 3), np.float64)
     _checks.require_finite("points", x)
     wanted = 0.5 * a if margin is None else _checks.number("margin", margin)
     if wanted < 0:
