@@ -49,7 +49,8 @@ class HarmonicMorph:
     @property
     def nodes(self) -> Ints:
         """A copy of the vertices whose displacements are given."""
-        return self._nodes.copy()
+        copy: Ints = self._nodes.copy()
+        return copy
 
     @property
     def obtuse_edges(self) -> int:

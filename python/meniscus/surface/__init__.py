@@ -1,9 +1,10 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
+from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
-from meniscus.surface.meshing import bcc_mesh, enclosing_mesh, enclosing_offset
+from meniscus.surface.meshing import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.pose import Pose, Twist
 from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
 from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
@@ -18,6 +19,7 @@ __all__ = [
     "DeformingSolid",
     "Ellipsoid",
     "HalfSpace",
+    "HausdorffDistance",
     "Intersection",
     "KinematicSolid",
     "LevelSet",
@@ -40,4 +42,6 @@ __all__ = [
     "bcc_mesh",
     "enclosing_mesh",
     "enclosing_offset",
+    "hausdorff_distance",
+    "skin_morph",
 ]

@@ -11,7 +11,8 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
-from meniscus.mesh import TetMesh, TriangleMesh
+from meniscus.collision.queries import closest_point
+from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight
 from meniscus.surface._distance import checked_distances
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance
@@ -20,6 +21,7 @@ from meniscus.surface.shapes import Floats, Shape
 Function = Callable[[Floats], Any]
 Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function
 Kept = Literal["covering", "centred"]
+Holes = Literal["refuse", "winding-number"]
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -43,6 +45,7 @@ def bcc_mesh(
     bounds: tuple[Sequence[float], Sequence[float]] | None = None,
     largest_part_only: bool = False,
     depth: float = math.inf,
+    holes: Holes = "refuse",
 ) -> TetMesh:
     """Return a tetrahedral mesh of what a level set, a shape or a closed surface encloses, made from a BCC lattice.
 
@@ -63,19 +66,22 @@ def bcc_mesh(
         bounds: lower and upper corner of a box, m, at whose sides the solid ends; needed for functions and for unbounded shapes.
         largest_part_only: leave out all parts but the largest.
         depth: m; tetrahedra with all nodes deeper than this are left out.
+        holes: what to do with a `TriangleMesh` that is not watertight: 'refuse' it, or mesh what has a 'winding-number' above one half. A
+            `MeshDistance` has warned when it was made and is always meshed.
 
     Raises:
-        TypeError, ValueError: other arguments, values that are not finite, a lattice that is too large.
+        TypeError, ValueError: other arguments, values that are not finite, a lattice that is too large, a surface with holes.
 
     Warns:
-        NotWatertightWarning: a `TriangleMesh` has holes, so that the winding number decides what is inside.
+        NotWatertightWarning: the winding number decides what is inside of a `TriangleMesh`.
 
     Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
     tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Lee 2018,
     section 2.3.1.
     """
-    source = _source_of(surface, bounds)
     _checks.choice("keep", keep, Kept)
+    _checks.choice("holes", holes, Holes)
+    source = _source_of(surface, bounds, refuse_holes=holes == "refuse")
     if not depth > 0:
         raise ValueError(f"depth must be positive, but is {depth}")
     return TetMesh(
@@ -109,7 +115,7 @@ def enclosing_offset(
 
     Source: Lee 2018, section 2.3.1.
     """
-    x = _checks.points("points", points, _FLOAT64, 3)
+    x: Floats = np.asarray(_checks.points("points", points, _FLOAT64, 3), np.float64)
     _checks.require_finite("points", x)
     least = _checks.number("margin", margin)
     if least < 0:
@@ -154,7 +160,7 @@ def enclosing_mesh(
     Source: Lee 2018, section 2.3.1.
     """
     a = _checks.positive("cell_size", cell_size)
-    x = _checks.points("points", points, _FLOAT64, 3)
+    x: Floats = np.asarray(_checks.points("points", points, _FLOAT64, 3), np.float64)
     _checks.require_finite("points", x)
     wanted = 0.5 * a if margin is None else _checks.number("margin", margin)
     if wanted < 0:
@@ -187,8 +193,41 @@ def enclosing_mesh(
     return bcc_mesh(thickened, a, refine=refine, bounds=(lower.tolist(), upper.tolist()), depth=depth + thickness)
 
 
-def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None) -> _LevelSetSource:
+def skin_morph(mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tolerance: float = 1e-12) -> Floats:
+    """Return the displacements (n, 3) of all vertices of a mesh of a solid, m, when its skin moves.
+
+    Boundary vertices move as the closest point of the skin does, by its barycentric coordinates; the inside follows harmonically. For a
+    mesh whose boundary vertices lie on the skin (`bcc_mesh` with `compress`), affine motions are exact.
+
+    Args:
+        mesh: of what the skin encloses.
+        skin: at rest.
+        displacements: (k, 3) float64 of the vertices of the skin, m.
+        tolerance: relative, of the linear solves.
+
+    Raises:
+        TypeError, ValueError, RuntimeError: other arguments, and as `HarmonicMorph`.
+
+    Source: Lee 2018, section 2.3.1.
+    """
+    _checks.one_of_type("mesh", mesh, TetMesh)
+    _checks.one_of_type("skin", skin, TriangleMesh)
+    moved: Floats = np.asarray(_checks.points("displacements", displacements, _FLOAT64, 3), np.float64)
+    if len(moved) != len(skin.vertices):
+        raise ValueError(f"displacements must have one row per vertex of the skin, {len(skin.vertices)}, not {len(moved)}")
+    _checks.require_finite("displacements", moved)
+    nodes = mesh.boundary.used_vertices
+    on_skin = closest_point(skin.vertices, skin.triangles, np.ascontiguousarray(mesh.vertices[nodes]))
+    given: Floats = np.einsum("nk,nkd->nd", on_skin.barycentric, moved[skin.triangles[on_skin.triangles]])
+    return HarmonicMorph(mesh, nodes).displacements(np.ascontiguousarray(given), tolerance=tolerance)
+
+
+def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None, *, refuse_holes: bool = True) -> _LevelSetSource:
     if isinstance(surface, TriangleMesh):
+        if refuse_holes:
+            report = check_watertight(surface.vertices, surface.triangles)
+            if not report.watertight:
+                raise ValueError(f"surface must be watertight, but has {report.faults()}; a MeshDistance of it goes by the winding number")
         surface = MeshDistance(surface.vertices, surface.triangles)
     box: tuple[Floats, Floats] | None = None
     core: Any
