@@ -27,8 +27,7 @@ import vorticity
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
     parser = argparse.ArgumentParser(
-        description="Time transport, Poisson solves, smoke steps and collisions beside the memory bandwidth and peers."
-        description="Time transport, Poisson solves, smoke steps and solids beside the memory bandwidth and peers."
+        description="Time transport, Poisson solves, smoke steps, collisions and solids beside the memory bandwidth and peers."
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
