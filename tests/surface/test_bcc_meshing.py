@@ -203,7 +203,7 @@ def test_enclosing_mesh_holds_all_points(rng: np.random.Generator) -> None:
 
 
 # Cell sizes that resolve the surfaces: parts of the longest side of the box, and how often they are halved at the surface.
-REAL = {"spot": (1 / 8, 3), "rocker-arm": (1 / 8, 4), "fandisk": (1 / 8, 4)}
+REAL = {"spot": (1 / 12, 3), "rocker-arm": (1 / 8, 4), "fandisk": (1 / 8, 4)}
 
 
 @pytest.mark.slow

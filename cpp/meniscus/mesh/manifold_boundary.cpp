@@ -34,8 +34,9 @@ bool share_a_face(const Tet& a, const Tet& b) {
   return common == 3;
 }
 
-/// Leaves the largest part of the kept tetrahedra around a fault, or nothing if there is only one part.
-Index shrink_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Fault& fault, std::vector<bool>& kept) {
+/// Leaves the largest part of the kept tetrahedra around a fault. If there is only one part, leaves nothing of it where `whole`
+/// says so: the boundary at such a vertex has several loops.
+Index shrink_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Fault& fault, bool whole, std::vector<bool>& kept) {
   std::vector<std::int32_t> star;
   for (const std::int32_t corner : stars.at(fault[0])) {
     const std::int32_t t = corner / 4;
@@ -63,8 +64,7 @@ Index shrink_at(const TetMeshView& mesh, const VertexStars<4>& stars, const Faul
   }
   int largest = -1;
   if (parts > 1) largest = static_cast<int>(std::max_element(size.begin(), size.end()) - size.begin());
-  // An edge with one part around it has been mended by another fault; a vertex with one part has a boundary of several loops.
-  if (parts <= 1 && fault[1] >= 0) return 0;
+  if (parts <= 1 && !whole) return 0;
   Index changed = 0;
   for (std::size_t i = 0; i < star.size(); ++i)
     if (part[i] != largest) {
@@ -99,7 +99,9 @@ Index make_boundary_manifold(const TetMeshView& mesh, Repair repair, std::vector
       for (const Fault& fault : faults) now += grow_at(mesh, stars, fault, kept);
     if (now == 0) {
       repair = Repair::shrink;
-      for (const Fault& fault : faults) now += shrink_at(mesh, stars, fault, kept);
+      // Leaving a part at one fault may mend others, which then have one part only.
+      for (const Fault& fault : faults) now += shrink_at(mesh, stars, fault, false, kept);
+      if (now == 0 && !faults.empty()) now += shrink_at(mesh, stars, faults.front(), true, kept);
     }
     if (now == 0) return changed;
     changed += now;
