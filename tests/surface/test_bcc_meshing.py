@@ -292,3 +292,19 @@ def test_refuses_what_makes_no_sense() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(ms.surface.bcc_mesh(BALL, 5.0).tets) > 0
+
+
+def test_a_box_on_lattice_planes_is_exact() -> None:
+    """Nodes on the surface are on neither side: nothing beyond them is taken, and the fitted mesh is the box itself, far away too."""
+    cube = ms.surface.Box((1000.0, 0.0, 0.0), (1001.0, 1.0, 1.0))
+    fitted = ms.surface.bcc_mesh(cube, 0.25, compress=True)
+    require_sound(fitted)
+    assert fitted.volume() == pytest.approx(1, rel=1e-12)
+    np.testing.assert_array_equal(fitted.vertices.min(axis=0), (1000, 0, 0))
+    np.testing.assert_array_equal(fitted.vertices.max(axis=0), (1001, 1, 1))
+    # Around a cube of n^3 cells each boundary face has the four tetrahedra that both of its cubes share.
+    covering = ms.surface.bcc_mesh(cube, 0.25)
+    assert len(covering.tets) == 4 * 3 * 4 * 4 * 5
+    everything = ms.surface.bcc_mesh(lambda x: -np.ones(len(x)), 0.3, bounds=((0, 0, 0), (1, 1, 1)), compress=True)
+    require_sound(everything)
+    assert everything.volume() == pytest.approx(1, rel=0.01)
