@@ -90,7 +90,7 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const TetMeshData& latt
   std::vector<std::size_t> open;
   for (std::size_t t = 0; t < lattice.tets.size(); ++t) {
     const double lowest = least(values, lattice.tets[t]);
-    if (options.kept == KeptTets::covering && lowest <= 0)
+    if (options.kept == KeptTets::covering && lowest < 0)
       kept[t] = true;
     else if (lowest < reach * longest_edge(lattice, lattice.tets[t]))
       open.push_back(t);
@@ -110,7 +110,7 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const TetMeshData& latt
   phi(points, at_points);
   for (std::size_t i = 0; i < open.size(); ++i)
     for (std::size_t k = 0; k < probes; ++k)
-      if (at_points[probes * i + k] <= 0) kept[open[i]] = true;
+      if (at_points[probes * i + k] < 0) kept[open[i]] = true;
   return kept;
 }
 

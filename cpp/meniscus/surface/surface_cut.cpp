@@ -9,9 +9,10 @@
 namespace meniscus {
 namespace {
 
-/// A node moves onto a crossing that is closer than this part of the edge that it lies on (Labelle and Shewchuk, section 3).
-constexpr double near_on_long_edge = 0.24999;
-constexpr double near_on_short_edge = 0.41189;
+/// A node moves onto a crossing that is closer than this part of the edge that it lies on. Labelle and Shewchuk print other
+/// ratios for their rules; with ours, these gave the largest of the least dihedral angles in a search over random values.
+constexpr double near_on_long_edge = 0.28;
+constexpr double near_on_short_edge = 0.39;
 
 enum class Side : std::int8_t { outside = -1, on = 0, inside = 1 };
 
@@ -176,12 +177,14 @@ class Cutter {
   }
 
   /// The diagonal of the quadrilateral p, q, crossing(q, a), crossing(p, a) comes from p. It depends on the face alone, so both
-  /// tetrahedra there agree: it goes to the crossing on a long edge, else it comes from the lower node. This is an order of the
-  /// nodes that a is cut off from, so a prism never gets three diagonals that go round.
+  /// tetrahedra there agree. It goes to the crossing on a long edge; where both are on short edges, the parity of directions
+  /// decides, which gives the two faces at the long edge p q of a tetrahedron different diagonals. Of the three nodes that a is
+  /// cut off from, the one on the long edge comes last, so the diagonals of a prism never go round.
   bool from_first(std::int32_t p, std::int32_t q, std::int32_t a) const {
     if (is_long(p, a)) return false;
     if (is_long(q, a)) return true;
-    return p < q;
+    const Point d = lattice_.vertices[z(a)] - lattice_.vertices[z(p)];
+    return ((d[0] > 0) + (d[1] > 0) + (d[2] > 0)) % 2 == 0;
   }
 
   void cut_corner(const Tet& t, std::int32_t p) {
@@ -197,25 +200,10 @@ class Cutter {
     emit(apex, p, crossing(q, a), crossing(p, a));
   }
 
-  /// A pyramid over four crossings, none of which is seen from elsewhere: the shorter diagonal.
-  void pyramid_over_surface(std::int32_t apex, const std::array<std::int32_t, 4>& ring) {
-    const auto& x = result.vertices;
-    const double first = (x[z(ring[0])] - x[z(ring[2])]).squaredNorm();
-    const double second = (x[z(ring[1])] - x[z(ring[3])]).squaredNorm();
-    const std::size_t s = first <= second ? 0 : 1;
-    emit(apex, ring[s], ring[s + 1], ring[s + 2]);
-    emit(apex, ring[s], ring[s + 2], ring[(s + 3) % 4]);
-  }
-
+  /// The diagonals of the two faces at p q come from different ends: along a short edge p q one crossing of each face is on a
+  /// long edge, that of p or that of q; along a long one see above.
   void cut_wedge(std::int32_t p, std::int32_t q, std::int32_t a, std::int32_t b) {
     const bool first_a = from_first(p, q, a);
-    const bool first_b = from_first(p, q, b);
-    if (first_a == first_b) {
-      if (!first_a) std::swap(p, q);
-      emit(p, q, crossing(q, a), crossing(q, b));
-      pyramid_over_surface(p, {crossing(p, a), crossing(q, a), crossing(q, b), crossing(p, b)});
-      return;
-    }
     if (!first_a) std::swap(a, b);
     emit(p, q, crossing(q, a), crossing(p, b));
     emit(q, crossing(q, a), crossing(q, b), crossing(p, b));

@@ -50,9 +50,10 @@ def bcc_mesh(
     """Return a tetrahedral mesh of what a level set, a shape or a closed surface encloses, made from a BCC lattice.
 
     Without `compress` the mesh consists of tetrahedra of the lattice: dihedral angles are 60 and 90 degrees, with `refine` in
-    [30, 116.57]. With it, nodes close to the surface move onto it and tetrahedra across it are cut: dihedral angles stay in [10.78, 164.75]
-    degrees whatever the surface is like. Edges of the surface that are sharp are cut off by less than a cell of the finest lattice, and
-    parts thinner than that may be lost. The boundary is a closed manifold; vertices and tetrahedra lie along Morton curves.
+    [30, 116.57]. With it, nodes close to the surface move onto it and tetrahedra across it are cut: dihedral angles stay above 10 and below
+    165 degrees whatever the surface is like, as far as a search over random level sets tells (least found: 11.2 degrees). Sharp edges of
+    the surface are cut off by less than a cell of the finest lattice, and parts thinner than that may be lost. The boundary is a closed
+    manifold; vertices and tetrahedra lie along Morton curves.
 
     Args:
         surface: a 3-D `LevelSet` or `Shape`, a `MeshDistance`, a `TriangleMesh`, or a function of points (n, 3) float64 with values (n,),
