@@ -183,30 +183,29 @@ class DeformableBody(HeldNodes):
 
         Args:
             dt: seconds, positive.
-            integrator:
-                "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt; with
-                    `elasticity` linearised elastic forces are implicit too, and steps of any length are stable;
-                "implicit-euler": first order, damps, stable for any step;
-                "explicit-euler" (never stable without damping), "symplectic-euler": first order;
-                "rk2", "rk4": Runge-Kutta, order 2 (midpoint) and 4;
-                "verlet": from two positions, order 2 in positions; the velocities are those in the middle of the last step;
-                "velocity-verlet": order 2 in both.
-            **options:
-                tolerance: of linear solves, relative to the right-hand side, in velocities weighted by mass (1e-6).
-                max_iterations: of a linear solve (1000).
-                preconditioner: whether to use the 3 x 3 diagonal blocks (True).
-                raise_on_failure: raise where a tolerance is not met; else take what was reached (True).
-                tangent: how implicit elastic forces are linearised: "definite" (default), "exact" (with "definite" where that is
-                    indefinite), or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension
-                    of what hangs, are then explicit and limit the step.
-                elasticity: of Newmark: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
-                    stays bounded also where large steps turn everything; "first-half-step", "first-full-step": only in the solve for
-                    positions, which loses no energy.
-                finish: of Newmark: "trapezoid" (default) or "backward-euler".
-                form: of Verlet: "positions" (default), or "velocities", the printed start, which is of first order.
-                newton: of implicit Euler: solve the nonlinear equations (default), or linearise once.
-                newton_tolerance: of the residual, relative to dt times the forces (1e-8).
-                max_newton: iterations (200).
+            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt; with
+                `elasticity` linearised elastic forces are implicit too, and steps of any length are stable. "implicit-euler": first
+                order, damps, stable for any step. "explicit-euler" (never stable without damping), "symplectic-euler": first order.
+                "rk2", "rk4": Runge-Kutta, order 2 (midpoint) and 4. "verlet": from two positions, order 2 in positions; the velocities
+                are those in the middle of the last step. "velocity-verlet": order 2 in both.
+            **options: as listed below.
+
+        Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
+        `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise where a
+        tolerance is not met, else take what was reached (True).
+
+        `tangent` says how implicit elastic forces are linearised: "definite" (default), "exact" (with "definite" where that is
+        indefinite), or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of what hangs, are
+        then explicit and limit the step.
+
+        Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
+        stays bounded also where large steps turn everything; "first-half-step", "first-full-step": only in the solve for positions, which
+        loses no energy. `finish`: "trapezoid" (default) or "backward-euler".
+
+        Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
+
+        Options of implicit Euler: `newton`: solve the nonlinear equations (default), or linearise once; `newton_tolerance` of the residual,
+        relative to dt times the forces (1e-8); `max_newton` iterations (200).
 
         Returns:
             What the step did; also kept as `report`.
