@@ -32,8 +32,9 @@ enum class ContactMode : std::int8_t {
 /// Four points as positions in an array of positions.
 using Stencil = std::array<std::int32_t, 4>;
 
-/// Tests pairs whose points are rows of `start` and `end`: out[i] is 1 if pair i collides. Serial, and nothing is allocated:
-/// made to be called with some hundred pairs at a time from a parallel loop. All positions must be finite.
+/// Tests pairs whose points are rows of `start` and `end`: out[i] is 1 if pair i collides. Serial, and nothing is allocated
+/// but for coordinates with thousands of bits between them: made to be called with some hundred pairs at a time from a parallel
+/// loop. All positions must be finite.
 void find_contacts(PairKind kind, ContactMode mode, std::span<const Point> start, std::span<const Point> end,
                    std::span<const Stencil> pairs, std::uint8_t* out);
 

@@ -9,34 +9,22 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus.collision._elements import elements
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 ContactMode = Literal["parity", "any"]
 
 
-def _quadruples(name: str, value: Floats) -> Floats:
-    """Check an (n, 4, 3) float64 C-contiguous array that is used in place."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
-    if value.dtype != np.float64:
-        raise TypeError(f"{name} must be of dtype float64, not {value.dtype}")
-    if value.ndim != 3 or value.shape[1:] != (4, 3):
-        raise ValueError(f"{name} must have shape (n, 4, 3), not {value.shape}")
-    if not value.flags.c_contiguous:
-        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
-    return value
-
-
 def _contacts(kind: Any, start: Floats, end: Floats, mode: ContactMode) -> Bools:
     chosen = getattr(_collision.ContactMode, _checks.choice("mode", mode, ContactMode))
-    result: Bools = _collision.contacts(kind, _quadruples("start", start), _quadruples("end", end), chosen)
+    result: Bools = _collision.contacts(kind, elements("start", start, 4), elements("end", end, 4), chosen)
     return result
 
 
 def _times(kind: Any, start: Floats, end: Floats, tolerance: float) -> Floats:
     checked = _checks.positive("tolerance", tolerance)
-    result: Floats = _collision.times_of_impact(kind, _quadruples("start", start), _quadruples("end", end), checked)
+    result: Floats = _collision.times_of_impact(kind, elements("start", start, 4), elements("end", end, 4), checked)
     return result
 
 
