@@ -24,14 +24,14 @@ void bind_gas_scalar(py::module_& m, py::class_<ViscositySolver<D>>& viscosity) 
   viscosity.def(
       "diffuse",
       [](ViscositySolver<D>& solver, MacField<T, D>& velocity, double dt, double nu, const Field<double, D>* solid,
-         const MacField<T, D>* solid_velocity, bool sticky, double time, const SolveOptions& options) {
+         const MacField<T, D>* solid_velocity, const Field<T, D>* liquid, bool sticky, double time, const SolveOptions& options) {
         std::array<SolveInfo, D> infos;
-        const bool converged =
-            interruptible([&] { return solver.diffuse(velocity, dt, nu, solid, solid_velocity, sticky, time, options, infos); });
+        const bool converged = interruptible(
+            [&] { return solver.diffuse(velocity, dt, nu, solid, solid_velocity, liquid, sticky, time, options, infos); });
         return py::make_tuple(converged, std::vector<SolveInfo>(infos.begin(), infos.end()));
       },
       py::arg("velocity"), py::arg("dt"), py::arg("viscosity"), py::arg("solid").none(true), py::arg("solid_velocity").none(true),
-      py::arg("sticky"), py::arg("time"), py::arg("options"));
+      py::arg("liquid").none(true), py::arg("sticky"), py::arg("time"), py::arg("options"));
 }
 
 template <int D>

@@ -178,3 +178,36 @@ def test_target_divergence_is_part_of_the_flux(dimension: int) -> None:
     assert np.abs(velocity.u - 0.4 * x / length).max() < 1e-12
     info = project(ms.MacField(grid, boundary=boundary), 0.1)
     assert info.regions[0].flux == pytest.approx(0.4 * area(dimension), rel=1e-13)
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_pressure_given_along_a_free_surface(dimension: int, periodic: bool) -> None:
+    """A surface pressure that is linear in space, below which the pressure is, too: a uniform acceleration takes all of it."""
+    grid, dt, density, air = grid_of(dimension, periodic=(False, False, periodic)[:dimension]), 0.01, 800.0, 40.0
+    normal = np.array((0.3, 1.0, 0.0)[:dimension]) / np.hypot(0.3, 1.0)
+    slope = np.array((700.0, -300.0, 0.0 if periodic else 150.0)[:dimension])
+    phi = cells(grid, lambda *x: sum(n * c for n, c in zip(normal, x, strict=True)) - 0.613)
+    jump = cells(grid, lambda *x: 90.0 + sum(a * c for a, c in zip(slope, x, strict=True)))
+    pressure = ms.CellField(grid)
+    velocity = set_faces(ms.MacField(grid, boundary=ms.Prescribed((0.0,) * dimension)), lambda *x: tuple(dt / density * slope))
+    project(velocity, dt, density=density, liquid=phi, air_pressure=air, surface_pressure=jump, pressure=pressure, tolerance=1e-13)
+    wet = phi.array <= 0
+    assert np.abs(pressure.array - (jump.array + air))[wet].max() < 1e-10 * np.abs(jump.array).max()
+    assert np.all(pressure.array[~wet] == air)
+    for d in range(dimension):
+        wide = np.pad(wet, [(1, 1) if k == d else (0, 0) for k in range(dimension)])
+        n = grid.shape[d]
+        touching = wide.take(range(n + 1), axis=d) | wide.take(range(1, n + 2), axis=d)
+        assert np.abs(velocity.component(d)[touching]).max() < 1e-11
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-15, -1e-15, 1e-7, -1e-7])
+def test_a_surface_through_cell_centres(dimension: int, offset: float) -> None:
+    """The pressure is exact however close to its samples the surface lies."""
+    grid, dt = grid_of(dimension), 0.01
+    height = 0.575 + offset
+    phi = cells(grid, lambda x, y, *z: y - height)
+    velocity, pressure = set_faces(ms.MacField(grid), lambda *x: down(dimension, dt)), ms.CellField(grid)
+    project(velocity, dt, density=1000.0, liquid=phi, pressure=pressure, tolerance=1e-13)
+    exact = np.where(phi.array <= 0, -1000 * G * phi.array, 0.0)
+    assert np.abs(pressure.array - exact).max() < 1e-11 * exact.max()

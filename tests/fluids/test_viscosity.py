@@ -323,6 +323,39 @@ def test_failing_to_converge_changes_nothing(hard: int, dtype: type, rng: np.ran
     assert not same_bits(components(v), before)
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_film_that_flows_down_a_wall(axis: int) -> None:
+    """Gravity against viscosity below a free surface: u = g/(2 nu) y (2 H - y), of second order although the air next to it is wild."""
+    nu, g, height = 0.3, 2.0, 0.625
+    errors = []
+    for n in (16, 32, 64):
+        shape, periodic = [n, n], [False, False]
+        shape[axis], periodic[axis] = 4, True
+        grid = ms.Grid(tuple(shape), 1 / n, periodic=tuple(periodic))
+        across = 1 - axis
+        v = ms.MacField(grid, boundary={"xy"[across] + "-": ms.Wall(slip="no-slip")})
+        liquid = ms.CellField(grid)
+        y = np.moveaxis((np.arange(n) + 0.5)[None, :].repeat(4, 0) / n, 0, axis)
+        liquid.array = y - height
+        rng = np.random.default_rng(1)
+        solver = ViscositySolver(grid)
+        u = v.component(axis)
+        wet = np.arange(n) + 0.5 < height * n
+        along = np.moveaxis(u, axis, 0)
+        along[:, ~wet] = rng.normal(size=(5, int((~wet).sum())))
+        along[-1] = along[0]
+        air = along[:, ~wet].copy()
+        for _ in range(6):
+            along[:, wet] += 4.0 * g
+            diffuse(v, 4.0, nu, liquid=liquid, solver=solver, tolerance=1e-12)
+        assert np.array_equal(along[:, ~wet], air)
+        centres = (np.arange(n)[wet] + 0.5) / n
+        exact = g / (2 * nu) * centres * (2 * height - centres)
+        errors.append(np.abs(along[:, wet] - exact).max())
+    assert errors[0] < 0.25 * g / (2 * nu) / 16**2 * 1.2
+    assert errors[0] > 3.8 * errors[1] > 3.8**2 * errors[2]
+
+
 def test_errors(rng: np.random.Generator) -> None:
     grid = grid_of(2)
     v = random_velocity(grid, np.float64, rng)
@@ -336,6 +369,8 @@ def test_errors(rng: np.random.Generator) -> None:
         (ValueError, "solver must have the grid of the velocity", {"solver": ViscositySolver(other)}),
         (ValueError, "solid must have the grid of the velocity", {"solid": ms.NodeField(other)}),
         (TypeError, "solid must be a Solid", {"solid": ms.CellField(grid)}),
+        (TypeError, "liquid must be a CellField", {"liquid": ms.NodeField(grid)}),
+        (ValueError, "liquid must have the grid", {"liquid": ms.CellField(other)}),
         (ValueError, "slip must be one of 'free', 'no-slip'", {"slip": "sticky"}),
         (ValueError, "tolerance must be below 1", {"tolerance": 2.0}),
         (ValueError, "max_iterations must be at least 1", {"max_iterations": 0}),

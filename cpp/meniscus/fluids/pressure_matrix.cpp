@@ -9,9 +9,10 @@
 namespace meniscus {
 namespace {
 
-/// The free surface stays at least this part of a cell away from a pressure sample: closer, the coefficient would swamp all
-/// others.
-constexpr double smallest_distance = 1e-3;
+/// The free surface stays at least this part of a cell away from a pressure sample. It keeps the coefficient finite, no more: a
+/// sample at the surface just takes the pressure there, and the solver is indifferent to how large the coefficient is (measured
+/// from 1e-3 to 1e-12), so that hydrostatic pressures are exact wherever the surface lies.
+constexpr double smallest_distance = 1e-12;
 
 }  // namespace
 
@@ -32,6 +33,7 @@ bool PressureSolver<D>::describe(const MacField<T, D>& velocity, const PressureI
   same_grid(input.solid, "solid");
   same_grid(input.solid_velocity, "the velocity of the solid");
   same_grid(input.liquid, "liquid");
+  same_grid(input.surface_pressure, "surface_pressure");
   same_grid(input.target_divergence, "target_divergence");
   same_grid(input.pressure, "pressure");
 
@@ -60,6 +62,7 @@ template <int D>
 template <class T>
 void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
   has_liquid_ = input.liquid || input.liquid_mask;
+  has_phi_ = input.liquid != nullptr;
   if (!has_liquid_) return;
   if (liquid_.size() != layout_.size) {
     liquid_ = Block<std::uint8_t>(layout_.size);

@@ -15,7 +15,8 @@ PressureSolver<D>::PressureSolver(const Grid<D>& grid) : grid_(grid), layout_(gr
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
-  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() + 8 * (density_.size() + phi_.size() + dirichlet_.size());
+  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() +
+            8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
   for (const auto& f : open_) n += 8 * f.size();
   return n;
 }
@@ -89,7 +90,8 @@ template <int D>
 template <class T>
 void PressureSolver<D>::set_dirichlet(const Boundary<D>& boundary, const PressureInput<T, D>& input, double scale) {
   std::array<double, 2 * D> side_pressure{};
-  bool any = has_liquid_ && input.air_pressure != 0;
+  has_surface_ = has_liquid_ && input.surface_pressure;
+  bool any = has_surface_ || (has_liquid_ && input.air_pressure != 0);
   for (std::size_t s = 0; s < boundary.size(); ++s)
     if (const auto* open = std::get_if<Open>(&boundary[s]); open && sides_[s] == SideKind::open) {
       side_pressure[s] = open->pressure;
@@ -98,6 +100,15 @@ void PressureSolver<D>::set_dirichlet(const Boundary<D>& boundary, const Pressur
   has_dirichlet_ = any;
   if (!any) return;
   if (dirichlet_.size() != layout_.size) dirichlet_ = Block<double>(layout_.size);
+  if (has_surface_) {
+    if (surface_.size() != layout_.size) surface_ = Block<double>(layout_.size);
+    const FieldView<const T, D> jump = input.surface_pressure->view();
+    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+      const T* from = jump.at(c);
+      for (Index k = 0; k < count; ++k) surface_[first + k] = scale * static_cast<double>(from[k]);
+    });
+    wrap_ghosts<double, D>(layout_, surface_.data());
+  }
   const double air = scale * input.air_pressure;
   parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) dirichlet_[i] = is_liquid(i) ? 0.0 : air;
@@ -156,8 +167,8 @@ void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
         const bool periodic = layout_.periodic[axis];
         const int lower = !periodic && at == 0 ? 2 * d : -1;
         const int upper = !periodic && at == layout_.cells[axis] - 1 ? 2 * d + 1 : -1;
-        if (!a.active[i - s]) poisson_.b[i] += face_coefficient(d, i, lower) * dirichlet_[i - s];
-        if (!a.active[i + s]) poisson_.b[i] += face_coefficient(d, i + s, upper) * dirichlet_[i + s];
+        if (!a.active[i - s]) poisson_.b[i] += face_coefficient(d, i, lower) * given_pressure(i, i - s, lower >= 0);
+        if (!a.active[i + s]) poisson_.b[i] += face_coefficient(d, i + s, upper) * given_pressure(i, i + s, upper >= 0);
       }
     }
   });
@@ -214,8 +225,7 @@ template <class T>
 void PressureSolver<D>::apply(const std::array<const T*, D>& faces, MacField<T, D>& velocity, const PressureInput<T, D>& input) {
   const FaceMatrix<double, D>& a = poisson_.matrix;
   const double* x = poisson_.x.data();
-  const double* fixed = has_dirichlet_ ? dirichlet_.data() : nullptr;
-  const auto q = [&](Index i) { return a.active[i] ? x[i] : fixed ? fixed[i] : 0.0; };
+  const auto q = [&](Index i, Index beside, bool on_side) { return a.active[i] ? x[i] : given_pressure(beside, i, on_side); };
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     const FieldView<T, D> view = velocity.component(d).view();
@@ -234,7 +244,8 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, MacField<T, 
           to[k] = given ? from[k] : solid ? solid[k] : T(0);
         } else if (a.active[i - s] || a.active[i]) {
           const double w = face_coefficient(d, i, side);
-          to[k] = static_cast<T>(static_cast<double>(from[k]) - (open ? w / open[i] : w) * (q(i) - q(i - s)));
+          to[k] = static_cast<T>(static_cast<double>(from[k]) -
+                                 (open ? w / open[i] : w) * (q(i, i - s, side >= 0) - q(i - s, i, side >= 0)));
         } else {
           to[k] = from[k];
         }

@@ -34,6 +34,9 @@ struct PressureInput {
   const Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
+  /// On cells, Pa: what the pressure of the liquid exceeds that of the air by at the free surface (surface tension times
+  /// curvature). Between a wet and a dry cell it is interpolated to where the surface is; nothing else is read.
+  const Field<T, D>* surface_pressure = nullptr;
   /// On cells, 1/s, per volume of fluid.
   const Field<T, D>* target_divergence = nullptr;
   /// On cells, Pa: the start of the iteration where `warm_start`, and the result; zero in cells without fluid.
@@ -102,6 +105,16 @@ class PressureSolver {
   bool set_matrix(const PressureInput<T, D>& input);
   template <class T>
   void set_dirichlet(const Boundary<D>& boundary, const PressureInput<T, D>& input, double scale);
+  /// The pressure given on the face between a wet and a dry cell (or a side of the domain), in the units of the solve.
+  double given_pressure(Index wet, Index dry, bool on_side) const {
+    if (!has_dirichlet_) return 0.0;
+    double q = dirichlet_[dry];
+    if (has_surface_ && !on_side) {
+      const double theta = has_phi_ ? phi_[wet] / (phi_[wet] - phi_[dry]) : 1.0;
+      q += (1 - theta) * surface_[wet] + theta * surface_[dry];
+    }
+    return q;
+  }
   template <class T>
   void set_right_hand_side(const std::array<const T*, D>& faces, const MacField<T, D>& velocity,
                            const PressureInput<T, D>& input);
@@ -120,13 +133,13 @@ class PressureSolver {
   PoissonSolver<D> poisson_;
   std::array<SideKind, 2 * D> sides_{};
   std::array<double, 2 * D> side_coefficient_{};
-  bool has_solid_ = false, has_liquid_ = false, has_dirichlet_ = false, prepared_ = false;
+  bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
   Block<std::uint8_t> liquid_;
   /// Density and liquid level set, in the layout of the matrix.
   Block<double> density_, phi_;
-  /// Given pressures in the units of the solve, in air cells and ghosts.
-  Block<double> dirichlet_;
+  /// Given pressures in the units of the solve, in air cells and ghosts; the jump at the free surface, in all cells.
+  Block<double> dirichlet_, surface_;
   double reference_density_ = 1.0;
   std::vector<double> sums_, walls_;
   Workspace workspace_;

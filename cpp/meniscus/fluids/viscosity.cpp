@@ -17,7 +17,7 @@ Shear shear_of(const GhostRule& rule) {
 }
 
 /// Why a value is given.
-enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
+enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 
 /// Mean of the corner values of face `c` across `axis`, for a node field.
 template <int D>
@@ -33,6 +33,20 @@ double at_face(const FieldView<const double, D>& phi, int axis, const Coord<D>& 
   return sum / (1 << (D - 1));
 }
 
+/// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
+template <class T, int D>
+bool dry_beside(int axis, Coord<D> c, const FieldView<const T, D>& liquid, bool periodic) {
+  const auto a = static_cast<std::size_t>(axis);
+  const Index cells = liquid.extents[a], face = c[a];
+  for (const Index cell : {face - 1, face}) {
+    const bool beyond = cell < 0 || cell >= cells;
+    if (beyond && !periodic) continue;
+    c[a] = beyond ? (cell + cells) % cells : cell;
+    if (*liquid.at(c) <= 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 template <int D>
@@ -45,12 +59,13 @@ Index ViscositySolver<D>::bytes() const {
 template <int D>
 template <class T>
 bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double viscosity, const Field<double, D>* solid,
-                                 const MacField<T, D>* solid_velocity, bool sticky, double time, const SolveOptions& options,
-                                 std::array<SolveInfo, D>& infos) {
+                                 const MacField<T, D>* solid_velocity, const Field<T, D>* liquid, bool sticky, double time,
+                                 const SolveOptions& options, std::array<SolveInfo, D>& infos) {
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(viscosity >= 0 && std::isfinite(viscosity), "viscosity must not be negative, not ", viscosity);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
   require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
+  require(!liquid || liquid->grid() == grid_, "liquid must have the grid of the velocity");
   require(!solid_velocity || solid_velocity->grid() == grid_, "the velocity of the solid must have the grid of the velocity");
   require_finite(velocity);
   if (viscosity == 0) {
@@ -65,7 +80,7 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
   const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
   bool converged = true;
   for (int d = 0; d < D; ++d) {
-    describe(d, velocity, solid, sticky, solid_velocity);
+    describe(d, velocity, solid, sticky, solid_velocity, liquid);
     solve(d, velocity, strength, sticky, options, infos[static_cast<std::size_t>(d)]);
     converged &= infos[static_cast<std::size_t>(d)].converged;
   }
@@ -104,7 +119,7 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
 template <int D>
 template <class T>
 void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, const Field<double, D>* solid, bool sticky,
-                                  const MacField<T, D>* solid_velocity) {
+                                  const MacField<T, D>* solid_velocity, const Field<T, D>* liquid) {
   const auto a = static_cast<std::size_t>(axis);
   Component& own = components_[a];
   const FieldView<const T, D> view = velocity.component(axis).view();
@@ -123,6 +138,7 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
   for (int upper : {0, 1})
     given[static_cast<std::size_t>(upper)] =
         !grid_.periodic()[a] && fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side_index(axis, upper))]);
+  const FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
     const T* u = view.at(c);
     const T* moving = solid_velocity ? solid_velocity->component(axis).view().at(c) : nullptr;
@@ -130,7 +146,8 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
       const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
-      own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : not_given;
+      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_.periodic()[a]);
+      own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : dry ? in_air : not_given;
       own.value[first + k] =
           inside && !on_side && sticky ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
@@ -164,6 +181,7 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
       matrix,
       [&](int d, Index lower, Index upper, int side) -> double {
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
+        if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
         if (layout.periodic[static_cast<std::size_t>(d)] && layout.cells[static_cast<std::size_t>(d)] == 1) return 0.0;
         if (!sticky && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
@@ -209,7 +227,8 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                              \
   template bool ViscositySolver<D>::diffuse<T>(MacField<T, D>&, double, double, const Field<double, D>*, const MacField<T, D>*, \
-                                               bool, double, const SolveOptions&, std::array<SolveInfo, D>&);
+                                               const Field<T, D>*, bool, double, const SolveOptions&,                           \
+                                               std::array<SolveInfo, D>&);
 template class ViscositySolver<2>;
 template class ViscositySolver<3>;
 MENISCUS_INSTANTIATE(float, 2)

@@ -1,7 +1,8 @@
 /// Implicit viscosity: solves (I - dt nu laplacian) u = u* for every component of a velocity.
 ///
 /// Walls and solids that the fluid sticks to are Dirichlet conditions at their velocity; free slip and open sides carry no shear.
-/// A face whose centre lies in a solid has the solid's velocity, or, with free slip, is left alone. Backward Euler: first order
+/// A face whose centre lies in a solid has the solid's velocity, or, with free slip, is left alone. Air carries no shear: faces
+/// between two dry cells are left alone. Backward Euler: first order
 /// in time, stable for any step.
 ///
 /// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
@@ -22,13 +23,14 @@ class ViscositySolver {
   Index bytes() const;
 
   /// Diffuses the velocity for dt seconds with the kinematic viscosity (m^2/s). `solid` (on nodes, solid where <= 0) and its
-  /// velocity may be null; with a null velocity the solid is at rest. `sticky`: the fluid takes its velocity, else it slips
+  /// velocity may be null; with a null velocity the solid is at rest. `liquid` (on cells, liquid where <= 0) may be null:
+  /// liquid everywhere. `sticky`: the fluid takes its velocity, else it slips
   /// freely. Faces with a given value keep it. All components converge or none changes: then false is returned. `infos` says how
   /// each solve went.
   template <class T>
   bool diffuse(MacField<T, D>& velocity, double dt, double viscosity, const Field<double, D>* solid,
-               const MacField<T, D>* solid_velocity, bool sticky, double time, const SolveOptions& options,
-               std::array<SolveInfo, D>& infos);
+               const MacField<T, D>* solid_velocity, const Field<T, D>* liquid, bool sticky, double time,
+               const SolveOptions& options, std::array<SolveInfo, D>& infos);
 
  private:
   struct Component {
@@ -42,7 +44,7 @@ class ViscositySolver {
 
   template <class T>
   void describe(int axis, const MacField<T, D>& velocity, const Field<double, D>* solid, bool sticky,
-                const MacField<T, D>* solid_velocity);
+                const MacField<T, D>* solid_velocity, const Field<T, D>* liquid);
   template <class T>
   void solve(int axis, const MacField<T, D>& velocity, double strength, bool sticky, const SolveOptions& options,
              SolveInfo& info);

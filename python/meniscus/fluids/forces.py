@@ -7,11 +7,12 @@ from typing import Any
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus.fluids.projection import SolidLike, solid_fields
+from meniscus.fluids.projection import SolidLike, liquid_field, solid_fields
 from meniscus.fluids.solid_masks import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.kept_solver import KeptSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
+from meniscus.surface import LevelSet
 
 
 def add_buoyancy(
@@ -82,6 +83,7 @@ def diffuse(
     viscosity: float,
     *,
     solid: SolidLike | None = None,
+    liquid: CellField | LevelSet | None = None,
     slip: Slip = "no-slip",
     time: float = 0.0,
     tolerance: float = 1e-8,
@@ -97,6 +99,8 @@ def diffuse(
         dt: seconds; any step is stable.
         viscosity: kinematic, m^2/s; zero does nothing.
         solid: as in `project`.
+        liquid: a CellField or LevelSet on cells, liquid where <= 0; faces between two cells of air are left alone, and carry no shear.
+            Default: liquid everywhere.
         slip: 'no-slip': faces whose centre lies in the solid take its velocity, and act with it; 'free': they are left alone, and the
             solid carries no shear.
         time: seconds.
@@ -126,6 +130,7 @@ def diffuse(
         _checks.number("viscosity", viscosity),
         levelset,
         solid_velocity,
+        liquid_field(liquid, velocity),
         slip == "no-slip",
         time,
         solve_options(tolerance, max_iterations, "multigrid"),

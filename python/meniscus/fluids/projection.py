@@ -67,6 +67,7 @@ def project(
     *,
     liquid: CellField | LevelSet | npt.ArrayLike | None = None,
     air_pressure: float = 0.0,
+    surface_pressure: CellField | None = None,
     target_divergence: CellField | None = None,
     pressure: CellField | None = None,
     warm_start: bool = False,
@@ -95,6 +96,8 @@ def project(
         liquid: where there is liquid; elsewhere is air. A CellField or LevelSet on cells (liquid where <= 0), with the free surface
             resolved between the cells (ghost fluid), or a bool array.
         air_pressure: Pa.
+        surface_pressure: what the pressure in the liquid exceeds that of the air by at the free surface, Pa: for surface tension its
+            coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to it.
         target_divergence: 1/s per volume of fluid, of the velocity's dtype.
         pressure: a float64 CellField that takes the pressure, Pa (mean zero in closed regions), and with `warm_start` gives the start.
         warm_start: start from `pressure`.
@@ -148,6 +151,7 @@ def project(
         liquid_field,
         liquid_mask,
         _checks.number("air_pressure", air_pressure),
+        None if surface_pressure is None else _cells("surface_pressure", surface_pressure, grid, dtype),
         target,
         kept,
         bool(warm_start),
@@ -228,13 +232,18 @@ def _cells(name: str, value: Any, grid: Grid, dtype: np.dtype[Any]) -> Any:
     return value._core
 
 
+def liquid_field(liquid: CellField | LevelSet | None, velocity: MacField) -> Any:
+    """Return the level set of a liquid, or None, as the core wants it."""
+    if liquid is None:
+        return None
+    return _cells("liquid", liquid.field if isinstance(liquid, LevelSet) else liquid, velocity.grid, velocity.dtype)
+
+
 def _liquid(liquid: CellField | LevelSet | npt.ArrayLike | None, grid: Grid, dtype: np.dtype[Any]) -> tuple[Any, Any]:
     if liquid is None:
         return None, None
-    if isinstance(liquid, LevelSet):
-        return _cells("liquid", liquid.field, grid, dtype), None
-    if isinstance(liquid, CellField):
-        return _cells("liquid", liquid, grid, dtype), None
+    if isinstance(liquid, (LevelSet, CellField)):
+        return _cells("liquid", liquid.field if isinstance(liquid, LevelSet) else liquid, grid, dtype), None
     return None, _checks.mask("liquid", liquid, grid.shape)
 
 
