@@ -89,14 +89,19 @@ class EmitterCells:
         """Give the faces of the cells the velocity of the emitter."""
         if self.emitter.velocity is None:
             return
-        for d, value in enumerate(self.emitter.velocity):
-            faces = velocity.component(d)
-            lower = tuple(slice(None, -1) if k == d else slice(None) for k in range(inside.ndim))
-            upper = tuple(slice(1, None) if k == d else slice(None) for k in range(inside.ndim))
-            faces[lower][inside] = value
-            faces[upper][inside] = value
-            if velocity.grid.periodic[d]:
-                # The first and the last face are one unknown, between the last cell and the first.
-                ends = np.moveaxis(faces, d, 0)
-                seam = np.take(inside, 0, d) | np.take(inside, -1, d)
-                ends[0][seam] = ends[-1][seam] = value
+        set_face_velocity(velocity, inside, self.emitter.velocity)
+
+
+def set_face_velocity(velocity: MacField, inside: Bools, value: Sequence[float]) -> None:
+    """Give all faces of the cells of a mask a velocity."""
+    for d, component in enumerate(value):
+        faces = velocity.component(d)
+        lower = tuple(slice(None, -1) if k == d else slice(None) for k in range(inside.ndim))
+        upper = tuple(slice(1, None) if k == d else slice(None) for k in range(inside.ndim))
+        faces[lower][inside] = component
+        faces[upper][inside] = component
+        if velocity.grid.periodic[d]:
+            # The first and the last face are one unknown, between the last cell and the first.
+            ends = np.moveaxis(faces, d, 0)
+            seam = np.take(inside, 0, d) | np.take(inside, -1, d)
+            ends[0][seam] = ends[-1][seam] = component

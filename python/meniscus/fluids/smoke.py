@@ -15,14 +15,13 @@ from meniscus.fluids.emitter import Emitter, EmitterCells
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
-from meniscus.fluids.solid_masks import SolidMasks
+from meniscus.fluids.solid_follower import SolidFollower
 from meniscus.fluids.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, kinetic_energy
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport import advect, max_speed
 from meniscus.grid.uniform import Grid
-from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
 
 
 class SmokeSolver:
@@ -73,7 +72,7 @@ class SmokeSolver:
         self.temperature = CellField(grid, dtype)
         self.temperature.array[...] = self.options.ambient
         self.pressure = CellField(grid)
-        self.solid = solid
+        self._solid = SolidFollower(grid, self.velocity.dtype, solid)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.time = 0.0
         self.report: SmokeReport | None = None
@@ -84,9 +83,6 @@ class SmokeSolver:
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
         self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
-        self._sample: SolidSample | None = None
-        self._sampled: tuple[Solid, float, float | None] | None = None
-        self._masks: SolidMasks | None = None
         self._parts: dict[str, Any] = {}
 
     @property
@@ -95,16 +91,23 @@ class SmokeSolver:
         return self._grid
 
     @property
+    def solid(self) -> SolidLike | None:
+        """What the air flows around; may be set."""
+        return self._solid.solid
+
+    @solid.setter
+    def solid(self, value: SolidLike | None) -> None:
+        self._solid.solid = value
+        self._solid.forget()
+
+    @property
     def nbytes(self) -> int:
         """Bytes held by fields, scratch and solvers; without the vortex particles, and what solids hold for themselves."""
         fields: list[ScalarField] = [self.density, self.temperature, self.pressure, *self._backup[1:], *(e.phi for e in self._emitters)]
         velocities = [self.velocity, self._backup[0]]
         if self._divergence is not None:
             fields.append(self._divergence)
-        if self._sample is not None:
-            fields.append(self._sample.levelset)
-            velocities.append(self._sample.velocity)
-        total = sum(f.with_ghosts.nbytes for f in fields)
+        total = self._solid.nbytes + sum(f.with_ghosts.nbytes for f in fields)
         for v in velocities:
             total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
         viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
@@ -123,7 +126,7 @@ class SmokeSolver:
         for emitter in (e.emitter for e in self._emitters):
             if emitter.velocity is not None and emitter.is_on(self.time):
                 speed = max(speed, float(np.abs(emitter.velocity).max()))
-        speed = max(speed, self._solid_speed())
+        speed = max(speed, self._solid.speed(self.velocity, self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
     def step(self, dt: float, on_stage: Callable[[str, SmokeSolver], None] | None = None) -> SmokeReport:
@@ -162,7 +165,7 @@ class SmokeSolver:
 
     def emit(self, dt: float) -> None:
         """Let the emitters that are on work for dt."""
-        solid = self._solid_at(self.time)
+        solid = self._solid.at(self.time)
         before = self._smoke(solid)
         if self._divergence is not None:
             self._divergence.array[...] = 0.0
@@ -185,9 +188,9 @@ class SmokeSolver:
     def transport(self, dt: float) -> None:
         """Carry smoke, heat, vortex particles and the velocity itself along the velocity for dt."""
         o = self.options
-        solid = self._solid_at(self.time, needs_velocity=o.slip == "no-slip")
+        solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
-            masks = self._masks_of(solid)
+            masks = self._solid.masks(solid, self.velocity, self.time)
             _, solid_velocity = on_grid(solid, self.velocity, self.time)
             masks.prepare_velocity(self.velocity, solid_velocity, o.slip, self._workspace)
             for field in (self.density, self.temperature):
@@ -230,7 +233,7 @@ class SmokeSolver:
             for d, a in enumerate(o.acceleration):
                 faces = self.velocity.component(d)
                 np.add(faces, dt * a, out=faces, casting="same_kind")
-        solid = self._solid_at(self.time)
+        solid = self._solid.at(self.time)
         if o.confinement:
             add_vorticity_confinement(self.velocity, dt, o.confinement, solid=solid, time=self.time, workspace=self._workspace)
         if self.vortices is not None and len(self.vortices) and o.vortex_strength:
@@ -251,7 +254,7 @@ class SmokeSolver:
                 self.velocity,
                 dt,
                 self.options.viscosity,
-                solid=self._solid_at(self.time + dt, dt),
+                solid=self._solid.at(self.time + dt, dt),
                 slip=self.options.slip,
                 time=self.time + dt,
                 tolerance=min(self.options.tolerance, 1e-6),
@@ -263,7 +266,7 @@ class SmokeSolver:
         self._parts["projection"] = project(
             self.velocity,
             dt,
-            self._solid_at(self.time + dt, dt),
+            self._solid.at(self.time + dt, dt),
             self.options.air_density,
             self.options.tolerance,
             target_divergence=self._divergence,
@@ -272,53 +275,14 @@ class SmokeSolver:
             solver=self._pressure_solver,
         )
 
-    def _solid_at(self, time: float, dt: float | None = None, needs_velocity: bool = False) -> SolidSample | LevelSet | Any:
-        """Return the solid on the grid at a time; with `dt`, its velocity is the mean over the step that ends then.
-
-        A kept sample serves where it says the same, so that a step does not depend on what was done before it; without `dt` and the
-        need for a velocity that is one for any step.
-        """
-        solid = self.solid
-        if isinstance(solid, Shape):
-            solid = self.solid = KinematicSolid(solid)
-        if not isinstance(solid, Solid):
-            self._masks = None  # the owner of a level set may have changed it
-            return solid
-        moves = solid.moves
-        if self._sample is None:
-            self._sample = SolidSample(self._grid, self.velocity.dtype)
-        known = self._sampled
-        fits = known is not None and known[0] is solid
-        if fits and moves and known is not None:
-            fits = known[1] == time and (known[2] == dt or (dt is None and not needs_velocity))
-        if not fits:
-            self._sampled = self._masks = None
-            solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
-            self._sampled = (solid, time, dt)
-        return self._sample
-
-    def _solid_speed(self) -> float:
-        """Return the largest velocity component of a moving solid on its faces, m/s."""
-        if not isinstance(self.solid, Solid) or not self.solid.moves:
-            return 0.0
-        sample: Any = self._solid_at(self.time, needs_velocity=True)
-        inside = self._masks_of(sample).inside_faces
-        return max(float(np.abs(sample.velocity.component(d)).max(initial=0.0, where=where)) for d, where in enumerate(inside))
-
-    def _masks_of(self, solid: SolidLike) -> SolidMasks:
-        """Return the masks of the solid as it was sampled last."""
-        if self._masks is None:
-            self._masks = SolidMasks(on_grid(solid, self.velocity, self.time)[0])
-        return self._masks
-
     def _smoke(self, solid: Any = None) -> float:
         """Return the integral of the density, outside of a solid."""
         density = self.density.array
-        where = True if solid is None else self._masks_of(solid).outside_cells
+        where = True if solid is None else self._solid.masks(solid, self.velocity, self.time).outside_cells
         return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
 
     def _summarise(self, dt: float) -> SmokeReport:
-        smoke = self._smoke(self._solid_at(self.time + dt))
+        smoke = self._smoke(self._solid.at(self.time + dt))
         energy = kinetic_energy(self.velocity)
         for name, total in (("density", smoke), ("temperature", float(self.temperature.array.sum())), ("velocity", energy)):
             if not math.isfinite(total):
@@ -351,4 +315,4 @@ class SmokeSolver:
         self.density.array[...] = density.array
         self.temperature.array[...] = temperature.array
         self.pressure.array[...] = pressure.array
-        self._sampled = self._masks = None
+        self._solid.forget()
