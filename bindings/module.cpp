@@ -22,6 +22,7 @@ void bind_predicates(py::module_& numerics, py::module_& collision);
 void bind_meshing(py::module_& mesh, py::module_& surface);
 void bind_mesh_distance(py::module_& m);
 void bind_shapes(py::module_& m);
+void bind_redistance(py::module_& m);
 void bind_fluids(py::module_& m);
 void bind_gas(py::module_& m);
 void bind_liquid(py::module_& m);
@@ -65,6 +66,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);
+  bind_redistance(surface);
   bind_meshing(mesh, surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
