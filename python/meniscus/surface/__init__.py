@@ -1,6 +1,7 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
 from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
+from meniscus.surface.extraction import Components, components, curvature, extract, measure, volume_fractions
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
@@ -14,6 +15,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Complement",
+    "Components",
     "Cone",
     "Cylinder",
     "DeformingSolid",
@@ -40,8 +42,13 @@ __all__ = [
     "Twist",
     "Union",
     "bcc_mesh",
+    "components",
+    "curvature",
     "enclosing_mesh",
     "enclosing_offset",
+    "extract",
     "hausdorff_distance",
+    "measure",
     "skin_morph",
+    "volume_fractions",
 ]
