@@ -1,6 +1,7 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
 from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
+from meniscus.surface.extraction import Components, components, curvature, extract, measure, volume_fractions
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
@@ -15,6 +16,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Complement",
+    "Components",
     "Cone",
     "Cylinder",
     "DeformingSolid",
@@ -42,11 +44,17 @@ __all__ = [
     "Twist",
     "Union",
     "bcc_mesh",
+    "components",
+    "curvature",
     "enclosing_mesh",
     "enclosing_offset",
     "extend",
     "extend_velocity",
     "hausdorff_distance",
     "redistance",
+    "extract",
+    "hausdorff_distance",
+    "measure",
     "skin_morph",
+    "volume_fractions",
 ]
