@@ -50,11 +50,10 @@ __all__ = [
     "enclosing_offset",
     "extend",
     "extend_velocity",
-    "hausdorff_distance",
-    "redistance",
     "extract",
     "hausdorff_distance",
     "measure",
+    "redistance",
     "skin_morph",
     "volume_fractions",
 ]
