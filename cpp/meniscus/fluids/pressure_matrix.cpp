@@ -1,5 +1,6 @@
 // What a PressureSolver knows about the surroundings of the fluid, and the matrix that follows from it.
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/free_surface.hpp"
 #include "meniscus/fluids/projection.hpp"
 #include "meniscus/fluids/projection_rows.hpp"
 
@@ -7,15 +8,6 @@
 #include <limits>
 
 namespace meniscus {
-namespace {
-
-/// The free surface stays at least this part of a cell away from a pressure sample. It keeps the coefficient finite, no more: a
-/// sample at the surface just takes the pressure there, and the solver is indifferent to how large the coefficient is (measured
-/// from 1e-3 to 1e-12), so that hydrostatic pressures are exact wherever the surface lies.
-constexpr double smallest_distance = 1e-12;
-
-}  // namespace
-
 template <int D>
 double PressureSolver<D>::face_coefficient(int axis, Index face, int side) const {
   const FaceMatrix<double, D>& a = poisson_.matrix;
@@ -71,7 +63,7 @@ void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
     const T* phi = input.liquid ? input.liquid->view().at(c) : nullptr;
     const std::uint8_t* mask = input.liquid ? nullptr : input.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
-    for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? phi[k] <= 0 : mask[k] != 0;
+    for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
   wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
 }
@@ -144,10 +136,7 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
                if (density)
                  w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
                                     : reference_density_ / density[here ? inside : other];
-               if (here != there && phi) {
-                 const double wet = phi[here ? inside : other], dry = phi[here ? other : inside];
-                 w /= std::max(smallest_distance, wet / (wet - dry));
-               }
+               if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
                return w;
              },
              liquid) ||

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/free_surface.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/poisson_solver.hpp"
 
@@ -30,7 +31,8 @@ struct PressureInput {
   /// On nodes; solid where <= 0.
   const Field<double, D>* solid = nullptr;
   const MacField<T, D>* solid_velocity = nullptr;
-  /// On cells; liquid where <= 0, air elsewhere. The other: one byte per owned cell in C order, nonzero where liquid.
+  /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
+  /// C order, nonzero where liquid.
   const Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
@@ -110,7 +112,7 @@ class PressureSolver {
     if (!has_dirichlet_) return 0.0;
     double q = dirichlet_[dry];
     if (has_surface_ && !on_side) {
-      const double theta = has_phi_ ? phi_[wet] / (phi_[wet] - phi_[dry]) : 1.0;
+      const double theta = has_phi_ ? distance_to_surface<double>(phi_[wet], phi_[dry]) : 1.0;
       q += (1 - theta) * surface_[wet] + theta * surface_[dry];
     }
     return q;

@@ -236,9 +236,10 @@ class LiquidSolver:
         """Carry the surface with its particles, vortex particles and the velocity itself along the velocity for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
-        self._volume.cross_sides(self.levelset, self.velocity, dt)
+        self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         self._continue_into_solid(solid)
         self._surface.advance(self.velocity, dt, self.time, solid)
+        self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         if self.vortices is not None:
             self._parts["vortices"] = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
