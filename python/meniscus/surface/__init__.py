@@ -2,6 +2,7 @@
 
 from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
 from meniscus.surface.extraction import Components, components, curvature, extract, measure, volume_fractions
+from meniscus.surface.interpolated import interpolate_levelsets
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
@@ -52,6 +53,7 @@ __all__ = [
     "extend_velocity",
     "extract",
     "hausdorff_distance",
+    "interpolate_levelsets",
     "measure",
     "redistance",
     "skin_morph",
