@@ -7,6 +7,7 @@ from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
 from meniscus.surface.meshing import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.pose import Pose, Twist
 from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.redistance import Extended, extend, extend_velocity, redistance
 from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
 from meniscus.surface.solid import Solid, SolidGroup, SolidSample
 
@@ -18,6 +19,7 @@ __all__ = [
     "Cylinder",
     "DeformingSolid",
     "Ellipsoid",
+    "Extended",
     "HalfSpace",
     "HausdorffDistance",
     "Intersection",
@@ -42,6 +44,9 @@ __all__ = [
     "bcc_mesh",
     "enclosing_mesh",
     "enclosing_offset",
+    "extend",
+    "extend_velocity",
     "hausdorff_distance",
+    "redistance",
     "skin_morph",
 ]

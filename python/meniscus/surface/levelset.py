@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
+from meniscus.surface.redistance import Interface, Method, redistance
 
 Location = Literal["nodes", "cells"]
 
@@ -123,6 +125,18 @@ class LevelSet:
     def sample(self, points: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return phi at points (k, dim) of its dtype, m, interpolated linearly. Raises TypeError or ValueError."""
         return sample(self._field, points)
+
+    def redistance(
+        self,
+        *,
+        band: float | None = None,
+        method: Method = "parallel",
+        interface: Interface = "closest-point",
+        hidden: npt.ArrayLike | None = None,
+        workspace: Workspace | None = None,
+    ) -> int:
+        """Make phi the signed distance to its zero set, in place; see `meniscus.surface.redistance`."""
+        return redistance(self._field, band=band, method=method, interface=interface, hidden=hidden, workspace=workspace)
 
     def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
         """Return a copy of the samples, for `restore`."""
