@@ -8,6 +8,8 @@
 #include "meniscus/surface/particle_list.hpp"
 #include "meniscus/surface/particle_probe.hpp"
 
+#include <optional>
+
 namespace meniscus {
 namespace {
 
@@ -64,7 +66,7 @@ Index advect_band(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double 
   const Coord<D> strides = c_strides<D>(extents);
   parallel_for(0, band.size, 4096, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const Vec<double, D> x = sample_position(phi.grid(), phi.stagger(), index_of<D>(band.index[i], strides));
+      const Vec<double, D> x = sample_position<D>(phi.grid(), phi.stagger(), index_of<D>(band.index[i], strides));
       for (int d = 0; d < D; ++d) points.data()[i * D + d] = static_cast<T>(x[d]);
     }
   });
