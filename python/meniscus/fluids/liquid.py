@@ -25,7 +25,7 @@ from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, Shape
+from meniscus.surface import LevelSet, ParticleLevelSet, Shape
 
 
 class LiquidSolver:
@@ -82,7 +82,7 @@ class LiquidSolver:
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.time = 0.0
         self.report: LiquidReport | None = None
-        self._surface = SurfaceState(grid, o, self.velocity.dtype)
+        self._surface = SurfaceState(grid, o, self.velocity)
         self._solid = SolidFollower(grid, self.velocity.dtype, solid)
         self._volume = LiquidVolume(grid, self.velocity)
         self._wet = WetFaces(self.velocity)
@@ -107,7 +107,7 @@ class LiquidSolver:
         return self._surface.levelset
 
     @property
-    def particles(self) -> Any:
+    def particles(self) -> ParticleLevelSet | None:
         """The particle level set, with markers and spray; None where the tracking is by the level set alone."""
         return self._surface.particles
 
@@ -159,7 +159,7 @@ class LiquidSolver:
         _checks.require_finite("levelset", self.levelset.array)
         solid = self._solid.at(self.time)
         self._continue_into_solid(solid)
-        self._surface.reset(solid)
+        self._surface.reset(solid, self.time)
         self._volume.reset(self.levelset, self._outside(solid))
         self.extend(0.0)
 
@@ -238,7 +238,7 @@ class LiquidSolver:
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         self._continue_into_solid(solid)
-        self._surface.advance(self.velocity, dt, self.time, solid)
+        self._surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
         self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         if self.vortices is not None:
             self._parts["vortices"] = advance_vortices(
@@ -274,7 +274,7 @@ class LiquidSolver:
             return
         solid = self._solid.at(self.time + dt, dt)
         around = self._volume.ledger.around(self._workspace)
-        drops = self._surface.fly(self.velocity, dt, self.gravity, solid, self.time + dt)
+        drops = self._surface.fly(self.velocity, dt, self.gravity, solid, self.time)
         self._volume.exchange(drops, around)
 
     def add_forces(self, dt: float) -> None:

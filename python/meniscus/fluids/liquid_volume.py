@@ -87,11 +87,20 @@ class LiquidVolume:
         for d, sign in self._sides:
             end = 0 if sign == "-" else -1
             outward = velocity.component(d).take(end, axis=d) * (-1.0 if sign == "-" else 1.0)
-            amounts = (outward * fractions.take(end, axis=d)).ravel().astype(np.float64) * (dt * self._cell / self._grid.spacing)
+            wet = self._at_side(fractions, d, end)
+            amounts = (outward * wet).ravel().astype(np.float64) * (dt * self._cell / self._grid.spacing)
             labels = self.ledger.labels.take(end, axis=d).ravel()
             for total, part in (("outflow", amounts > 0), ("inflow", amounts < 0)):
                 if part.any():
                     self.ledger.cross(total, np.abs(amounts[part]), labels[part])
+
+    @staticmethod
+    def _at_side(fractions: npt.NDArray[Any], axis: int, end: int) -> npt.NDArray[Any]:
+        """Return the wet part of the faces on a side: continued linearly from the cells before it."""
+        last = fractions.take(end, axis=axis)
+        if fractions.shape[axis] == 1:
+            return last
+        return np.clip(1.5 * last - 0.5 * fractions.take(1 if end == 0 else -2, axis=axis), 0.0, 1.0)
 
     def exchange(self, drops: Any, around: npt.NDArray[np.int32]) -> None:
         """Account for drops that have left the liquid, joined it, or left the domain."""

@@ -116,7 +116,7 @@ class VolumeLedger:
         pairs, cells = np.unique(self._origin[both].astype(np.int64) * count + labels[both], return_counts=True)
         origin, label = pairs // count, pairs % count
         shares = cells / np.bincount(origin, cells, len(amounts))[origin]
-        handed_on: Floats = np.bincount(label, amounts[origin] * shares, count)
+        handed_on = np.bincount(label, amounts[origin] * shares, count).astype(np.float64)
         return handed_on, np.bincount(label, minlength=count) > 0
 
     def _take(self, labels: Labels, volumes: Floats) -> None:
