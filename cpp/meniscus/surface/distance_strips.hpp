@@ -80,9 +80,9 @@ using MaskOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 /// The solutions u of max(u - a, 0)^2 + max(u - b, 0)^2 [+ max(u - c, 0)^2] = 1 (units of the spacing), N at a time: Godunov's
 /// upwind discretisation of |grad u| = 1. Far neighbours drop out. Everything is relative to the smallest neighbour, so that a
-/// common offset costs no digits. The loops are separate because compilers move roots into branches, which do not vectorize.
+/// common offset costs no digits. Where the solution is below `band` and `old`, it is the next value, else the old one. The loops are separate because compilers move roots into branches, which do not vectorize.
 template <int N, class T>
-MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, T* u) {
+MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, T band, const T* old, T* next) {
   alignas(64) T root[N];
   for (int k = 0; k < N; ++k) {
     const T d = a[k] < b[k] ? b[k] - a[k] : a[k] - b[k];
@@ -92,11 +92,12 @@ MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, T* u) {
   for (int k = 0; k < N; ++k) {
     const T low = a[k] < b[k] ? a[k] : b[k], d = a[k] < b[k] ? b[k] - a[k] : a[k] - b[k];
     const T two = (d + root[k]) * T(0.5);
-    u[k] = low + (d < T(1) ? two : T(1));
+    const T u = low + (d < T(1) ? two : T(1)), near = u < band ? u : static_cast<T>(far_away);
+    next[k] = near < old[k] ? near : old[k];
   }
 }
 template <int N, class T>
-MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, const T* c, T* u) {
+MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, const T* c, T band, const T* old, T* next) {
   alignas(64) T low[N], mid[N], high[N], two[N], three[N];
   for (int k = 0; k < N; ++k) {
     const T ab = a[k] < b[k] ? a[k] : b[k], ba = a[k] < b[k] ? b[k] : a[k];
@@ -115,7 +116,8 @@ MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, const T* c, T* u)
     const T d = mid[k] - low[k], e = high[k] - low[k];
     const T v2 = (d + two[k]) * T(0.5), v3 = ((d + e) + three[k]) / T(3);
     const T v = d < T(1) ? v2 : T(1);
-    u[k] = low[k] + (v > e ? v3 : v);
+    const T u = low[k] + (v > e ? v3 : v), near = u < band ? u : static_cast<T>(far_away);
+    next[k] = near < old[k] ? near : old[k];
   }
 }
 

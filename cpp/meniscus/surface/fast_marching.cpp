@@ -108,10 +108,10 @@ class Marcher {
       });
       T next;
       if constexpr (D == 3)
-        eikonal_solutions<1, T>(&a[0], &a[1], &a[2], &next);
+        eikonal_solutions<1, T>(&a[0], &a[1], &a[2], band_, &u, &next);
       else
-        eikonal_solutions<1, T>(&a[0], &a[1], &next);
-      if (!(next < u) || !(next < band_)) return;
+        eikonal_solutions<1, T>(&a[0], &a[1], band_, &u, &next);
+      if (!(next < u)) return;
       u = next;
       heap_.push({next, slot(q)});
     });

@@ -344,9 +344,17 @@ bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visi
     typename InterfaceSearch<T, D>::Batch batch;
     std::array<bool, block> candidate;
     bool finite = true;
-    const auto examine = [&](const StripPlace<D>& place) {
+    // `inner`: the rows beside are as given, and the lanes beyond the ends of the strip are up to date.
+    const auto examine = [&](const StripPlace<D>& place, const T* own, const std::array<const T*, 2 * D - 2>& beside, bool inner) {
       bool any = false;
       for (int k = 0; k < place.lanes; ++k) {
+        if (inner) {
+          const T* at = own + place.start[D - 1] + k;
+          const bool outside = *at > T(0);
+          bool differs = ((at[-1] > T(0)) != outside) | ((at[1] > T(0)) != outside);
+          for (const T* row : beside) differs |= (row[place.start[D - 1] + k] > T(0)) != outside;
+          if (!differs) continue;
+        }
         Coord<D> c = place.start;
         c[D - 1] += k;
         if (!visible(c)) continue;
@@ -366,8 +374,7 @@ bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visi
       }
       if (!any) return;
       queue.add(place.strip);
-      for (const Index q : place.beside)
-        if (q >= 0) queue.add(q);
+      queue.add_beside(place, [](std::size_t) { return true; });
     };
     for (Index row = b; row < e; ++row) {
       const Coord<D> start = grid.row_coordinate(row);
@@ -393,7 +400,8 @@ bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visi
         for (Index s = first; s < end; ++s) {
           // Across a periodic side the lane beside the row may be stale.
           const bool at_side = grid.periodic[D - 1] && (s == 0 || s == grid.row_strips - 1);
-          if (candidate[static_cast<std::size_t>(s - first)] || at_side) examine(StripPlace<D>::of(grid, start, row, s));
+          if (candidate[static_cast<std::size_t>(s - first)] || at_side)
+            examine(StripPlace<D>::of(grid, start, row, s), own, beside, !at_side);
         }
       }
     }
