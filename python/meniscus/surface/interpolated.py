@@ -28,8 +28,9 @@ def interpolate_levelsets(
 ) -> LevelSet:
     """Return the level set of a moving body at part `alpha` of the time from one stored frame to the next.
 
-    With v the mean of both velocities at x, 'two-sided' is (1 - alpha) phi0(x - alpha dt v) + alpha phi1(x + (1 - alpha) dt v): exact for a body that moves without turning, but for the interpolation on the grid, wrong by O((omega dt)^2) for one that turns, and at
-    alpha 0 and 1 the stored frames in every bit. The velocities must be known around the body as far as it moves and beyond, so those of a
+    With v the mean of both velocities at x, 'two-sided' is (1 - alpha) phi0(x - alpha dt v) + alpha phi1(x + (1 - alpha) dt v): exact for
+    a body that moves without turning, but for the interpolation on the grid, wrong by O((omega dt)^2) for one that turns, and at alpha 0
+    and 1 the stored frames in every bit. The velocities must be known around the body as far as it moves and beyond, so those of a
     deforming body have to be extended first.
 
     Args:
