@@ -3,6 +3,7 @@
 #include "meniscus/surface/particle_advance.hpp"
 #include "meniscus/surface/particle_ballistics.hpp"
 #include "meniscus/surface/particle_columns.hpp"
+#include "meniscus/surface/particle_correction.hpp"
 #include "meniscus/surface/particle_seeding.hpp"
 #include "meniscus/surface/particle_spray.hpp"
 
@@ -43,10 +44,18 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("phi"), py::arg("particles"), py::arg("escape"), py::arg("time"), py::arg("workspace"));
   m.def(
       "adjust_radii",
-      [](F& phi, ParticleSet& particles, const std::array<double, 2>& bounds, double time, Workspace& workspace) {
-        interruptible([&] { adjust_radii(phi, particles, RadiusBounds{bounds[0], bounds[1]}, time, workspace); });
+      [](F& phi, ParticleSet& particles, const std::array<double, 2>& bounds, bool far_only, double time, Workspace& workspace) {
+        interruptible([&] { adjust_radii(phi, particles, RadiusBounds{bounds[0], bounds[1]}, far_only, time, workspace); });
       },
-      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("far_only"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "stretch_radii",
+      [](F& phi, ParticleSet& particles, M& velocity, double dt, const std::array<double, 2>& bounds, double time,
+         Workspace& workspace) {
+        interruptible([&] { stretch_radii(phi, particles, velocity, dt, RadiusBounds{bounds[0], bounds[1]}, time, workspace); });
+      },
+      py::arg("phi"), py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("bounds"), py::arg("time"),
+      py::arg("workspace"));
   m.def(
       "seed_particles",
       [](F& phi, ParticleSet& particles, Solid solid, const SeedingOptions& options, double time, Workspace& workspace) {

@@ -64,7 +64,7 @@ MENISCUS_INLINE void for_samples_around(const FieldLayout<D>& layout, const Coor
 
 template <class T, int D>
 CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, double escape, double time, Workspace& workspace) {
-  require(std::isfinite(escape) && escape >= 0.0, "escape must be a number from 0, got ", escape);
+  require(std::isfinite(escape) && escape >= -1.0, "escape must be a number from -1, got ", escape);
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
@@ -127,27 +127,8 @@ CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, do
   return info;
 }
 
-template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, double time, Workspace& workspace) {
-  require(bounds.least > 0.0 && bounds.least <= bounds.most && std::isfinite(bounds.most),
-          "the bounds of the radii must be positive and ascending, got ", bounds.least, " and ", bounds.most);
-  const MarkerColumns<T, D> markers(particles);
-  const Index n = particles.size();
-  const auto values = workspace.take<T>(n);
-  sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
-  const double h = phi.grid().spacing();
-  const auto least = static_cast<T>(bounds.least * h);
-  const auto most = static_cast<T>(bounds.most * h);
-  const NoInterrupts commit;
-  parallel_for(0, n, 16384, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i)
-      markers.radius[i] = std::clamp(static_cast<T>(markers.sign[i]) * values.data()[i], least, most);
-  });
-}
-
-#define MENISCUS_INSTANTIATE(T, D)                                                                            \
-  template CorrectionInfo correct_by_particles<T, D>(Field<T, D>&, ParticleSet&, double, double, Workspace&); \
-  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D) \
+  template CorrectionInfo correct_by_particles<T, D>(Field<T, D>&, ParticleSet&, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

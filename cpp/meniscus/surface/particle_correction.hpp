@@ -1,6 +1,5 @@
-/// What marker particles do to their level set, and the level set to them: correction of the level set by particles that are on
-/// its wrong side, and radii (Enright, Fedkiw, Ferziger and Mitchell, "A hybrid particle level set method for improved interface
-/// capturing", 2002, sections 3.3 to 3.5).
+/// What marker particles do to their level set: correction where they are on its wrong side (Enright, Fedkiw, Ferziger and
+/// Mitchell, "A hybrid particle level set method for improved interface capturing", 2002, sections 3.3 and 3.4).
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -8,12 +7,6 @@
 #include "meniscus/grid/particles.hpp"
 
 namespace meniscus {
-
-/// Bounds of the radii, in cells.
-struct RadiusBounds {
-  double least = 0.1;
-  double most = 0.5;
-};
 
 struct CorrectionInfo {
   Index outer = 0;  ///< escaped particles of the outside (+1)
@@ -27,9 +20,5 @@ struct CorrectionInfo {
 /// changed if anything is thrown.
 template <class T, int D>
 CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, double escape, double time, Workspace& workspace);
-
-/// radius = s phi(x), within the bounds.
-template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, double time, Workspace& workspace);
 
 }  // namespace meniscus

@@ -2,7 +2,7 @@
 /// Mitchell 2002, sections 3.1 and 3.6).
 #pragma once
 
-#include "meniscus/surface/particle_correction.hpp"
+#include "meniscus/surface/particle_radii.hpp"
 
 namespace meniscus {
 

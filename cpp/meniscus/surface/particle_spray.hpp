@@ -3,7 +3,7 @@
 /// Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005).
 #pragma once
 
-#include "meniscus/surface/particle_correction.hpp"
+#include "meniscus/surface/particle_radii.hpp"
 
 namespace meniscus {
 

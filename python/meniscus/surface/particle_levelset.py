@@ -183,6 +183,7 @@ class ParticleLevelSet:
         core = self._solid(solid, start + seconds)[0]
         # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
         reach = self.band + math.sqrt(self.grid.dimension) * max_speed(velocity) * seconds + self.grid.spacing
+        self._stretch(velocity, 0.5 * seconds, start)
         if o.method == "semi-lagrangian":
             carried = _surface.advect_band(
                 self.levelset.field._core,
@@ -213,6 +214,7 @@ class ParticleLevelSet:
             _surface.advance_markers(p._core, velocity._core, seconds, trace, core, start, self._workspace)
             for p in (self.particles, self.bubbles)
         ]
+        self._stretch(velocity, 0.5 * seconds, start)
         return carried, MarkerMotion(*moved[0])
 
     def correct(self, *, time: float = 0.0) -> Correction:
@@ -227,10 +229,10 @@ class ParticleLevelSet:
 
         Source: Enright et al. 2002, section 3.3.
         """
-        n = _surface.correct_by_particles(
-            self.levelset.field._core, self.particles._core, self._options.escape, _checks.number("time", time), self._workspace
+        when, threshold = _checks.number("time", time), self._options.correction_threshold
+        return Correction(
+            *_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace)
         )
-        return Correction(*n)
 
     def redistance(self, way: float = 0.0) -> int:
         """Make the level set a distance again, as far as markers and the next step need it; return the number of samples in reach.
@@ -244,12 +246,16 @@ class ParticleLevelSet:
         )
 
     def adjust_radii(self, *, time: float = 0.0) -> None:
-        """Set the radius of every marker to s phi, between the bounds. `time`: s, handed to boundary functions.
+        """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.
+
+        Args:
+            time: s, handed to boundary functions.
 
         Source: Enright et al. 2002, section 3.5.
         """
-        h = self._options.radii
-        _surface.adjust_radii(self.levelset.field._core, self.particles._core, h, _checks.number("time", time), self._workspace)
+        o, when = self._options, _checks.number("time", time)
+        far_only = o.radii_from == "flow"
+        _surface.adjust_radii(self.levelset.field._core, self.particles._core, o.radius_bounds, far_only, when, self._workspace)
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
@@ -404,12 +410,24 @@ class ParticleLevelSet:
     def _seed(self, solid: Any, time: float) -> Seeding:
         o = self._options
         options = _surface.SeedingOptions(
-            o.particles_per_cell(self.grid.dimension), o.band, o.radii, o.escape, o.spare_escaped, o.seed, self._seedings
+            o.particles_per_cell(self.grid.dimension),
+            o.band,
+            o.radii,
+            max(o.correction_threshold, 0.0),
+            o.spare_escaped,
+            o.seed,
+            self._seedings,
         )
         when = _checks.number("time", time)
         info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
         self._seedings += 1
         return Seeding(*info)
+
+    def _stretch(self, velocity: MacField, dt: float, time: float) -> None:
+        if self._options.radii_from == "flow":
+            bounds = self._options.radius_bounds
+            field = self.levelset.field._core
+            _surface.stretch_radii(field, self.particles._core, velocity._core, dt, bounds, time, self._workspace)
 
     def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
         """Native level set and velocity of a solid, each None where there is none."""

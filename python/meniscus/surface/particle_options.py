@@ -9,6 +9,7 @@ from meniscus import _checks
 from meniscus.grid.transport import Interpolation, Method, Trace
 
 OuterEscape = Literal["keep", "delete", "bubbles"]
+RadiiFrom = Literal["flow", "levelset"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,10 +21,14 @@ class ParticleOptions:
     Attributes:
         per_cell: marker particles of both signs together in a cell of the band; None: 16 in 2-D, 64 in 3-D.
         band: half width of the band with particles.
-        radii: smallest and largest radius of a marker.
-        escape: a marker of sign s and radius r has escaped, and corrects the level set, where -s phi > escape * r. 0: as soon as its
-            centre is on the wrong side, which keeps the surface about twice as close to the particles; 1: once it is altogether there,
-            as in the documents.
+        radii: smallest and largest radius of a marker; none is seeded closer to the surface than the smallest.
+        radii_from: what a radius is in the next step. 'flow': the distance to the surface when it was seeded, or came closer than the
+            largest radius, stretched with the flow since then. Its ball then touches the surface that the flow has carried, and tells
+            every deviation of the level set. 'levelset': s phi of the corrected level set, as in the documents, which forgets deviations
+            of less than a radius.
+        escape: a marker of sign s and radius r corrects the level set where -s phi > escape * r. -1: as soon as its ball reaches across
+            the surface; 0: as soon as its centre does; 1: once it is altogether on the wrong side, as in the documents. None: -0.9 for
+            radii from the flow, 0 for those from the level set (below, they would mean nothing).
         reseed_every: steps between reseedings; None: never, which is best for given flows that stretch the surface below the spacing,
             where only particles know what is left of it.
         spare_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
@@ -40,7 +45,8 @@ class ParticleOptions:
     per_cell: int | None = None
     band: float = 3.0
     radii: tuple[float, float] = (0.1, 0.5)
-    escape: float = 0.0
+    radii_from: RadiiFrom = "flow"
+    escape: float | None = None
     reseed_every: int | None = 10
     spare_escaped: bool = True
     method: Method = "semi-lagrangian"
@@ -61,8 +67,10 @@ class ParticleOptions:
             raise ValueError(f"radii must be positive and ascending, not {least:g} and {most:g}")
         if _checks.positive("band", self.band) <= most:
             raise ValueError(f"band must be wider than the largest radius, {most:g}, not {self.band:g}")
-        if _checks.number("escape", self.escape) < 0:
-            raise ValueError(f"escape must not be negative, but is {self.escape:g}")
+        _checks.choice("radii_from", self.radii_from, RadiiFrom)
+        lowest = -1 if self.radii_from == "flow" else 0
+        if self.escape is not None and _checks.number("escape", self.escape) < lowest:
+            raise ValueError(f"escape must be at least {lowest} for radii from the {self.radii_from}, not {self.escape:g}")
         if self.reseed_every is not None:
             _checks.integer("reseed_every", self.reseed_every, 1)
         for name, literal in (("method", Method), ("interpolation", Interpolation), ("trace", Trace), ("outer", OuterEscape)):
@@ -70,6 +78,18 @@ class ParticleOptions:
         _checks.choice("marker_trace", self.marker_trace, Trace)
         _checks.positive("removal", self.removal)
         _checks.integer("seed", self.seed, 0, 2**64)
+
+    @property
+    def correction_threshold(self) -> float:
+        """The number that `escape` stands for."""
+        if self.escape is None:
+            return -0.9 if self.radii_from == "flow" else 0.0
+        return self.escape
+
+    @property
+    def radius_bounds(self) -> tuple[float, float]:
+        """Bounds of the radii, in cells: those that follow the flow may shrink to a hundredth."""
+        return (min(0.01, self.radii[0]), self.radii[1]) if self.radii_from == "flow" else self.radii
 
     def particles_per_cell(self, dimension: int) -> int:
         """Markers in a cell of the band."""
