@@ -41,6 +41,7 @@ bool PressureSolver<D>::describe(const MacField<T, D>& velocity, const PressureI
   has_solid_ = input.solid != nullptr;
   if (has_solid_) compute_open_fractions<D>(*input.solid, layout_, open_);
   set_liquid(input);
+  set_given(input);
   set_reference_density(input);
   // An interruption on the way leaves a matrix that belongs to nothing.
   const bool was_prepared = prepared_;
@@ -66,6 +67,27 @@ void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
   wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_given(const PressureInput<T, D>& input) {
+  has_given_ = input.given_faces[0] != nullptr;
+  if (!has_given_) return;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> faces = layout_.cells;
+    ++faces[axis];
+    const Coord<D> strides = c_strides<D>(faces);
+    auto& given = given_[axis];
+    if (given.size() != layout_.size) {
+      given = Block<std::uint8_t>(layout_.size);
+      std::fill(given.begin(), given.end(), std::uint8_t(0));
+    }
+    for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
+      std::copy_n(input.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
+    });
+  }
 }
 
 template <int D>
@@ -98,7 +120,7 @@ template <class T>
 bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
   FaceMatrix<double, D>& a = poisson_.matrix;
   const auto liquid = [&](Index i) { return is_liquid(i); };
-  if (!has_solid_ && !input.density_field && !input.liquid) {
+  if (!has_solid_ && !has_given_ && !input.density_field && !input.liquid) {
     const bool fresh = fit(a, layout_, false);
     return assemble_open<D>(a, side_coefficient_, liquid) || fresh;
   }
@@ -121,7 +143,7 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
                const auto axis = static_cast<std::size_t>(d);
                if (layout_.periodic[axis] && layout_.cells[axis] == 1) return 0.0;
                double w = has_solid_ ? open_[axis][upper] : 1.0;
-               if (w == 0) return 0.0;
+               if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
                const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
                const Index other = inside == lower ? upper : lower;
                if (side >= 0) {

@@ -59,7 +59,7 @@ class LiquidSolver:
     Source: Selle 2008, sections 2.9, 3.2 and 4.4.3; Guendelman et al. 2005, section 4.4; Lee 2019, sections 2.4 and 3.4.
     """
 
-    stages = ("emit", "transport", "correct_volume", "spray", "add_forces", "diffuse", "project", "extend")
+    stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class LiquidSolver:
         self._surface = SurfaceState(grid, o, self.velocity)
         self._solid = SolidFollower(grid, self.velocity.dtype, solid)
         self._volume = LiquidVolume(grid, self.velocity)
-        self._wet = WetFaces(self.velocity)
+        self._wet = WetFaces(self.velocity, o.balanced_extension)
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
@@ -263,10 +263,11 @@ class LiquidSolver:
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has the volume it should have, if the options ask for it."""
+        self._volume.ledger.share()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
             self._parts["correction"] = self._volume.correct(self.levelset, outside, self._workspace)
-            self._surface.surface_moved()
+            self._surface.surface_moved(self._parts["correction"])
 
     def spray(self, dt: float) -> None:
         """Let drops fly, hit solids and join the liquid, and turn particles that have escaped into drops."""
@@ -343,7 +344,7 @@ class LiquidSolver:
         if solid is not None:
             masks = self._solid.masks(solid, self.velocity, time)
             _, solid_velocity = on_grid(solid, self.velocity, time)
-        self._wet.extend(self.velocity, self.levelset, masks, solid_velocity, o.slip, o.band, self._workspace)
+        self._wet.extend(self.velocity, self.levelset, masks, solid_velocity, o.slip, o.band, self._workspace, solid, time)
 
     def volume_report(self) -> VolumeReport:
         """Return where the liquid is, and where it came from and went since the surface was set."""

@@ -17,7 +17,7 @@ from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST_MOVE = 0.1
+LARGEST_MOVE = 0.2
 """Cells that a correction moves the surface by in a step, at most."""
 PASSES = 3
 ACCURACY = 1e-9
@@ -114,8 +114,8 @@ class LiquidVolume:
     def correct(self, levelset: LevelSet, solid: NodeField | None, workspace: Workspace) -> float:
         """Move the surface of each component so that it has the volume it should have; returns the largest distance, m.
 
-        The surface moves along its normal by the missing volume per area, a few times over. Components that should have no volume, or less
-        than half a cell, are left alone, as their surface is not resolved.
+        The surface moves along its normal by the missing volume per area, a few times over. Components of less than a cell are left alone,
+        as their surface is not resolved.
         """
         h = self._grid.spacing
         moved = np.zeros(len(self.ledger.volumes))
@@ -124,7 +124,7 @@ class LiquidVolume:
         around = self.ledger.around(workspace)
         for _ in range(PASSES):
             missing = self.ledger.expected - self.ledger.volumes
-            large = self.ledger.expected > 0.5 * self._cell
+            large = self.ledger.expected > self._cell
             if not np.any(np.abs(missing[large]) > ACCURACY * self.ledger.expected[large]):
                 break
             # The area by a smoothed delta function of the distance.

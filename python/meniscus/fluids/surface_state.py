@@ -138,9 +138,13 @@ class SurfaceState:
         )
         self.levelset.redistance(band=self.band, workspace=self._workspace)
 
-    def surface_moved(self) -> None:
-        """Fit the markers to a surface that was moved a little."""
-        if self.particles is not None:
+    def surface_moved(self, distance: float) -> None:
+        """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed would undo it, and go."""
+        if self.particles is not None and distance > 0:
+            markers = self.particles.particles
+            phi = sample(self.levelset.field, markers.positions)
+            passed = (markers["sign"] * phi < 0) & (np.abs(phi) <= distance)
+            markers.remove(passed, workspace=self._workspace)
             self.particles.adjust_radii()
 
     def add(self, phi: CellField) -> None:
