@@ -11,7 +11,7 @@ inline constexpr double kink = 0.3;
 /// How far from the sample the search may go, in cells.
 inline constexpr double farthest_closest = 3.0;
 /// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
-inline constexpr double closest_tolerance = 1e-4;
+inline constexpr double closest_tolerance = 1e-3;
 inline constexpr int most_closest_steps = 12;
 /// How much farther than the crossing along an axis (by linear interpolation) a closest point may seem to be, in cells.
 inline constexpr double crossing_slack = 0.1;
@@ -198,8 +198,7 @@ class InterfaceSearch {
         } else if (moved <= closest_tolerance * closest_tolerance) {
           state[i] = found;
         } else {
-          Coord<D> next = cell_of(batch.sample[i], x, l);
-          if (next != cell[i]) {
+          if (leaves(cell[i], x, l) && cell_of(batch.sample[i], x, l) != cell[i]) {
             if (!gather(batch.sample[i], x, l, cell[i], stencils, visible)) {
               state[i] = failed;
               continue;
@@ -217,6 +216,13 @@ class InterfaceSearch {
       if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i])) d = batch.otherwise[i];
       if (d >= 0.0) *batch.target[i] = -static_cast<T>(d);
     }
+  }
+
+  /// Whether x is outside of a cell by more than the slopes of neighbouring cells could send it to and fro.
+  static bool leaves(const Coord<D>& cell, const double (*x)[n], int l) {
+    bool outside = false;
+    for (std::size_t d = 0; d < D; ++d) outside |= std::abs(x[d][l] - static_cast<double>(cell[d]) - 0.5) > 0.52;
+    return outside;
   }
 
   /// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side the cell
