@@ -225,9 +225,7 @@ def test_interfaces_across_a_periodic_side(dimension: int) -> None:
 
 
 def test_a_repeated_call_allocates_nothing(dimension: int, dtype: type) -> None:
-    phi = LevelSet.from_function(
-        ms.Grid((40,) * dimension, 0.1), lambda *x: sum((c - 2.0) ** 2 for c in x) - 1.0, "cells", dtype=dtype
-    )
+    phi = LevelSet.from_function(ms.Grid((40,) * dimension, 0.1), lambda *x: sum((c - 2.0) ** 2 for c in x) - 1.0, "cells", dtype=dtype)
     start = phi.snapshot()
     for method in METHODS:
         workspace = ms.core.Workspace()

@@ -185,7 +185,7 @@ class LevelSet:
         n = self.grid.dimension
         if other.dimension != n:
             raise ValueError(f"other must be {n}-D like the level set, not {other.dimension}-D")
-        samples = type(self._field)(self.grid, self.dtype)
+        samples = (NodeField if self._location == "nodes" else CellField)(self.grid, self.dtype)
         at_rest = np.eye(n).tolist(), [0.0] * n
         _surface.sample_signed_distance(other._core, *at_rest, math.inf, True, samples._core, Workspace())
         return samples.array
