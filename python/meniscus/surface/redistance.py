@@ -189,9 +189,10 @@ def _side(side: Side) -> Any:
 
 
 def _mask_into(name: str, value: npt.ArrayLike, out_name: str, out: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    mask = _checks.mask(name, value, shape)
+    mask: npt.NDArray[np.bool_] = _checks.mask(name, value, shape)
     if out is None:
-        return mask.copy()
+        copied: npt.NDArray[np.bool_] = mask.copy()
+        return copied
     if not isinstance(out, np.ndarray) or out.dtype != np.bool_ or not out.flags.c_contiguous or not out.flags.writeable:
         raise TypeError(f"{out_name} must be a writable, C-contiguous array of bool")
     if out.shape != shape:
