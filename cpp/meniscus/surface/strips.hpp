@@ -51,6 +51,28 @@ struct StripGrid {
     if (!periodic[axis]) return -1;
     return i < 0 ? count[axis] - 1 : 0;
   }
+  /// Calls visit(axis, coordinates) for the neighbours of a sample.
+  template <class Visit>
+  void for_each_beside(const Coord<D>& c, Visit&& visit) const {
+    for (int d = 0; d < D; ++d)
+      for (const int step : {-1, 1}) {
+        Coord<D> q = c;
+        q[static_cast<std::size_t>(d)] = neighbour(d, c[static_cast<std::size_t>(d)], step);
+        if (q[static_cast<std::size_t>(d)] >= 0) visit(d, q);
+      }
+  }
+  /// Number of a sample among the lanes of all strips, and back.
+  Index slot(const Coord<D>& c) const {
+    Index row = 0;
+    for (int d = 0; d < D - 1; ++d) row = row * count[d] + c[d];
+    return row * row_strips * strip_lanes + c[D - 1];
+  }
+  Coord<D> coordinate(Index slot) const {
+    const Index row_slots = row_strips * strip_lanes;
+    Coord<D> c = row_coordinate(slot / row_slots);
+    c[D - 1] = slot % row_slots;
+    return c;
+  }
   /// Samples in strip s of a row.
   int lanes(Index s) const { return static_cast<int>(std::min<Index>(strip_lanes, count[D - 1] - s * strip_lanes)); }
 
@@ -75,7 +97,10 @@ struct StripPlace {
   Coord<D> start;                   ///< coordinates of the first sample
   std::array<Index, 2 * D> beside;  ///< below and above along each axis; along the last the strips before and after
 
-  /// The same for another strip.
+  static StripPlace of(const StripGrid<D>& g, Index strip) {
+    const Index row = strip / g.row_strips;
+    return of(g, g.row_coordinate(row), row, strip % g.row_strips);
+  }
   static StripPlace of(const StripGrid<D>& g, const Coord<D>& row_start, Index row, Index s) {
     StripPlace p;
     p.strip = row * g.row_strips + s;
