@@ -189,7 +189,7 @@ def test_curvature_follows_the_boundary() -> None:
 
 def test_what_is_refused() -> None:
     phi = LevelSet(ms.Grid((4, 4), 0.5), "cells")
-    with pytest.raises(ValueError, match="kind must be one of 'surface', 'level'"):
+    with pytest.raises(ValueError, match="kind must be one of 'surface', 'level', 'columns'"):
         phi.curvature(kind="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="limit must be positive"):
         phi.curvature(limit=0)

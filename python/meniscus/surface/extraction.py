@@ -17,9 +17,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Sides = Literal["closed", "open"]
 Positions = Literal["linear", "cubic"]
-CurvatureKind = Literal["surface", "level"]
+CurvatureKind = Literal["surface", "level", "columns"]
 
-_KINDS = {"surface": _surface.Curvature.surface, "level": _surface.Curvature.level}
+_KINDS = {"surface": _surface.Curvature.surface, "level": _surface.Curvature.level, "columns": _surface.Curvature.columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,14 +164,17 @@ def curvature(
         phi: a LevelSet, CellField or NodeField. Central differences over the nearest neighbours are used, so phi has to be smooth near the
             surface for the result to converge; second order then.
         kind: 'level': of the level set through each sample; 'surface': of the zero set at the point closest to the sample, which takes phi
-            for a signed distance and is constant along normals.
+            for a signed distance and is constant along normals; 'columns': of the zero set where it meets the line of samples along the axis
+            closest to the normal, from the heights of the surface there and on the lines around it. It does not look at phi beyond two samples
+            on each side of the surface and takes any slope; interpolated linearly between two samples of unlike sign it belongs to the point
+            between them. Where a line does not meet the surface nearby, the value is that of 'surface'.
         limit: bound of the result times the spacing.
         out: a field like phi to fill and return.
 
     Raises:
         TypeError, ValueError: as `extract`; limit not positive; another kind of `out`.
 
-    Source: Osher and Fedkiw 2003, section 1.4; parallel surfaces for 'surface'.
+    Source: Osher and Fedkiw 2003, section 1.4; parallel surfaces for 'surface'; Popinet 2009, section 5.2, for 'columns'.
     """
     field = _field(phi)
     kinds = CellField if field.on_side[0] == 0 else NodeField
