@@ -19,6 +19,7 @@ TITLES = {
     "simd": "Instruction sets, one thread",
     "other": "Around transport",
     "solids": "Deformable solids",
+    "surfaces": "Surfaces of liquids",
 }
 
 Report = dict[str, Any]

@@ -145,6 +145,67 @@ def test_curvature_of_cylinder_and_ring() -> None:
     assert np.abs(phi.curvature().array[near] - 4).max() < 0.02
 
 
+def beside_the_surface(phi: LevelSet) -> np.ndarray:
+    """The samples with a neighbour of unlike sign."""
+    inside = phi.array <= 0
+    near = np.zeros_like(inside)
+    for d in range(inside.ndim):
+        n = inside.shape[d]
+        change = inside.take(range(n - 1), d) != inside.take(range(1, n), d)
+        low, high = (tuple(slice(a, n - 1 + a) if e == d else slice(None) for e in range(inside.ndim)) for a in (0, 1))
+        near[low] |= change
+        near[high] |= change
+    return near
+
+
+def test_curvature_of_columns(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    k = (dimension - 1) / RADIUS
+    errors = []
+    for n in (32, 64, 128) if dimension == 2 else (64, 128):
+        phi, _ = ball(n, "cells", dtype, dimension)
+        near = beside_the_surface(phi)
+        exact = phi.curvature(kind="columns").array
+        errors.append(np.abs(exact[near] - k).max() / k)
+        # Samples farther than two spacings from the surface do not matter, and neither does the slope; what is far is not asked at all.
+        far = np.abs(phi.array) > 2.5 / n
+        phi.array[far] += (0.3 / n * rng.uniform(-1, 1, int(far.sum()))).astype(dtype)
+        phi.array *= dtype(4)
+        again = phi.curvature(kind="columns").array
+        same = np.abs(again - exact)[near] <= (1e-9 if dtype == np.float64 else 1e-3) * k
+        assert same.mean() > (0.999 if dimension == 2 else 0.97)
+    assert errors[-1] < (1e-3 if dimension == 2 else 6e-3)
+    if dtype == np.float64:
+        assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 1.8).all(), errors
+
+
+def test_curvature_between_two_samples() -> None:
+    # An ellipse, whose curvature changes along it and whose phi is no distance: interpolated to the crossings, second order.
+    a, b = 0.4, 0.25
+    errors = []
+    for n in (64, 128, 256):
+        grid = ms.Grid((n, n), 1 / n, (-0.5123, -0.5077))
+        phi = LevelSet.from_function(grid, lambda x, y: (x / a) ** 2 + (y / b) ** 2 - 1, "cells")
+        k = phi.curvature(kind="columns").array
+        x, y = phi.field.coordinates()
+        worst = 0.0
+        for d in range(2):
+            low, high = (
+                ((slice(None, -1), slice(None)), (slice(1, None), slice(None)))
+                if d == 0
+                else ((..., slice(None, -1)), (..., slice(1, None)))
+            )
+            p, q = phi.array[low], phi.array[high]
+            cut = (p <= 0) != (q <= 0)
+            t = (p / np.where(cut, p - q, 1))[cut]
+            at = [np.broadcast_to(c, phi.array.shape)[low][cut] + (t / n if e == d else 0) for e, c in enumerate((x, y))]
+            exact = 1 / (a * b) ** 2 / ((at[0] / a**2) ** 2 + (at[1] / b**2) ** 2) ** 1.5
+            found = k[low][cut] * (1 - t) + k[high][cut] * t
+            worst = max(worst, np.abs(found / exact - 1).max())
+        errors.append(worst)
+    assert errors[-1] < 1e-2
+    assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 1.6).all(), errors
+
+
 def test_curvature_does_not_ask_for_a_distance_on_the_surface(rng: np.random.Generator) -> None:
     # Any function with this zero set has its curvature there: 'surface' at samples on the surface, whatever the slope.
     n = 128
@@ -164,7 +225,7 @@ def test_curvature_is_bounded_and_zero_where_it_means_nothing(location: Any, dim
     phi = LevelSet(grid, location, dtype)
     phi.array = rng.standard_normal(phi.array.shape).astype(dtype)
     for limit in (1.0, 0.5):
-        for kind in ("surface", "level"):
+        for kind in ("surface", "level", "columns"):
             k = curvature(phi, kind=kind, limit=limit)  # type: ignore[arg-type]
             assert isinstance(k, ms.CellField if location == "cells" else ms.NodeField)
             assert k.dtype == dtype

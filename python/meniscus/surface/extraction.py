@@ -164,10 +164,9 @@ def curvature(
         phi: a LevelSet, CellField or NodeField. Central differences over the nearest neighbours are used, so phi has to be smooth near the
             surface for the result to converge; second order then.
         kind: 'level': of the level set through each sample; 'surface': of the zero set at the point closest to the sample, which takes phi
-            for a signed distance and is constant along normals; 'columns': of the zero set where it meets the line of samples along the axis
-            closest to the normal, from the heights of the surface there and on the lines around it. It does not look at phi beyond two samples
-            on each side of the surface and takes any slope; interpolated linearly between two samples of unlike sign it belongs to the point
-            between them. Where a line does not meet the surface nearby, the value is that of 'surface'.
+            for a signed distance and is constant along normals; 'columns': the same from the heights of the zero set along the axis closest
+            to the normal, over up to five by five lines of samples. That takes any slope of phi and does not look farther than two samples
+            from the surface. Where the lines do not meet the surface nearby, the value is that of 'surface'.
         limit: bound of the result times the spacing.
         out: a field like phi to fill and return.
 
