@@ -59,6 +59,29 @@ class LevelSetLattice {
     return completed(c);
   }
 
+  /// The values at the corners of the cell whose lowest one is sample c: bit d of a corner's number is upper along axis d.
+  MENISCUS_INLINE std::array<double, 1 << D> corners(const Coord<D>& c) const {
+    std::array<double, 1 << D> values;
+    bool own = true;
+    for (std::size_t d = 0; d < D; ++d) own = own && c[d] >= first_[d] && c[d] + 1 < end_[d];
+    if (own) [[likely]] {
+      const T* p = view_.origin;
+      for (std::size_t d = 0; d < D; ++d) p += (c[d] - shift()) * view_.strides[d];
+      for (unsigned i = 0; i < 1U << D; ++i) {
+        Index offset = 0;
+        for (unsigned d = 0; d < D; ++d) offset += (i >> d & 1) ? view_.strides[d] : 0;
+        values[i] = static_cast<double>(p[offset]);
+      }
+      return values;
+    }
+    for (unsigned i = 0; i < 1U << D; ++i) {
+      Coord<D> at = c;
+      for (unsigned d = 0; d < D; ++d) at[d] += i >> d & 1;
+      values[i] = value(at);
+    }
+    return values;
+  }
+
   /// Where the own samples of a row (all axes but the last) start, or null if the row is a mean of others.
   const T* row(Coord<D> c) const {
     for (int d = 0; d < D - 1; ++d) {
