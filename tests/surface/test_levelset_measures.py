@@ -9,7 +9,7 @@ from support.build import same_bits
 from support.surfaces import LOCATIONS, ball, level_set, measures, noise
 
 import meniscus as ms
-from meniscus.surface import LevelSet, curvature, measure, volume_fractions
+from meniscus.surface import LevelSet, curvature, measure, symmetric_difference, volume_fractions
 
 RADIUS = 0.31
 
@@ -88,6 +88,30 @@ def test_ball_is_second_order(location: str, dimension: int) -> None:
     assert (found < 0).all()
     assert np.ptp(found[1:], axis=0).max() < 0.05 * np.abs(found).max()
     assert np.abs(found).max() < 7
+
+
+@pytest.mark.parametrize("location", LOCATIONS)
+def test_symmetric_difference(location: Any, dtype: type) -> None:
+    # Two discs that overlap in a lens.
+    r, apart = 0.25, 0.2
+    lens = 2 * r**2 * np.arccos(apart / (2 * r)) - apart / 2 * np.sqrt(4 * r**2 - apart**2)
+    exact = 2 * (np.pi * r**2 - lens)
+    errors = []
+    for n in (32, 64, 128):
+        a, b = (
+            LevelSet.from_function(ms.Grid((n, n), 1 / n), lambda x, y, c=c: np.hypot(x - c, y - 0.5) - r, location, dtype=dtype)
+            for c in (0.41, 0.41 + apart)
+        )
+        errors.append(abs(symmetric_difference(a, b) / exact - 1) * n**2)
+        assert symmetric_difference(a, b) == symmetric_difference(b, a)
+        assert symmetric_difference(a, a.copy()) == 0
+    assert max(errors) < 12
+    b.array = dtype(1)
+    assert symmetric_difference(a, b) == a.volume()
+    with pytest.raises(ValueError, match="b must be on the grid of a"):
+        symmetric_difference(a, LevelSet(ms.Grid((5, 5), 0.1), location, dtype))
+    with pytest.raises(ValueError, match="b must have the samples of a"):
+        symmetric_difference(a, LevelSet(a.grid, "cells" if location == "nodes" else "nodes", dtype))
 
 
 def test_fractions_on_cells_are_second_order(dimension: int) -> None:

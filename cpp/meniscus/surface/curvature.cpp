@@ -115,8 +115,8 @@ class Columns {
         rising = slope;
       }
     }
-    // What is farther away than three spacings, as far as the slope tells, has no crossing in reach.
-    if (!(std::abs(static_cast<double>(*phi_.at(at))) <= 2.0 * steepest)) return {};
+    // Beside the surface samples are at most a spacing away from it along this axis, as far as the slope tells.
+    if (!(std::abs(static_cast<double>(*phi_.at(at))) <= 0.75 * steepest)) return {};
     const double sign = rising > 0 ? 1.0 : -1.0;
     Heights h{};
     if (!fill<1>(at, axis, sign, h)) return {};

@@ -23,8 +23,8 @@ enum class Curvature {
 ///
 /// `columns` asks only where phi is zero on a sample's line and on the lines around it (by the cubic through four samples): five
 /// by five of these heights give the curvature, whatever the slope of phi is, or three by three where not all are found. Samples
-/// whose lines do not meet the surface within three spacings get the value of `surface`. Source: Popinet 2009, section 5.2
-/// (height functions), with crossings as heights.
+/// more than a spacing and a half away along that axis, and those whose lines do not meet the surface nearby, get the value of
+/// `surface`. Source: Popinet 2009, section 5.2 (height functions), with crossings as heights.
 template <class T, int D>
 void level_set_curvature(const Field<T, D>& phi, Curvature kind, double limit, Field<T, D>& out);
 
