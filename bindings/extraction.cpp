@@ -91,7 +91,10 @@ void bind_extraction_functions(py::module_& m) {
 }  // namespace
 
 void bind_extraction(py::module_& m) {
-  py::enum_<Curvature>(m, "Curvature").value("level", Curvature::level).value("surface", Curvature::surface);
+  py::enum_<Curvature>(m, "Curvature")
+      .value("level", Curvature::level)
+      .value("surface", Curvature::surface)
+      .value("columns", Curvature::columns);
   py::enum_<Blend>(m, "Blend")
       .value("two_sided", Blend::two_sided)
       .value("one_sided", Blend::one_sided)

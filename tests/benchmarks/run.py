@@ -20,6 +20,7 @@ import poisson
 import results
 import smoke
 import solids
+import surfaces
 import tables
 import transport
 import vorticity
@@ -28,7 +29,7 @@ import vorticity
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
     parser = argparse.ArgumentParser(
-        description="Time transport, Poisson solves, smoke steps, collisions, solids and level sets beside the memory bandwidth and peers."
+        description="Time transport, Poisson solves, smoke steps, collisions, solids and surfaces beside the memory bandwidth and peers."
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
@@ -65,6 +66,8 @@ def main(given: list[str] | None = None) -> None:
     cases += solids.cases(options.quick, chosen)
     cases += levelsets.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + levelsets.peers(options.quick, chosen)
+    cases += surfaces.cases(options.quick, chosen)
+    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + surfaces.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)

@@ -20,6 +20,7 @@ TITLES = {
     "other": "Around transport",
     "solids": "Deformable solids",
     "levelset": "Level sets",
+    "surfaces": "Surfaces of liquids",
 }
 
 Report = dict[str, Any]

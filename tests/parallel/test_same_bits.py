@@ -32,7 +32,7 @@ from meniscus.fluids import (
 )
 from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
-from meniscus.surface import KinematicSolid, Pose, Sphere, extend_velocity, redistance
+from meniscus.surface import KinematicSolid, LevelSet, Pose, Sphere, extend_velocity, interpolate_levelsets, redistance
 
 THREADS = (1, 2, 3, 5, 8)
 LEVELS = ("baseline", "avx2", "avx512")
@@ -397,3 +397,32 @@ def test_extension_of_velocities(dimension: int, dtype: type) -> None:
             return components(out) + result.known
 
         everywhere(run)
+
+
+@pytest.mark.parametrize("location", ["nodes", "cells"])
+def test_surfaces_of_level_sets(location: Any, dimension: int, dtype: type) -> None:
+    rng = np.random.default_rng(41)
+    periodic = (False, True, False)[:dimension]
+    phi = [LevelSet(ms.Grid(SHAPES[dimension], 0.1, periodic=periodic), location, dtype) for _ in range(2)]
+    for p in phi:
+        # Noise above a slope: large parts and thousands of small ones.
+        noise = rng.standard_normal(p.array.shape)
+        p.array = (noise + np.linspace(-2, 2, p.array.shape[0]).reshape(-1, *(1,) * (dimension - 1))).astype(dtype)
+    velocities = [random_velocity(phi[0].grid, dtype, rng) for _ in range(2)]
+
+    def run() -> list[np.ndarray]:
+        p = phi[0]
+        found = p.components(both=True)
+        return [
+            *p.to_mesh(normals=True),
+            *p.to_mesh(sides="open", periods="closed", positions="cubic"),
+            np.array([p.volume(), p.area()]),
+            p.volume_fractions().array.copy(),
+            *(p.curvature(kind=kind).array.copy() for kind in ("level", "surface", "columns")),  # type: ignore[arg-type]
+            found.labels,
+            found.volumes,
+            found.air_volumes,
+            interpolate_levelsets(*phi, *velocities, 0.2, 0.3).array.copy(),
+        ]
+
+    everywhere(run)

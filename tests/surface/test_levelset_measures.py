@@ -9,7 +9,7 @@ from support.build import same_bits
 from support.surfaces import LOCATIONS, ball, level_set, measures, noise
 
 import meniscus as ms
-from meniscus.surface import LevelSet, curvature, measure, volume_fractions
+from meniscus.surface import LevelSet, curvature, measure, symmetric_difference, volume_fractions
 
 RADIUS = 0.31
 
@@ -90,6 +90,30 @@ def test_ball_is_second_order(location: str, dimension: int) -> None:
     assert np.abs(found).max() < 7
 
 
+@pytest.mark.parametrize("location", LOCATIONS)
+def test_symmetric_difference(location: Any, dtype: type) -> None:
+    # Two discs that overlap in a lens.
+    r, apart = 0.25, 0.2
+    lens = 2 * r**2 * np.arccos(apart / (2 * r)) - apart / 2 * np.sqrt(4 * r**2 - apart**2)
+    exact = 2 * (np.pi * r**2 - lens)
+    errors = []
+    for n in (32, 64, 128):
+        a, b = (
+            LevelSet.from_function(ms.Grid((n, n), 1 / n), lambda x, y, c=c: np.hypot(x - c, y - 0.5) - r, location, dtype=dtype)
+            for c in (0.41, 0.41 + apart)
+        )
+        errors.append(abs(symmetric_difference(a, b) / exact - 1) * n**2)
+        assert symmetric_difference(a, b) == symmetric_difference(b, a)
+        assert symmetric_difference(a, a.copy()) == 0
+    assert max(errors) < 12
+    b.array = dtype(1)
+    assert symmetric_difference(a, b) == a.volume()
+    with pytest.raises(ValueError, match="b must be on the grid of a"):
+        symmetric_difference(a, LevelSet(ms.Grid((5, 5), 0.1), location, dtype))
+    with pytest.raises(ValueError, match="b must have the samples of a"):
+        symmetric_difference(a, LevelSet(a.grid, "cells" if location == "nodes" else "nodes", dtype))
+
+
 def test_fractions_on_cells_are_second_order(dimension: int) -> None:
     errors = []
     for n in (16, 32, 64):
@@ -145,6 +169,67 @@ def test_curvature_of_cylinder_and_ring() -> None:
     assert np.abs(phi.curvature().array[near] - 4).max() < 0.02
 
 
+def beside_the_surface(phi: LevelSet) -> np.ndarray:
+    """The samples with a neighbour of unlike sign."""
+    inside = phi.array <= 0
+    near = np.zeros_like(inside)
+    for d in range(inside.ndim):
+        n = inside.shape[d]
+        change = inside.take(range(n - 1), d) != inside.take(range(1, n), d)
+        low, high = (tuple(slice(a, n - 1 + a) if e == d else slice(None) for e in range(inside.ndim)) for a in (0, 1))
+        near[low] |= change
+        near[high] |= change
+    return near
+
+
+def test_curvature_of_columns(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    k = (dimension - 1) / RADIUS
+    errors = []
+    for n in (32, 64, 128) if dimension == 2 else (64, 128):
+        phi, _ = ball(n, "cells", dtype, dimension)
+        near = beside_the_surface(phi)
+        exact = phi.curvature(kind="columns").array
+        errors.append(np.abs(exact[near] - k).max() / k)
+        # Samples farther than two spacings from the surface do not matter, and neither does the slope; what is far is not asked at all.
+        far = np.abs(phi.array) > 2.5 / n
+        phi.array[far] += (0.3 / n * rng.uniform(-1, 1, int(far.sum()))).astype(dtype)
+        phi.array *= dtype(4)
+        again = phi.curvature(kind="columns").array
+        same = np.abs(again - exact)[near] <= (1e-9 if dtype == np.float64 else 1e-3) * k
+        assert same.mean() > (0.999 if dimension == 2 else 0.97)
+    assert errors[-1] < (1e-3 if dimension == 2 else 6e-3)
+    if dtype == np.float64:
+        assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 1.8).all(), errors
+
+
+def test_curvature_between_two_samples() -> None:
+    # An ellipse, whose curvature changes along it and whose phi is no distance: interpolated to the crossings, second order.
+    a, b = 0.4, 0.25
+    errors = []
+    for n in (64, 128, 256):
+        grid = ms.Grid((n, n), 1 / n, (-0.5123, -0.5077))
+        phi = LevelSet.from_function(grid, lambda x, y: (x / a) ** 2 + (y / b) ** 2 - 1, "cells")
+        k = phi.curvature(kind="columns").array
+        x, y = phi.field.coordinates()
+        worst = 0.0
+        for d in range(2):
+            low, high = (
+                ((slice(None, -1), slice(None)), (slice(1, None), slice(None)))
+                if d == 0
+                else ((..., slice(None, -1)), (..., slice(1, None)))
+            )
+            p, q = phi.array[low], phi.array[high]
+            cut = (p <= 0) != (q <= 0)
+            t = (p / np.where(cut, p - q, 1))[cut]
+            at = [np.broadcast_to(c, phi.array.shape)[low][cut] + (t / n if e == d else 0) for e, c in enumerate((x, y))]
+            exact = 1 / (a * b) ** 2 / ((at[0] / a**2) ** 2 + (at[1] / b**2) ** 2) ** 1.5
+            found = k[low][cut] * (1 - t) + k[high][cut] * t
+            worst = max(worst, np.abs(found / exact - 1).max())
+        errors.append(worst)
+    assert errors[-1] < 1e-2
+    assert (np.log2(np.array(errors[:-1]) / errors[1:]) > 1.6).all(), errors
+
+
 def test_curvature_does_not_ask_for_a_distance_on_the_surface(rng: np.random.Generator) -> None:
     # Any function with this zero set has its curvature there: 'surface' at samples on the surface, whatever the slope.
     n = 128
@@ -164,7 +249,7 @@ def test_curvature_is_bounded_and_zero_where_it_means_nothing(location: Any, dim
     phi = LevelSet(grid, location, dtype)
     phi.array = rng.standard_normal(phi.array.shape).astype(dtype)
     for limit in (1.0, 0.5):
-        for kind in ("surface", "level"):
+        for kind in ("surface", "level", "columns"):
             k = curvature(phi, kind=kind, limit=limit)  # type: ignore[arg-type]
             assert isinstance(k, ms.CellField if location == "cells" else ms.NodeField)
             assert k.dtype == dtype
@@ -189,7 +274,7 @@ def test_curvature_follows_the_boundary() -> None:
 
 def test_what_is_refused() -> None:
     phi = LevelSet(ms.Grid((4, 4), 0.5), "cells")
-    with pytest.raises(ValueError, match="kind must be one of 'surface', 'level'"):
+    with pytest.raises(ValueError, match="kind must be one of 'surface', 'level', 'columns'"):
         phi.curvature(kind="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="limit must be positive"):
         phi.curvature(limit=0)

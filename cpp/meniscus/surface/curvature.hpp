@@ -12,6 +12,7 @@ namespace meniscus {
 enum class Curvature {
   level,    ///< of the level set through each sample
   surface,  ///< of the zero set, at the point closest to each sample; phi is taken for a distance
+  columns,  ///< of the zero set, at the point closest to each sample, from its heights along the axis closest to the normal
 };
 
 /// Sets `out` (samples of the same places) by central differences over the nearest neighbours, second order where phi is smooth.
@@ -19,6 +20,11 @@ enum class Curvature {
 ///
 /// Level sets of a distance are parallel surfaces: with mean and Gauss curvature k and g at distance d, the zero set's is
 /// (k - 2 d g) / (1 - d k + d^2 g).
+///
+/// `columns` asks only where phi is zero on a sample's line and on the lines around it (by the cubic through four samples): five
+/// by five of these heights give the curvature, whatever the slope of phi is, or three by three where not all are found. Samples
+/// more than a spacing and a half away along that axis, and those whose lines do not meet the surface nearby, get the value of
+/// `surface`. Source: Popinet 2009, section 5.2 (height functions), with crossings as heights.
 template <class T, int D>
 void level_set_curvature(const Field<T, D>& phi, Curvature kind, double limit, Field<T, D>& out);
 

@@ -49,6 +49,17 @@ inline std::array<double, 2> polygon_areas(const SquareCase& c, const std::array
 
 }  // namespace detail
 
+/// The crossing on an edge of a square with edge lengths `step`, from its lowest corner.
+inline Vec<double, 2> square_crossing(const std::array<double, 4>& values, const std::array<double, 2>& step, int edge) {
+  const auto a = static_cast<unsigned>(square_round[static_cast<std::size_t>(edge)]);
+  const auto b = static_cast<unsigned>(square_round[static_cast<std::size_t>((edge + 1) % 4)]);
+  const unsigned low = std::min(a, b);
+  const unsigned axis = (a ^ b) >> 1;
+  Vec<double, 2> x{step[0] * (low & 1), step[1] * (low >> 1)};
+  x[axis] = step[axis] * crossing(values[low], values[std::max(a, b)]);
+  return x;
+}
+
 /// `values` by corner (bit d of the number: upper along axis d); `step`: edge lengths, m.
 inline CutCell<2> cut_cell(const std::array<double, 4>& values, const std::array<double, 2>& step) {
   unsigned mask = 0;
@@ -64,15 +75,7 @@ inline CutCell<2> cut_cell(const std::array<double, 4>& values, const std::array
         static_cast<std::int8_t>(!(mask >> i & 1) ? -1 : c.polygon_count == 2 && c.corner[1] == static_cast<int>(i));
   for (int s = 0; s < c.segment_count; ++s) {
     std::array<Vec<double, 2>, 2> x;
-    for (std::size_t e = 0; e < 2; ++e) {
-      const auto edge = static_cast<std::size_t>(c.segments[static_cast<std::size_t>(s)][e]);
-      const auto a = static_cast<unsigned>(square_round[edge]);
-      const auto b = static_cast<unsigned>(square_round[(edge + 1) % 4]);
-      const unsigned low = std::min(a, b);
-      x[e] = {step[0] * (low & 1), step[1] * (low >> 1)};
-      const unsigned axis = (a ^ b) >> 1;
-      x[e][axis] = step[axis] * crossing(values[low], values[std::max(a, b)]);
-    }
+    for (std::size_t e = 0; e < 2; ++e) x[e] = square_crossing(values, step, c.segments[static_cast<std::size_t>(s)][e]);
     cut.area += (x[1] - x[0]).norm();
   }
   return cut;
@@ -129,15 +132,9 @@ inline CutCell<3> cut_cell(const std::array<double, 8>& values, const std::array
 /// The cell whose lowest corner is sample `c` of a lattice.
 template <class T, int D>
 CutCell<D> cut_cell_at(const LevelSetLattice<T, D>& lattice, const Coord<D>& c) {
-  std::array<double, 1 << D> values;
   std::array<double, D> step;
-  for (unsigned i = 0; i < 1U << D; ++i) {
-    Coord<D> at = c;
-    for (unsigned d = 0; d < D; ++d) at[d] += i >> d & 1;
-    values[i] = lattice.value(at);
-  }
   for (int d = 0; d < D; ++d) step[static_cast<std::size_t>(d)] = lattice.step(d, c[static_cast<std::size_t>(d)]);
-  return cut_cell(values, step);
+  return cut_cell(lattice.corners(c), step);
 }
 
 }  // namespace meniscus

@@ -5,21 +5,12 @@
 /// ends of the period agree in every bit.
 #pragma once
 
-#include "meniscus/core/simd.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/surface/crossings.hpp"
 
 #include <algorithm>
 
 namespace meniscus {
-
-/// How far a crossing keeps away from both ends of its edge, as a part of the edge: no triangle of crossings then degenerates.
-inline constexpr double crossing_margin = 1e-6;
-
-/// Where a linear function with values a and b at 0 and 1, of which exactly one is above zero, is zero, kept inside of (0, 1).
-MENISCUS_INLINE double crossing(double a, double b) {
-  const double t = a / (a - b);
-  return t < crossing_margin ? crossing_margin : t > 1.0 - crossing_margin ? 1.0 - crossing_margin : t;
-}
 
 template <class T, int D>
 class LevelSetLattice {
@@ -66,6 +57,29 @@ class LevelSetLattice {
       return static_cast<double>(*p);
     }
     return completed(c);
+  }
+
+  /// The values at the corners of the cell whose lowest one is sample c: bit d of a corner's number is upper along axis d.
+  MENISCUS_INLINE std::array<double, 1 << D> corners(const Coord<D>& c) const {
+    std::array<double, 1 << D> values;
+    bool own = true;
+    for (std::size_t d = 0; d < D; ++d) own = own && c[d] >= first_[d] && c[d] + 1 < end_[d];
+    if (own) [[likely]] {
+      const T* p = view_.origin;
+      for (std::size_t d = 0; d < D; ++d) p += (c[d] - shift()) * view_.strides[d];
+      for (unsigned i = 0; i < 1U << D; ++i) {
+        Index offset = 0;
+        for (unsigned d = 0; d < D; ++d) offset += (i >> d & 1) ? view_.strides[d] : 0;
+        values[i] = static_cast<double>(p[offset]);
+      }
+      return values;
+    }
+    for (unsigned i = 0; i < 1U << D; ++i) {
+      Coord<D> at = c;
+      for (unsigned d = 0; d < D; ++d) at[d] += i >> d & 1;
+      values[i] = value(at);
+    }
+    return values;
   }
 
   /// Where the own samples of a row (all axes but the last) start, or null if the row is a mean of others.

@@ -55,43 +55,107 @@ double corner_mean(const LevelSetLattice<T, D>& lattice, const Coord<D>& node) {
   return sum / (1U << D);
 }
 
+/// The flux of (0, height) through the surface in a cell, whose lowest corner is `base` above the side x_last = 0 of the domain.
+/// Its sum is the volume but for what the upper side of the domain adds, because all other sides are along the flux or at height
+/// 0.
+void add_surface(const std::array<double, 4>& values, const std::array<double, 2>& step, double base, double& flux,
+                 double& area) {
+  unsigned mask = 0;
+  for (std::size_t i = 0; i < 4; ++i) mask |= static_cast<unsigned>(values[i] <= 0) << i;
+  const SquareCase& c = square_cases()[mask];
+  for (int s = 0; s < c.segment_count; ++s) {
+    std::array<Vec<double, 2>, 2> x;
+    for (std::size_t e = 0; e < 2; ++e) x[e] = square_crossing(values, step, c.segments[z(s)][e]);
+    flux += (x[0][0] - x[1][0]) * (base + 0.5 * (x[0][1] + x[1][1]));
+    area += (x[1] - x[0]).norm();
+  }
+}
+
+void add_surface(const std::array<double, 8>& values, const std::array<double, 3>& step, double base, double& flux,
+                 double& area) {
+  unsigned mask = 0;
+  for (std::size_t i = 0; i < 8; ++i) mask |= static_cast<unsigned>(values[i] <= 0) << i;
+  const CubeCase& c = cube_cases()[mask];
+  std::array<Vec<double, 3>, 12> x;
+  for (int i = 0; i < c.edge_count; ++i) {
+    const CubeEdge& e = cube_edges[z(c.edges[z(i)])];
+    const auto low = static_cast<unsigned>(e.corner);
+    Vec<double, 3>& p = x[z(i)];
+    p = {step[0] * (low & 1), step[1] * (low >> 1 & 1), step[2] * (low >> 2)};
+    p[e.axis] = step[z(e.axis)] * crossing(values[low], values[low | 1U << e.axis]);
+  }
+  for (int t = 0; t < c.triangle_count; ++t) {
+    const auto& corner = c.triangles[z(t)];
+    const auto& p = x[z(corner[0])];
+    const auto& q = x[z(corner[1])];
+    const auto& r = x[z(corner[2])];
+    const Vec<double, 3> twice = (q - p).cross(r - p);
+    flux += 0.5 * twice[2] * (base + (p[2] + q[2] + r[2]) / 3.0);
+    area += 0.5 * twice.norm();
+  }
+}
+
+/// The inside of the upper side of the domain between row r and its next ones; `at` is its last sample.
+template <class T, int D>
+double inside_of_side(const LevelSetLattice<T, D>& lattice, const SignBits<D>& signs, Index r, const Coord<D>& at) {
+  double across = 1;
+  std::array<double, 4> values{};
+  unsigned inside = 0;
+  for (unsigned i = 0; i < 1U << (D - 1); ++i) {
+    Index row = r;
+    for (int d = 0; d < D - 1; ++d)
+      if (i >> d & 1) row += signs.stride(d);
+    inside |= static_cast<unsigned>(signs.inside(row, at[D - 1])) << i;
+  }
+  for (int d = 0; d < D - 1; ++d) across *= lattice.step(d, at[z(d)]);
+  constexpr unsigned full = (1U << (1U << (D - 1))) - 1;
+  if (inside == 0) return 0;
+  if (inside == full) return across;
+  for (unsigned i = 0; i < 1U << (D - 1); ++i) {
+    Coord<D> c = at;
+    for (unsigned d = 0; d + 1 < D; ++d) c[d] += i >> d & 1;
+    values[i] = lattice.value(c);
+  }
+  if constexpr (D == 2) {
+    const double t = crossing(values[0], values[1]);
+    return across * (inside == 1 ? t : 1.0 - t);
+  } else {
+    const std::array<double, 2> areas = detail::polygon_areas(square_cases()[inside], values);
+    return across * (areas[0] + areas[1]);
+  }
+}
+
 }  // namespace
 
 template <class T, int D>
 LevelSetMeasure measure_level_set(const Field<T, D>& phi, Workspace& workspace) {
   const LevelSetLattice<T, D> lattice(phi);
   const SignBits<D> signs(phi, lattice, workspace);
-  const Index length = signs.extents()[D - 1];
+  const Index last = signs.extents()[D - 1] - 1;
+  const double height = lattice.coordinate(D - 1, last) - lattice.coordinate(D - 1, 0);
   const auto add = [](LevelSetMeasure a, LevelSetMeasure b) { return LevelSetMeasure{a.volume + b.volume, a.area + b.area}; };
   return parallel_reduce<LevelSetMeasure>(
-      0, signs.rows(), rows_per_piece<D>(signs), {},
+      0, signs.rows(), rows_per_piece(signs), {},
       [&](Index begin, Index end) {
         LevelSetMeasure sum;
         simd_dispatch([&] {
           for (Index r = begin; r < end; ++r) {
             Coord<D> c = lattice_row<D>(signs.extents(), r);
             if (!starts_cells<D>(signs, c)) continue;
-            double across = 1;
-            for (int d = 0; d < D - 1; ++d) across *= lattice.step(d, c[z(d)]);
-            const double usual = lattice.step(D - 1, 1);
-            Index full = 0;
-            double row = 0;
+            std::array<double, D> step;
+            for (int d = 0; d < D; ++d) step[z(d)] = lattice.step(d, c[z(d)]);
+            double flux = 0;
             for (Index w = 0; w < signs.words(); ++w) {
               const Corners corners = corners_of<D>(signs, r, w);
-              const std::uint64_t cells = signs.has_next(w);
-              full += std::popcount(corners.all & cells);
-              for_each_bit(corners.some & ~corners.all & cells, [&](int bit) {
+              for_each_bit(corners.some & ~corners.all & signs.has_next(w), [&](int bit) {
                 c[D - 1] = 64 * w + bit;
-                const CutCell<D> cut = cut_cell_at<T, D>(lattice, c);
-                row += cut.inside() * lattice.step(D - 1, c[D - 1]);
-                sum.area += cut.area;
+                step[D - 1] = lattice.step(D - 1, c[D - 1]);
+                const double base = lattice.coordinate(D - 1, c[D - 1]) - lattice.coordinate(D - 1, 0);
+                add_surface(lattice.corners(c), step, base, flux, sum.area);
               });
             }
-            // Cells between a side and the first or last sample on cells are half as long.
-            const auto is_full = [&](Index k) { return corners_of<D>(signs, r, k >> 6).all >> (k & 63) & 1; };
-            double whole = static_cast<double>(full);
-            if (!lattice.on_nodes()) whole -= 0.5 * static_cast<double>(is_full(0) + is_full(length - 2));
-            sum.volume += across * (whole * (lattice.on_nodes() ? usual : 2 * lattice.step(D - 1, 0)) + row);
+            c[D - 1] = last;
+            sum.volume += flux + height * inside_of_side<T, D>(lattice, signs, r, c);
           }
         });
         return sum;
@@ -136,7 +200,10 @@ void volume_fractions(const Field<T, D>& phi, Field<T, D>& out, Workspace& works
             some |= second;
             all &= second;
           }
-          for (Index k = 0; k < count; ++k) first[64 * w + k] = static_cast<T>(all >> k & 1);
+          if (all == 0 || all == ~std::uint64_t{0})
+            std::fill_n(first + 64 * w, count, static_cast<T>(all & 1));
+          else
+            for (Index k = 0; k < count; ++k) first[64 * w + k] = static_cast<T>(all >> k & 1);
           const std::uint64_t mixed = some & ~all & (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1);
           for_each_bit(mixed, [&](int bit) {
             c[D - 1] = 64 * w + bit;

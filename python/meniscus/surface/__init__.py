@@ -1,7 +1,7 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
 from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
-from meniscus.surface.extraction import Components, components, curvature, extract, measure, volume_fractions
+from meniscus.surface.extraction import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
 from meniscus.surface.interpolated import interpolate_levelsets
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
@@ -79,5 +79,6 @@ __all__ = [
     "measure",
     "redistance",
     "skin_morph",
+    "symmetric_difference",
     "volume_fractions",
 ]

@@ -17,9 +17,9 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
 Sides = Literal["closed", "open"]
 Positions = Literal["linear", "cubic"]
-CurvatureKind = Literal["surface", "level"]
+CurvatureKind = Literal["surface", "level", "columns"]
 
-_KINDS = {"surface": _surface.Curvature.surface, "level": _surface.Curvature.level}
+_KINDS = {"surface": _surface.Curvature.surface, "level": _surface.Curvature.level, "columns": _surface.Curvature.columns}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +134,29 @@ def measure(phi: Any, *, workspace: Workspace | None = None) -> tuple[float, flo
     return float(volume), float(area)
 
 
+def symmetric_difference(a: Any, b: Any, *, workspace: Workspace | None = None) -> float:
+    """Return the volume that is inside of one level set and outside of the other, m^3 (in 2-D an area, m^2): how far shapes are apart.
+
+    It is the volume of their union less that of their intersection, each as `measure` has it: 0 for equal samples.
+
+    Args:
+        a, b: level sets or fields with the same samples.
+        workspace: scratch memory to reuse.
+
+    Raises:
+        TypeError, ValueError: as `extract`; different samples or dtypes.
+    """
+    first, second = _field(a), _field(b)
+    _require_same(second, first, "b", "a")
+    if second.on_side != first.on_side:
+        raise ValueError("b must have the samples of a")
+    both = first.copy()
+    np.minimum(first.array, second.array, out=both.array)
+    union = measure(both, workspace=workspace)[0]
+    np.maximum(first.array, second.array, out=both.array)
+    return max(0.0, union - measure(both, workspace=workspace)[0])
+
+
 def volume_fractions(phi: Any, *, out: CellField | None = None, workspace: Workspace | None = None) -> CellField:
     """Return the part of each cell where phi <= 0, between 0 and 1.
 
@@ -164,14 +187,16 @@ def curvature(
         phi: a LevelSet, CellField or NodeField. Central differences over the nearest neighbours are used, so phi has to be smooth near the
             surface for the result to converge; second order then.
         kind: 'level': of the level set through each sample; 'surface': of the zero set at the point closest to the sample, which takes phi
-            for a signed distance and is constant along normals.
+            for a signed distance and is constant along normals; 'columns': the same from the heights of the zero set along the axis closest
+            to the normal, over up to five by five lines of samples. That takes any slope of phi and does not look farther than two samples
+            from the surface. Farther away, and where the lines do not meet the surface, the value is that of 'surface'.
         limit: bound of the result times the spacing.
         out: a field like phi to fill and return.
 
     Raises:
         TypeError, ValueError: as `extract`; limit not positive; another kind of `out`.
 
-    Source: Osher and Fedkiw 2003, section 1.4; parallel surfaces for 'surface'.
+    Source: Osher and Fedkiw 2003, section 1.4; parallel surfaces for 'surface'; Popinet 2009, section 5.2, for 'columns'.
     """
     field = _field(phi)
     kinds = CellField if field.on_side[0] == 0 else NodeField
@@ -205,8 +230,8 @@ def components(phi: Any, *, both: bool = False, out: Integers | None = None, wor
     return Components(labels, inside, outside)
 
 
-def _require_same(out: ScalarField, field: ScalarField) -> None:
+def _require_same(out: ScalarField, field: ScalarField, name: str = "out", other: str = "phi") -> None:
     if out.grid != field.grid:
-        raise ValueError(f"out must be on the grid of phi, not on {out.grid!r}")
+        raise ValueError(f"{name} must be on the grid of {other}, not on {out.grid!r}")
     if out.dtype != field.dtype:
-        raise TypeError(f"out must be of dtype {field.dtype}, not {out.dtype}")
+        raise TypeError(f"{name} must be of dtype {field.dtype}, not {out.dtype}")
