@@ -271,8 +271,7 @@ class Extension {
       if (!changed) return;
       any.store(true, std::memory_order_relaxed);
       queue_.add(strip);
-      for (const Index q : StripPlace<D>::of(grid_, start, row, s).beside)
-        if (q >= 0) queue_.add(q);
+      queue_.add_beside(StripPlace<D>::of(grid_, start, row, s), [](std::size_t) { return true; });
     });
     return any.load();
   }

@@ -106,8 +106,12 @@ class Marcher {
         // Only what is final counts.
         if (std::signbit(v)) a[static_cast<std::size_t>(d)] = std::min(a[static_cast<std::size_t>(d)], -v);
       });
-      const T next = eikonal_solution<D, T>(a);
-      if (!(next < u) || !(next < band_)) return;
+      T next;
+      if constexpr (D == 3)
+        eikonal_solutions<1, T>(&a[0], &a[1], &a[2], band_, &u, &next);
+      else
+        eikonal_solutions<1, T>(&a[0], &a[1], band_, &u, &next);
+      if (!(next < u)) return;
       u = next;
       heap_.push({next, slot(q)});
     });
