@@ -21,6 +21,7 @@ void bind_ccd_comparison(py::module_& m);
 void bind_predicates(py::module_& numerics, py::module_& collision);
 void bind_meshing(py::module_& mesh, py::module_& surface);
 void bind_mesh_distance(py::module_& m);
+void bind_extraction(py::module_& m);
 void bind_shapes(py::module_& m);
 void bind_particle_levelset(py::module_& m);
 void bind_redistance(py::module_& m);
@@ -69,6 +70,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_particle_levelset(surface);
   bind_redistance(surface);
   bind_meshing(mesh, surface);
+  bind_extraction(surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
   bind_vorticity(fluids);

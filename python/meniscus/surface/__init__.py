@@ -1,6 +1,8 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
 from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
+from meniscus.surface.extraction import Components, components, curvature, extract, measure, volume_fractions
+from meniscus.surface.interpolated import interpolate_levelsets
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
@@ -27,6 +29,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Complement",
+    "Components",
     "Cone",
     "Correction",
     "Cylinder",
@@ -64,11 +67,18 @@ __all__ = [
     "Twist",
     "Union",
     "bcc_mesh",
+    "components",
+    "curvature",
     "enclosing_mesh",
     "enclosing_offset",
     "extend",
     "extend_velocity",
     "hausdorff_distance",
     "redistance",
+    "extract",
+    "hausdorff_distance",
+    "interpolate_levelsets",
+    "measure",
     "skin_morph",
+    "volume_fractions",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
+from meniscus.surface import extraction
+from meniscus.surface.extraction import Components, CurvatureKind, Floats, Integers, Positions, Sides
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 from meniscus.surface.redistance import Interface, Method, redistance
 from meniscus.surface.shapes import Shape
@@ -189,6 +191,60 @@ class LevelSet:
         at_rest = np.eye(n).tolist(), [0.0] * n
         _surface.sample_signed_distance(other._core, *at_rest, math.inf, True, samples._core, Workspace())
         return samples.array
+
+    @overload
+    def to_mesh(
+        self,
+        *,
+        sides: Sides = "closed",
+        periods: Sides = "open",
+        positions: Positions = "linear",
+        normals: Literal[False] = False,
+        workspace: Workspace | None = None,
+    ) -> tuple[Floats, Integers]: ...
+    @overload
+    def to_mesh(
+        self,
+        *,
+        sides: Sides = "closed",
+        periods: Sides = "open",
+        positions: Positions = "linear",
+        normals: Literal[True],
+        workspace: Workspace | None = None,
+    ) -> tuple[Floats, Integers, Floats]: ...
+    def to_mesh(
+        self,
+        *,
+        sides: Sides = "closed",
+        periods: Sides = "open",
+        positions: Positions = "linear",
+        normals: Any = False,
+        workspace: Workspace | None = None,
+    ) -> Any:
+        """Return (vertices, triangles), in 2-D (vertices, segments), of the surface; all about it is said at `extract`."""
+        return extraction.extract(self, sides=sides, periods=periods, positions=positions, normals=normals, workspace=workspace)
+
+    def volume(self, *, workspace: Workspace | None = None) -> float:
+        """Return the volume of phi <= 0 in the domain, m^3 (in 2-D the area, m^2): that of the closed mesh of `to_mesh`."""
+        return extraction.measure(self, workspace=workspace)[0]
+
+    def area(self, *, workspace: Workspace | None = None) -> float:
+        """Return the area of the surface, m^2 (in 2-D the length, m), without the sides of the domain."""
+        return extraction.measure(self, workspace=workspace)[1]
+
+    def volume_fractions(self, *, out: CellField | None = None, workspace: Workspace | None = None) -> CellField:
+        """Return the part of each cell where phi <= 0; see `surface.volume_fractions`."""
+        return extraction.volume_fractions(self, out=out, workspace=workspace)
+
+    def curvature(
+        self, *, kind: CurvatureKind = "surface", limit: float = 1.0, out: CellField | NodeField | None = None
+    ) -> CellField | NodeField:
+        """Return the curvature at the samples, 1/m; see `surface.curvature`."""
+        return extraction.curvature(self, kind=kind, limit=limit, out=out)
+
+    def components(self, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
+        """Return the connected parts and their volumes; see `surface.components`."""
+        return extraction.components(self, both=both, out=out, workspace=workspace)
 
     def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
         """Return a copy of the samples, for `restore`."""

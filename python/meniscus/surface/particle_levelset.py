@@ -170,9 +170,7 @@ class ParticleLevelSet:
         seeding = None if every is None or self._steps % every else self.reseed(solid=solid, time=end)
         return ParticleReport(carried, markers, corrections, removal, seeding)
 
-    def advect(
-        self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0
-    ) -> tuple[int, MarkerMotion]:
+    def advect(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
         """Carry the level set, the markers and the bubbles; return how many samples were carried and what became of the markers.
 
         Markers that cross walls of the domain are put onto them, those that cross other sides are removed, those that end in the solid
@@ -230,9 +228,7 @@ class ParticleLevelSet:
         Source: Enright et al. 2002, section 3.3.
         """
         when, threshold = _checks.number("time", time), self._options.correction_threshold
-        return Correction(
-            *_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace)
-        )
+        return Correction(*_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace))
 
     def redistance(self, way: float = 0.0) -> int:
         """Make the level set a distance again, as far as markers and the next step need it; return the number of samples in reach.
@@ -241,9 +237,7 @@ class ParticleLevelSet:
             way: m; how far the surface may move in the next step.
         """
         most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
-        return redistance(
-            self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace
-        )
+        return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
 
     def adjust_radii(self, *, time: float = 0.0) -> None:
         """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.

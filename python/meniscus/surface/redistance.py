@@ -61,9 +61,7 @@ def redistance(
     field = scalar_field(levelset)
     reach = math.inf if band is None else _checks.positive("band", band)
     options = _surface.RedistanceOptions(
-        _surface.EikonalMethod.rounds
-        if _checks.choice("method", method, Method) == "parallel"
-        else _surface.EikonalMethod.fast_marching,
+        _surface.EikonalMethod.rounds if _checks.choice("method", method, Method) == "parallel" else _surface.EikonalMethod.fast_marching,
         getattr(_surface.InterfaceDistance, _checks.choice("interface", interface, Interface).replace("-", "_")),
         reach,
     )
@@ -167,9 +165,7 @@ def extend_velocity(
         raise TypeError("known must be a sequence of masks, one per velocity component")
     if out is not None and len(out) != len(masks):
         raise ValueError(f"out must hold {len(masks)} masks, one per velocity component, not {len(out)}")
-    targets = [
-        _mask_into(f"known[{d}]", m, f"out[{d}]", None if out is None else out[d], m.shape) for d, m in enumerate(masks)
-    ]
+    targets = [_mask_into(f"known[{d}]", m, f"out[{d}]", None if out is None else out[d], m.shape) for d, m in enumerate(masks)]
     space = workspace_or_new(workspace)
     reached = unreached = 0
     for d, mask in enumerate(targets):
