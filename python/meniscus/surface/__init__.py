@@ -73,12 +73,11 @@ __all__ = [
     "enclosing_offset",
     "extend",
     "extend_velocity",
-    "hausdorff_distance",
-    "redistance",
     "extract",
     "hausdorff_distance",
     "interpolate_levelsets",
     "measure",
+    "redistance",
     "skin_morph",
     "volume_fractions",
 ]
