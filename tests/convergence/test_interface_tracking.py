@@ -3,6 +3,7 @@
 The bars are what Enright, Fedkiw, Ferziger and Mitchell report for the particle level set (2002, section 4).
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +49,7 @@ class Result(NamedTuple):
     difference: float  # symmetric difference, relative
 
 
+@cache
 def track(case: Case, cells: int, *, cfl: float = 1.0, particles: bool = True, dtype: Any = np.float64, **options: Any) -> Result:
     dimension = case.flow.dimension
     grid = ms.Grid((cells,) * dimension, case.length / cells)
@@ -79,7 +81,7 @@ def test_area_of_the_slotted_disc():
     h = 100 / 2000
     x = (np.arange(2000) + 0.5) * h
     cells = slotted_disc_distance(x[:, None], x[None, :]) <= 0
-    assert cells.sum() * h**2 == pytest.approx(ZALESAK.size(), rel=1e-4)
+    assert cells.sum() * h**2 == pytest.approx(ZALESAK.size(), rel=4e-4)
 
 
 def test_zalesak():
@@ -87,10 +89,11 @@ def test_zalesak():
     ours, plain, documents = track(ZALESAK, 100), track(ZALESAK, 100, particles=False), track(ZALESAK, 100, **DOCUMENTS)
     plain_documents = track(ZALESAK, 100, particles=False, **DOCUMENTS)
     report("Zalesak 100", particles=ours, plain=plain, printed=documents, plain_printed=plain_documents)
-    assert abs(ours.error) < 0.002
-    assert ours.difference < 0.012
+    assert abs(ours.error) < 0.0035
+    assert ours.difference < 0.01
     assert plain.difference > 5 * ours.difference
-    assert abs(plain_documents.error) > 10 * abs(ours.error)
+    assert abs(plain.error) > 10 * abs(ours.error)
+    assert abs(plain_documents.error) > 50 * abs(ours.error)
     assert plain_documents.difference > 10 * ours.difference
     assert documents.difference < 0.1 * plain_documents.difference
 
@@ -123,8 +126,9 @@ def test_seeding_beside_escaped_markers_spoils_the_vortex():
     assert spoilt.difference > 2 * spared.difference
 
 
+@pytest.mark.slow
 def test_deformation_on_a_coarse_grid():
-    """Enright's test on 40^3."""
+    """Enright's test on 40^3, with the plain level set."""
     ours, plain = track(ENRIGHT, 40, cfl=2.0, dtype=np.float32), track(ENRIGHT, 40, cfl=2.0, particles=False, dtype=np.float32)
     report("Enright 40", particles=ours, plain=plain)
     assert abs(ours.error) < 0.05
