@@ -66,14 +66,15 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("phi"), py::arg("particles"), py::arg("solid"), py::arg("options"), py::arg("time"), py::arg("workspace"));
   m.def(
       "remove_escaped",
-      [](F& phi, ParticleSet& markers, int sign, double distance, M& velocity, std::optional<ParticleSet*> removed, double time,
-         Workspace& workspace) {
-        const Transferred i = interruptible(
-            [&] { return remove_escaped(phi, markers, sign, distance, velocity, removed.value_or(nullptr), time, workspace); });
+      [](F& phi, ParticleSet& markers, int sign, double distance, M& velocity, std::optional<ParticleSet*> removed, double radius,
+         double time, Workspace& workspace) {
+        const Transferred i = interruptible([&] {
+          return remove_escaped(phi, markers, sign, distance, velocity, removed.value_or(nullptr), radius, time, workspace);
+        });
         return py::make_tuple(i.count, i.volume);
       },
       py::arg("phi"), py::arg("markers"), py::arg("sign"), py::arg("distance"), py::arg("velocity"), py::arg("removed"),
-      py::arg("time"), py::arg("workspace"));
+      py::arg("radius"), py::arg("time"), py::arg("workspace"));
   m.def(
       "reincorporate",
       [](F& phi, ParticleSet& removed, int sign, ParticleSet& markers, double fraction, const std::array<double, 2>& bounds,

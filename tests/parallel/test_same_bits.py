@@ -32,7 +32,17 @@ from meniscus.fluids import (
 )
 from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
-from meniscus.surface import KinematicSolid, LevelSet, Pose, Sphere, extend_velocity, interpolate_levelsets, redistance
+from meniscus.surface import (
+    KinematicSolid,
+    LevelSet,
+    ParticleLevelSet,
+    ParticleOptions,
+    Pose,
+    Sphere,
+    extend_velocity,
+    interpolate_levelsets,
+    redistance,
+)
 
 THREADS = (1, 2, 3, 5, 8)
 LEVELS = ("baseline", "avx2", "avx512")
@@ -426,3 +436,40 @@ def test_surfaces_of_level_sets(location: Any, dimension: int, dtype: type) -> N
         ]
 
     everywhere(run)
+
+
+def test_particle_level_set(dimension: int, dtype: type) -> None:
+    """Seeding, carrying, correction, removal, flight against a solid, reincorporation and reseeding."""
+    rng = np.random.default_rng(41)
+    g = ms.Grid(SHAPES[dimension], 0.1, periodic=(True, False, True)[:dimension])
+    _, velocity = problem(dimension, dtype, True)
+    center, radius = np.array(SHAPES[dimension]) * 0.05, 0.03 * min(SHAPES[dimension])
+    solid = KinematicSolid(Sphere(tuple(center + radius), 0.5 * radius)).sample(g, dtype=dtype)
+    thrown = rng.uniform(0, 2 * center, (3000, dimension)).astype(dtype)
+    # Order matters to sums and to sorting, not to which particles there are: radii from the level set make many escape.
+    for radii, location in (("flow", "cells"), ("levelset", "nodes")):
+        options = ParticleOptions(
+            per_cell={2: 32, 3: 8}[dimension], radii_from=radii, spray=True, outer="bubbles", removal=0.3, reseed_every=2
+        )  # type: ignore[arg-type]
+
+        def run(options: Any = options, location: Any = location) -> list[np.ndarray]:
+            p = ParticleLevelSet(g, location, dtype, options=options)
+            x = p.levelset.field.coordinates()
+            p.levelset.array = (np.sqrt(sum((a - c) ** 2 for a, c in zip(x, center, strict=True))) - radius).astype(dtype)
+            p.seed(solid=solid)
+            p.spray.append(thrown, velocity=10 * thrown, radius=np.full(len(thrown), 0.02, dtype))
+            v = velocity.copy()
+            numbers = []
+            for _ in range(2):
+                r = p.advance(v, 0.05, solid=solid)
+                f = p.advance_spray(0.05, (0.0,) * (dimension - 1) + (-9.8,), solid, drag=0.5, restitution=0.3, open_sides=["y+"])
+                b = p.reincorporate(v)
+                s = r.seeding or p.reseed()
+                numbers += [r.carried, r.corrections[1].outer, r.corrections[1].inner, r.removal.spray.count, r.removal.spray.volume]
+                numbers += [f.hits, f.left.count, f.left.volume, b.spray.count, b.spray.volume, *b.momentum, s.added, s.surplus]
+            assert len(p.particles) > 20000
+            assert len(p.spray) > 0
+            sets = [a for q in (p.particles, p.spray, p.bubbles) for a in (q.positions, q.ids, *(q[c] for c in q.columns))]
+            return [p.levelset.array.copy(), *components(v), *(a.copy() for a in sets), np.array(numbers, float)]
+
+        everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))

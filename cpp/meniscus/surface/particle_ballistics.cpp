@@ -36,8 +36,11 @@ class Flight {
     if (solid_ && solid_->value(x) <= 0.0) {
       V normal = V::Zero();
       if (!push_out_of_solid(*solid_, x, &normal)) return in_solid;
+      // The solid has taken it along to where it is at the end of the step.
       respond(x, normal, v, acceleration);
-      fate = touched;
+      V at = x;
+      fly(at, v, acceleration, dt);
+      return touched;
     }
     double remaining = dt;
     for (int contact = 0; contact < most_contacts && remaining > 0.0; ++contact) {

@@ -59,9 +59,10 @@ void deposit(MacField<T, D>& velocity, const T* x, const T* v, double part) {
 
 template <class T, int D>
 Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, double distance, MacField<T, D>& velocity,
-                           ParticleSet* removed, double time, Workspace& workspace) {
+                           ParticleSet* removed, double radius, double time, Workspace& workspace) {
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
+  require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
   require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
   const MarkerColumns<T, D> m(markers);
   if (removed) static_cast<void>(SprayColumns<T, D>(*removed));
@@ -80,9 +81,11 @@ Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, dou
   if (list.size == 0) return info;
   const auto points = workspace.take<T>(list.size * D);
   const auto speeds = workspace.take<T>(list.size * D);
+  const auto radii = workspace.take<T>(list.size);
   for (Index k = 0; k < list.size; ++k) {
     std::copy_n(m.position + list.index[k] * D, D, points.data() + k * D);
-    info.volume += ball_volume<D>(static_cast<double>(m.radius[list.index[k]]));
+    radii.data()[k] = radius > 0.0 ? static_cast<T>(radius) : m.radius[list.index[k]];
+    info.volume += ball_volume<D>(static_cast<double>(radii.data()[k]));
   }
   sample_points(velocity, points.data(), list.size, time, speeds.data());
 
@@ -92,7 +95,7 @@ Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, dou
     const SprayColumns<T, D> s(*removed);
     std::copy_n(points.data(), list.size * D, s.position + first * D);
     std::copy_n(speeds.data(), list.size * D, s.velocity + first * D);
-    for (Index k = 0; k < list.size; ++k) s.radius[first + k] = m.radius[list.index[k]];
+    std::copy_n(radii.data(), list.size, s.radius + first);
   }
   markers.remove(flags_of(list, n, workspace).data(), workspace);
   return info;
@@ -159,7 +162,7 @@ double total_volume(const T* radius, Index n) {
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                          \
   template Transferred remove_escaped<T, D>(Field<T, D>&, ParticleSet&, int, double, MacField<T, D>&, ParticleSet*, double, \
-                                            Workspace&);                                                                    \
+                                            double, Workspace&);                                                            \
   template Reincorporated reincorporate<T, D>(Field<T, D>&, ParticleSet&, int, ParticleSet&, double, const RadiusBounds&,   \
                                               MacField<T, D>*, double, double, Workspace&);                                 \
   template double total_volume<T, D>(const T*, Index);

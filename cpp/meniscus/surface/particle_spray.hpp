@@ -14,10 +14,11 @@ struct Transferred {
 };
 
 /// Takes the particles of a sign with -s phi(x) > distance * r out of the markers. They are added to `removed`, where that is
-/// given, with the velocity of the flow at their place. Nothing is changed if anything is thrown.
+/// given, with the velocity of the flow at their place and the given radius (m), or the one they have if that is zero. Nothing is
+/// changed if anything is thrown.
 template <class T, int D>
 Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, double distance, MacField<T, D>& velocity,
-                           ParticleSet* removed, double time, Workspace& workspace);
+                           ParticleSet* removed, double radius, double time, Workspace& workspace);
 
 struct Reincorporated : Transferred {
   std::array<double, 3> momentum{};  ///< deposited, per density: volume * velocity * scale

@@ -118,8 +118,9 @@ class ParticleLevelSet:
         return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
 
     def seed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
-        """Remove all markers and seed the band. Arguments and what is raised: as `reseed`."""
+        """Remove all markers and seed the band, as if for the first time. Arguments and what is raised: as `reseed`."""
         core = self._solid(solid, time)[0]
+        self._steps = self._seedings = 0
         everything = np.ones(len(self.particles), bool)
         self.particles.remove(everything, workspace=self._workspace)
         return self._seed(core, time)
@@ -178,9 +179,14 @@ class ParticleLevelSet:
         """
         o, seconds, start = self._options, _checks.positive("dt", dt), _checks.number("time", time)
         self._require_velocity(velocity)
+        speed = max_speed(velocity)
+        if not math.isfinite(speed):
+            for d in range(self.grid.dimension):
+                _checks.require_finite(f"component {d} of velocity", velocity.component(d))
+        _grid.require_finite(self.levelset.field._core, "the level set")
         core = self._solid(solid, start + seconds)[0]
         # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
-        reach = self.band + math.sqrt(self.grid.dimension) * max_speed(velocity) * seconds + self.grid.spacing
+        reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
         self._stretch(velocity, 0.5 * seconds, start)
         if o.method == "semi-lagrangian":
             carried = _surface.advect_band(
@@ -265,10 +271,12 @@ class ParticleLevelSet:
         o, when = self._options, _checks.number("time", time)
         self._require_velocity(velocity)
 
+        radius = o.removed_radius(self.grid.dimension) * self.grid.spacing
+
         def remove(sign: int, target: Particles | None) -> Transfer:
             core = None if target is None else target._core
-            args = self.levelset.field._core, self.particles._core, sign, o.removal, velocity._core, core, when, self._workspace
-            return Transfer(*_surface.remove_escaped(*args))
+            args = self.levelset.field._core, self.particles._core, sign, o.removal, velocity._core, core, radius, when
+            return Transfer(*_surface.remove_escaped(*args, self._workspace))
 
         spray = remove(-1, self.spray) if o.spray else Transfer()
         outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,6 +10,7 @@ from meniscus import _checks
 from meniscus.grid.transport import Interpolation, Method, Trace
 
 OuterEscape = Literal["keep", "delete", "bubbles"]
+Ball = Literal["share", "marker"]
 RadiiFrom = Literal["flow", "levelset"]
 
 
@@ -39,6 +41,8 @@ class ParticleOptions:
         spray: remove markers of the inside that have escaped by more than `removal` radii, as droplets.
         outer: what becomes of markers of the outside that have: 'keep' them, 'delete' them, or remove them as 'bubbles'.
         removal: in radii.
+        ball: the radius of removed particles. 'share': that of a ball with the volume of one particle's share of a cell, so that what is
+            removed keeps its volume on average; 'marker': that of the marker, as in the documents, of which many overlap.
         seed: of the random numbers.
     """
 
@@ -56,6 +60,7 @@ class ParticleOptions:
     spray: bool = False
     outer: OuterEscape = "keep"
     removal: float = 1.5
+    ball: Ball = "share"
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -73,7 +78,8 @@ class ParticleOptions:
             raise ValueError(f"escape must be at least {lowest} for radii from the {self.radii_from}, not {self.escape:g}")
         if self.reseed_every is not None:
             _checks.integer("reseed_every", self.reseed_every, 1)
-        for name, literal in (("method", Method), ("interpolation", Interpolation), ("trace", Trace), ("outer", OuterEscape)):
+        choices = {"method": Method, "interpolation": Interpolation, "trace": Trace, "outer": OuterEscape, "ball": Ball}
+        for name, literal in choices.items():
             _checks.choice(name, getattr(self, name), literal)
         _checks.choice("marker_trace", self.marker_trace, Trace)
         _checks.positive("removal", self.removal)
@@ -90,6 +96,14 @@ class ParticleOptions:
     def radius_bounds(self) -> tuple[float, float]:
         """Bounds of the radii, in cells: those that follow the flow may shrink to a hundredth."""
         return (min(0.01, self.radii[0]), self.radii[1]) if self.radii_from == "flow" else self.radii
+
+    def removed_radius(self, dimension: int) -> float:
+        """Radius of removed particles in cells, within the bounds; 0: that of the marker."""
+        if self.ball == "marker":
+            return 0.0
+        share = 1.0 / self.particles_per_cell(dimension)
+        radius = math.sqrt(share / math.pi) if dimension == 2 else (0.75 * share / math.pi) ** (1 / 3)
+        return min(max(radius, self.radii[0]), self.radii[1])
 
     def particles_per_cell(self, dimension: int) -> int:
         """Markers in a cell of the band."""
