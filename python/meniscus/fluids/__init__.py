@@ -13,6 +13,9 @@ from meniscus.fluids.flows import (
 )
 from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.inviscid import StepInfo, advance
+from meniscus.fluids.liquid import LiquidSolver
+from meniscus.fluids.liquid_options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
+from meniscus.fluids.liquid_source import Drain, LiquidSource
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.smoke import SmokeSolver
 from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
@@ -21,8 +24,14 @@ from meniscus.fluids.vorticity import add_vorticity_confinement, energy_spectrum
 from meniscus.grid.transport import advect
 
 __all__ = [
+    "ComponentVolume",
+    "Drain",
     "Emitter",
     "Flow",
+    "LiquidOptions",
+    "LiquidReport",
+    "LiquidSolver",
+    "LiquidSource",
     "PressureSolver",
     "ProjectionInfo",
     "Region",
@@ -31,6 +40,7 @@ __all__ = [
     "SmokeSolver",
     "StepInfo",
     "ViscositySolver",
+    "VolumeReport",
     "VortexInfo",
     "VortexParticles",
     "add_buoyancy",

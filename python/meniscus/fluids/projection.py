@@ -97,7 +97,8 @@ def project(
             resolved between the cells (ghost fluid), or a bool array.
         air_pressure: Pa.
         surface_pressure: what the pressure in the liquid exceeds that of the air by at the free surface, Pa: for surface tension its
-            coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to it.
+            coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to
+            it.
         target_divergence: 1/s per volume of fluid, of the velocity's dtype.
         pressure: a float64 CellField that takes the pressure, Pa (mean zero in closed regions), and with `warm_start` gives the start.
         warm_start: start from `pressure`.

@@ -1,12 +1,14 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
 from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
+from meniscus.surface.extraction import Components, components, curvature, extract, measure, volume_fractions
 from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
 from meniscus.surface.meshing import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.pose import Pose, Twist
 from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.redistance import Extended, extend, extend_velocity, redistance
 from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
 from meniscus.surface.solid import Solid, SolidGroup, SolidSample
 
@@ -14,10 +16,12 @@ __all__ = [
     "Box",
     "Capsule",
     "Complement",
+    "Components",
     "Cone",
     "Cylinder",
     "DeformingSolid",
     "Ellipsoid",
+    "Extended",
     "HalfSpace",
     "HausdorffDistance",
     "Intersection",
@@ -40,8 +44,16 @@ __all__ = [
     "Twist",
     "Union",
     "bcc_mesh",
+    "components",
+    "curvature",
     "enclosing_mesh",
     "enclosing_offset",
+    "extend",
+    "extend_velocity",
+    "extract",
     "hausdorff_distance",
+    "measure",
+    "redistance",
     "skin_morph",
+    "volume_fractions",
 ]

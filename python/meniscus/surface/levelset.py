@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
+from meniscus.surface import extraction
+from meniscus.surface.extraction import Components, CurvatureKind, Floats, Integers, Positions, Sides
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
+from meniscus.surface.redistance import Interface, Method, redistance
 
 Location = Literal["nodes", "cells"]
 
@@ -123,6 +127,72 @@ class LevelSet:
     def sample(self, points: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return phi at points (k, dim) of its dtype, m, interpolated linearly. Raises TypeError or ValueError."""
         return sample(self._field, points)
+
+    def redistance(
+        self,
+        *,
+        band: float | None = None,
+        method: Method = "parallel",
+        interface: Interface = "closest-point",
+        hidden: npt.ArrayLike | None = None,
+        workspace: Workspace | None = None,
+    ) -> int:
+        """Make phi the signed distance to its zero set, in place; see `meniscus.surface.redistance`."""
+        return redistance(self._field, band=band, method=method, interface=interface, hidden=hidden, workspace=workspace)
+
+    @overload
+    def to_mesh(
+        self,
+        *,
+        sides: Sides = "closed",
+        periods: Sides = "open",
+        positions: Positions = "linear",
+        normals: Literal[False] = False,
+        workspace: Workspace | None = None,
+    ) -> tuple[Floats, Integers]: ...
+    @overload
+    def to_mesh(
+        self,
+        *,
+        sides: Sides = "closed",
+        periods: Sides = "open",
+        positions: Positions = "linear",
+        normals: Literal[True],
+        workspace: Workspace | None = None,
+    ) -> tuple[Floats, Integers, Floats]: ...
+    def to_mesh(
+        self,
+        *,
+        sides: Sides = "closed",
+        periods: Sides = "open",
+        positions: Positions = "linear",
+        normals: Any = False,
+        workspace: Workspace | None = None,
+    ) -> Any:
+        """Return (vertices, triangles), in 2-D (vertices, segments), of the surface; all about it is said at `extract`."""
+        return extraction.extract(self, sides=sides, periods=periods, positions=positions, normals=normals, workspace=workspace)
+
+    def volume(self, *, workspace: Workspace | None = None) -> float:
+        """Return the volume of phi <= 0 in the domain, m^3 (in 2-D the area, m^2): that of the closed mesh of `to_mesh`."""
+        return extraction.measure(self, workspace=workspace)[0]
+
+    def area(self, *, workspace: Workspace | None = None) -> float:
+        """Return the area of the surface, m^2 (in 2-D the length, m), without the sides of the domain."""
+        return extraction.measure(self, workspace=workspace)[1]
+
+    def volume_fractions(self, *, out: CellField | None = None, workspace: Workspace | None = None) -> CellField:
+        """Return the part of each cell where phi <= 0; see `surface.volume_fractions`."""
+        return extraction.volume_fractions(self, out=out, workspace=workspace)
+
+    def curvature(
+        self, *, kind: CurvatureKind = "surface", limit: float = 1.0, out: CellField | NodeField | None = None
+    ) -> CellField | NodeField:
+        """Return the curvature at the samples, 1/m; see `surface.curvature`."""
+        return extraction.curvature(self, kind=kind, limit=limit, out=out)
+
+    def components(self, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
+        """Return the connected parts and their volumes; see `surface.components`."""
+        return extraction.components(self, both=both, out=out, workspace=workspace)
 
     def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
         """Return a copy of the samples, for `restore`."""

@@ -1,0 +1,172 @@
+#include "meniscus/surface/level_set_volume.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/surface/cut_cell.hpp"
+#include "meniscus/surface/sign_bits.hpp"
+
+namespace meniscus {
+namespace {
+
+std::size_t z(Index i) { return static_cast<std::size_t>(i); }
+
+/// What the corners of 64 cells have in common.
+struct Corners {
+  std::uint64_t some = 0;
+  std::uint64_t all = ~std::uint64_t{0};
+};
+
+/// The cells between row r and its next ones along the axes before the last.
+template <int D>
+MENISCUS_INLINE Corners corners_of(const SignBits<D>& signs, Index r, Index w) {
+  Corners c;
+  for (unsigned i = 0; i < 1U << (D - 1); ++i) {
+    Index row = r;
+    for (int d = 0; d < D - 1; ++d)
+      if (i >> d & 1) row += signs.stride(d);
+    const std::uint64_t a = signs.word(row, w);
+    const std::uint64_t b = signs.next(row, w);
+    c.some |= a | b;
+    c.all &= a & b;
+  }
+  return c;
+}
+
+template <int D>
+bool starts_cells(const SignBits<D>& signs, const Coord<D>& at) {
+  for (std::size_t d = 0; d < D - 1; ++d)
+    if (at[d] + 1 == signs.extents()[d]) return false;
+  return true;
+}
+
+/// Corners of a cell of the grid by means of the samples on cells around them.
+template <class T, int D>
+double corner_mean(const LevelSetLattice<T, D>& lattice, const Coord<D>& node) {
+  double sum = 0;
+  for (unsigned i = 0; i < 1U << D; ++i) {
+    Coord<D> c = node;
+    for (unsigned d = 0; d < D; ++d) {
+      // A corner on a side has its own sample there.
+      const Index last = lattice.extents()[d] - 2;
+      c[d] = node[d] == 0 ? 0 : node[d] == last ? last + 1 : node[d] + (i >> d & 1);
+    }
+    sum += lattice.value(c);
+  }
+  return sum / (1U << D);
+}
+
+}  // namespace
+
+template <class T, int D>
+LevelSetMeasure measure_level_set(const Field<T, D>& phi, Workspace& workspace) {
+  const LevelSetLattice<T, D> lattice(phi);
+  const SignBits<D> signs(phi, lattice, workspace);
+  const Index length = signs.extents()[D - 1];
+  const auto add = [](LevelSetMeasure a, LevelSetMeasure b) { return LevelSetMeasure{a.volume + b.volume, a.area + b.area}; };
+  return parallel_reduce<LevelSetMeasure>(
+      0, signs.rows(), rows_per_piece<D>(signs), {},
+      [&](Index begin, Index end) {
+        LevelSetMeasure sum;
+        simd_dispatch([&] {
+          for (Index r = begin; r < end; ++r) {
+            Coord<D> c = lattice_row<D>(signs.extents(), r);
+            if (!starts_cells<D>(signs, c)) continue;
+            double across = 1;
+            for (int d = 0; d < D - 1; ++d) across *= lattice.step(d, c[z(d)]);
+            const double usual = lattice.step(D - 1, 1);
+            Index full = 0;
+            double row = 0;
+            for (Index w = 0; w < signs.words(); ++w) {
+              const Corners corners = corners_of<D>(signs, r, w);
+              const std::uint64_t cells = signs.has_next(w);
+              full += std::popcount(corners.all & cells);
+              for_each_bit(corners.some & ~corners.all & cells, [&](int bit) {
+                c[D - 1] = 64 * w + bit;
+                const CutCell<D> cut = cut_cell_at<T, D>(lattice, c);
+                row += cut.inside() * lattice.step(D - 1, c[D - 1]);
+                sum.area += cut.area;
+              });
+            }
+            // Cells between a side and the first or last sample on cells are half as long.
+            const auto is_full = [&](Index k) { return corners_of<D>(signs, r, k >> 6).all >> (k & 63) & 1; };
+            double whole = static_cast<double>(full);
+            if (!lattice.on_nodes()) whole -= 0.5 * static_cast<double>(is_full(0) + is_full(length - 2));
+            sum.volume += across * (whole * (lattice.on_nodes() ? usual : 2 * lattice.step(D - 1, 0)) + row);
+          }
+        });
+        return sum;
+      },
+      add);
+}
+
+template <class T, int D>
+void volume_fractions(const Field<T, D>& phi, Field<T, D>& out, Workspace& workspace) {
+  require(phi.grid() == out.grid() && out.stagger() == Stagger<D>::cell(), "out must be on the cells of the grid of phi");
+  const LevelSetLattice<T, D> lattice(phi);
+  const SignBits<D> signs(phi, lattice, workspace);
+  const bool on_nodes = lattice.on_nodes();
+  const FieldView<T, D> to = out.view();
+  const Index length = to.extents[D - 1];
+  std::array<double, D> step;
+  step.fill(phi.grid().spacing());
+  // Samples that a cell's fraction depends on, per axis: its two corners, or its own sample and both neighbours.
+  const Index width = on_nodes ? 2 : 3;
+  const Index rows = product<D>(to.extents) / length;
+  parallel_for(0, rows, std::max<Index>(1, 4096 / length), [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index r = begin; r < end; ++r) {
+        Coord<D> c = lattice_row<D>(to.extents, r);
+        T* const first = to.at(c);
+        Index source = 0;
+        for (int d = 0; d < D - 1; ++d) source += c[z(d)] * signs.stride(d);
+        for (Index w = 0; w < signs.words(); ++w) {
+          const Index count = std::min<Index>(64, length - 64 * w);
+          if (count <= 0) break;
+          std::uint64_t some = 0;
+          std::uint64_t all = ~std::uint64_t{0};
+          for (Index i = 0; i < (D == 3 ? width * width : width); ++i) {
+            const Index row =
+                D == 3 ? source + i / width * signs.stride(0) + i % width * signs.stride(D - 2) : source + i * signs.stride(0);
+            const std::uint64_t a = signs.word(row, w);
+            const std::uint64_t b = signs.next(row, w);
+            some |= a | b;
+            all &= a & b;
+            if (on_nodes) continue;
+            const std::uint64_t second = b >> 1 | (w + 1 < signs.words() ? signs.word(row, w + 1) << 62 : 0);
+            some |= second;
+            all &= second;
+          }
+          for (Index k = 0; k < count; ++k) first[64 * w + k] = static_cast<T>(all >> k & 1);
+          const std::uint64_t mixed = some & ~all & (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1);
+          for_each_bit(mixed, [&](int bit) {
+            c[D - 1] = 64 * w + bit;
+            double inside;
+            if (on_nodes) {
+              inside = cut_cell_at<T, D>(lattice, c).inside();
+            } else {
+              std::array<double, 1 << D> values;
+              for (unsigned i = 0; i < 1U << D; ++i) {
+                Coord<D> node = c;
+                for (unsigned d = 0; d < D; ++d) node[d] += i >> d & 1;
+                values[i] = corner_mean<T, D>(lattice, node);
+              }
+              inside = cut_cell(values, step).inside();
+            }
+            first[c[D - 1]] = static_cast<T>(std::clamp(inside, 0.0, 1.0));
+          });
+        }
+      }
+    });
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                  \
+  template LevelSetMeasure measure_level_set<T, D>(const Field<T, D>&, Workspace&); \
+  template void volume_fractions<T, D>(const Field<T, D>&, Field<T, D>&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus

@@ -1,0 +1,86 @@
+"""Where liquid comes from and goes to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.grid.fields import CellField
+from meniscus.surface import Pose, Shape
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Region:
+    region: Shape
+    motion: Callable[[float], Pose] | None = None
+    start: float = 0.0
+    end: float = math.inf
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        _checks.one_of_type("region", self.region, Shape)
+        _checks.number("start", self.start)
+        if not self.end > self.start:
+            raise ValueError(f"end must be after start, {self.start:g}, not {self.end:g}")
+
+    def is_on(self, time: float) -> bool:
+        """Return whether it works at a time, s."""
+        return self.start <= time < self.end
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiquidSource(_Region):
+    """A region that is filled with liquid at a given velocity while the source is on.
+
+    Attributes:
+        region: the shape that is filled, m.
+        motion: where the region is, as a function of time (s); default at rest.
+        velocity: of the liquid at the faces of the region's cells, m/s; None leaves it.
+        start: when it is turned on, s.
+        end: when it is turned off, s.
+    """
+
+    velocity: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        super().__post_init__()
+        if self.velocity is not None:
+            _checks.vector("velocity of a LiquidSource", self.velocity, self.region.dimension)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drain(_Region):
+    """A region in which liquid, and drops that enter it, vanish while the drain is on.
+
+    Attributes:
+        region: the shape that is emptied, m.
+        motion: where the region is, as a function of time (s); default at rest.
+        start: when it is turned on, s.
+        end: when it is turned off, s.
+    """
+
+
+class RegionCells:
+    """The signed distance of a region on one grid; found anew only while it moves."""
+
+    def __init__(self, owner: LiquidSource | Drain, phi: CellField, band: float) -> None:
+        if owner.region.dimension != phi.grid.dimension:
+            kind = "source" if isinstance(owner, LiquidSource) else "drain"
+            raise ValueError(f"the region of a {kind} must be {phi.grid.dimension}-D, not {owner.region.dimension}-D")
+        self.owner = owner
+        self.phi = phi
+        self._band = band
+        self._known = False
+
+    def at(self, time: float, workspace: Workspace) -> CellField:
+        """Return the signed distance at a time, s."""
+        motion = self.owner.motion
+        if motion is not None or not self._known:
+            pose = None if motion is None else motion(time)
+            self.owner.region.sample(self.phi, pose=pose, band=self._band, workspace=workspace)
+            self._known = True
+        return self.phi

@@ -1,0 +1,123 @@
+"""How much liquid there should be, as a whole and in each connected part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core import Workspace
+from meniscus.grid.fields import MacField
+from meniscus.grid.uniform import Grid
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int32]
+
+SPREAD = 4
+"""Cells around a component that count to it: where its surface is moved, and where drops leave and join it."""
+
+TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
+
+
+class VolumeLedger:
+    """Follows the components of a liquid through motion, mergers and break-ups.
+
+    Where a component breaks up, its pieces share its expected volume by the number of their cells that come from it; where components
+    merge, theirs add up. A component that comes from none (drops of spray that meet) is expected to have the volume it has at first.
+
+    Attributes:
+        labels: of the cells, 0 in air, else the number of the component from 1.
+        volumes: measured; entry 0 is unused.
+        expected: entry 0 is unused.
+        totals: since the surface was set.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self.labels: Labels = np.zeros(grid.shape, np.int32)
+        self._origin: Labels = np.zeros(grid.shape, np.int32)
+        self._around: Labels = np.zeros(grid.shape, np.int32)
+        self.volumes: Floats = np.zeros(1)
+        self.expected: Floats = np.zeros(1)
+        self.totals = dict.fromkeys(TOTALS, 0.0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.labels.nbytes + self._origin.nbytes + self._around.nbytes + self.volumes.nbytes + self.expected.nbytes
+
+    def reset(self, labels: Labels, volumes: Floats) -> None:
+        """Start from a surface that was set; `volumes` of components 1, 2, ..."""
+        self._take(labels, volumes)
+        self.expected = self.volumes.copy()
+        self.totals = {**dict.fromkeys(TOTALS, 0.0), "initial": float(self.volumes.sum())}
+
+    def follow(self, velocity: MacField, dt: float, labels: Labels, volumes: Floats) -> None:
+        """Take the components after they have moved along a velocity for dt."""
+        expected, known = self._handed_on(self.expected, velocity, dt, labels, len(volumes) + 1)
+        self._take(labels, volumes)
+        self.expected = np.where(known, expected, self.volumes)
+
+    def change(self, total: str | None, labels: Labels, volumes: Floats) -> float:
+        """Take the components after they were changed where they are, as they should be: by sources or drains. Returns the change."""
+        before = self.volumes.sum()
+        excess, _ = self._handed_on(self.expected - self.volumes, None, 0.0, labels, len(volumes) + 1)
+        self._take(labels, volumes)
+        self.expected = self.volumes + excess
+        change = float(self.volumes.sum() - before)
+        if total is not None:
+            self.totals[total] += abs(change)
+        return change
+
+    def cross(self, total: str, amounts: Floats, labels: Labels) -> None:
+        """Let amounts of liquid (n,) leave ('outflow') or enter ('inflow') the components with the labels (n,); label 0: none of them."""
+        sign = -1.0 if total == "outflow" else 1.0
+        self.totals[total] += float(amounts.sum())
+        self.move(sign * amounts, labels)
+
+    def move(self, amounts: Floats, labels: Labels) -> None:
+        """Add amounts (n,) to what is expected of the components with the labels (n,), and of none where that is 0."""
+        self.expected += np.bincount(labels, amounts, len(self.expected))
+        self.expected[0] = 0.0
+        np.maximum(self.expected, 0.0, out=self.expected)
+
+    def around(self, workspace: Workspace) -> Labels:
+        """Return the labels, grown into the air around; overwritten by the next call."""
+        np.copyto(self._around, self.labels)
+        core: Any = _fluids
+        core.spread_labels(self._grid._core, self._around, SPREAD, workspace)
+        return self._around
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies, for `restore`."""
+        arrays = {"labels": self.labels.copy(), "volumes": self.volumes.copy(), "expected": self.expected.copy()}
+        return {**arrays, "totals": [self.totals[k] for k in TOTALS]}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become what the snapshot saw."""
+        self.labels[...] = snapshot["labels"]
+        self.volumes, self.expected = (np.array(snapshot[k], np.float64) for k in ("volumes", "expected"))
+        self.totals = dict(zip(TOTALS, (float(t) for t in snapshot["totals"]), strict=True))
+
+    def _handed_on(
+        self, amounts: Floats, velocity: MacField | None, dt: float, labels: Labels, count: int
+    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return what the new components have of amounts that the present ones hold, and which of them come from any."""
+        if len(amounts) == 2 and count == 2:
+            return amounts, np.ones(2, bool)  # one component that stays one
+        if velocity is None:
+            np.copyto(self._origin, self.labels)
+        else:
+            core: Any = _fluids  # overloaded over dimension and scalar
+            core.component_origins(velocity._core, dt, self.labels, labels, self._origin)
+        both = (self._origin > 0) & (labels > 0)
+        pairs, cells = np.unique(self._origin[both].astype(np.int64) * count + labels[both], return_counts=True)
+        origin, label = pairs // count, pairs % count
+        shares = cells / np.bincount(origin, cells, len(amounts))[origin]
+        return np.bincount(label, amounts[origin] * shares, count), np.bincount(label, minlength=count) > 0
+
+    def _take(self, labels: Labels, volumes: Floats) -> None:
+        np.copyto(self.labels, labels)
+        self.volumes = np.concatenate(([0.0], volumes))

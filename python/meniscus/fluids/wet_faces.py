@@ -1,0 +1,100 @@
+"""The faces that liquid touches, and the velocity around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core import Workspace
+from meniscus.fluids.solid_masks import Slip, SolidMasks
+from meniscus.grid.extrapolation import extrapolate
+from meniscus.grid.fields import MacField, component_shapes
+from meniscus.surface import LevelSet, extend_velocity
+
+Bools = npt.NDArray[np.bool_]
+_LAYERS = 4  # as far into a solid as stencils and short traces reach
+
+
+class WetFaces:
+    """Masks of the faces of one velocity, one array per axis.
+
+    Attributes:
+        known: faces whose velocity means something: beside liquid, or continued from there.
+    """
+
+    def __init__(self, velocity: MacField) -> None:
+        shapes = component_shapes(velocity.grid)
+        self.known: list[Bools] = [np.zeros(s, bool) for s in shapes]
+        self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return 2 * sum(m.nbytes for m in self.known)
+
+    def wet(self, levelset: LevelSet) -> list[Bools]:
+        """Return the faces beside liquid; overwritten by the next call."""
+        core: Any = _fluids  # overloaded over dimension and scalar
+        for d, mask in enumerate(self._wet):
+            core.wet_faces(levelset.field._core, d, mask)
+        return self._wet
+
+    def extend(
+        self,
+        velocity: MacField,
+        levelset: LevelSet,
+        masks: SolidMasks | None,
+        solid_velocity: MacField | None,
+        slip: Slip,
+        band: int,
+        workspace: Workspace,
+    ) -> None:
+        """Continue the velocity from the wet faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
+
+        With slip 'no-slip', faces in the solid take its velocity (None: at rest).
+        """
+        wet = self.wet(levelset)
+        for d, known in enumerate(self.known):
+            if masks is None:
+                np.copyto(known, wet[d])
+            else:
+                np.logical_and(wet[d], masks.open_faces[d], out=known)
+        extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
+        if masks is not None:
+            self.known = extrapolate(velocity, self.known, layers=_LAYERS, workspace=workspace)
+            if slip == "no-slip":
+                for d, inside in enumerate(masks.inside_faces):
+                    u = 0.0 if solid_velocity is None else solid_velocity.component(d)
+                    np.copyto(velocity.component(d), u, where=inside, casting="same_kind")
+        for d, known in enumerate(self.known):
+            np.copyto(velocity.component(d), 0.0, where=~known)
+
+    def near_surface(self, levelset: LevelSet, distance: float) -> list[Bools]:
+        """Return the faces closer to the surface than a distance, m."""
+        near = np.abs(levelset.array) < distance
+        result = []
+        for d in range(near.ndim):
+            pad = [(0, 0)] * near.ndim
+            pad[d] = (1, 1)
+            wide = np.pad(near, pad, mode="wrap" if levelset.grid.periodic[d] else "edge")
+            n = wide.shape[d]
+            result.append(np.ascontiguousarray(wide.take(range(n - 1), axis=d) | wide.take(range(1, n), axis=d)))
+        return result
+
+    def max_speed(self, velocity: MacField, levelset: LevelSet) -> float:
+        """Return the largest component on wet faces, m/s."""
+        return max(float(np.abs(velocity.component(d)).max(initial=0.0, where=mask)) for d, mask in enumerate(self.wet(levelset)))
+
+    def energy(self, velocity: MacField, levelset: LevelSet) -> float:
+        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2: half the cells beside a face are its own."""
+        total = 0.0
+        wet = levelset.array <= 0
+        for d in range(wet.ndim):
+            squares = velocity.component(d) ** 2
+            n = squares.shape[d]
+            lower, upper = squares.take(range(n - 1), axis=d), squares.take(range(1, n), axis=d)
+            total += 0.25 * float(np.sum(lower + upper, dtype=np.float64, where=wet))
+        return total * velocity.grid.spacing**wet.ndim

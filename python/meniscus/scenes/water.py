@@ -1,0 +1,129 @@
+"""What the scenes of the liquid solver share: stepping, diagnostics, state, and pictures of water."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from meniscus.fluids.liquid import LiquidSolver
+from meniscus.fluids.liquid_options import LiquidOptions, SurfaceOrder, Tracking
+from meniscus.grid import CellField, NodeField
+from meniscus.grid.transport import LimiterName, Method
+from meniscus.io.frames import FrameData, FrameItem
+from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.state import State
+from meniscus.surface import LevelSet
+
+
+@dataclass(kw_only=True)
+class Water(Scene):
+    """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` hands to `use`."""
+
+    stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages)
+    frames_per_second: ClassVar[float] = 24.0
+
+    cfl: float = parameter(1.0, "cells that the fastest liquid passes in a step")
+    method: Method = parameter("maccormack", "transport of the velocity", choices=("semi-lagrangian", "bfecc", "maccormack"))
+    limiter: LimiterName = parameter("reversion", "limiter of the transport", choices=("none", "clamp", "reversion"))
+    surface_order: SurfaceOrder = parameter("second", "order of the transport at the surface", choices=("second", "first"))
+    tracking: Tracking = parameter("particle-level-set", "of the surface", choices=("particle-level-set", "level-set"))
+    spray: bool = parameter(True, "let escaped particles fly on as drops")
+    drift_correction: bool = parameter(False, "keep the volume of every part of the liquid")
+    azimuth: float = parameter(28.0, "of the camera, degrees")
+    elevation: float = parameter(18.0, "of the camera, degrees")
+
+    def liquid_options(self, **more: Any) -> LiquidOptions:
+        """Return the options of the solver that follow from the parameters, and others."""
+        return LiquidOptions(
+            cfl=self.cfl,
+            method=self.method,
+            limiter=self.limiter,
+            surface_order=self.surface_order,
+            tracking=self.tracking,
+            spray=self.spray,
+            drift_correction=self.drift_correction,
+            **more,
+        )
+
+    def use(self, solver: LiquidSolver) -> None:
+        """Take a solver as the state of the run."""
+        self.solver = solver
+        self.steps_done = 0
+
+    def add_particles(self, time: float, dt: float) -> None:
+        """Add the vortex particles of a step; here none."""
+
+    def max_dt(self) -> float:
+        """Return what the solver advises."""
+        return self.solver.max_dt()
+
+    def advance(self, time: float, dt: float) -> None:
+        """Seed vortex particles, then step the solver, each of its stages timed by itself."""
+        with self.stage("seed"):
+            self.add_particles(time, dt)
+        self.solver.time = time
+        self.solver.step(dt, on_stage=self.after_stage)
+        self.steps_done += 1
+
+    def report(self, time: float) -> dict[str, float]:
+        """Volumes, their error, the number of drops, energy, largest speed, and the iterations of the pressure in the last step."""
+        self.solver.time = time
+        volume, last = self.solver.volume_report(), self.solver.report
+        worst = max((abs(c.error) for c in volume.components if c.cells > 8), default=0.0)
+        return {
+            "volume": volume.liquid,
+            "spray": volume.spray,
+            "expected": volume.expected,
+            "volume error": volume.relative_error,
+            "components": float(len(volume.components)),
+            "worst component": worst,
+            "drops": 0.0 if last is None else float(last.drops),
+            "kinetic energy": 0.0 if last is None else last.kinetic_energy,
+            "max speed": 0.0 if last is None else last.max_speed,
+            "pressure iterations": 0.0 if last is None else float(last.projection.iterations),
+        }
+
+    def state(self) -> Mapping[str, State]:
+        """The solver; solids and sources follow from the time."""
+        return {"solver": self.solver, "steps_done": self.steps_done}
+
+    def frame_data(self) -> Mapping[str, FrameItem]:
+        """The level set, the velocity, the drops and the signed distance of the solid."""
+        s = self.solver
+        data: dict[str, FrameItem] = {"liquid": s.levelset, "velocity": s.velocity}
+        if s.particles is not None:
+            data["spray"] = s.particles.spray
+        distance = self.solid_distance()
+        if distance is not None:
+            data["solid"] = distance
+        return data
+
+    def solid_distance(self) -> FrameItem | None:
+        """Return the signed distance of the solid for the frames, on cells or nodes; here none."""
+        return None
+
+    def draw(self, frame: FrameData) -> Any:
+        """Show the water."""
+        from meniscus import viz
+
+        assert frame.grid is not None
+        liquid = LevelSet(frame.grid, "cells")
+        liquid.array = frame["liquid"].astype(np.float64)
+        solid = None
+        distance = frame.nodes.get("solid")
+        if distance is not None:
+            solid = LevelSet(frame.grid, "nodes")
+            solid.array = distance.astype(np.float64)
+        drops = frame.particles.get("spray")
+        spray = None if drops is None or not len(drops["position"]) else (drops["position"], drops["radius"])
+        return viz.water(liquid, solid=solid, spray=spray, camera=viz.Camera(azimuth=self.azimuth, elevation=self.elevation))
+
+
+def pool(level: float, field: CellField | NodeField) -> LevelSet:
+    """Return the level set, on the cells of a field's grid, of liquid below a level (m) along the last axis."""
+    result = LevelSet(field.grid, "cells", field.dtype)
+    result.array[...] = result.field.coordinates()[-1] - level
+    return result

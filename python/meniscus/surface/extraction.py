@@ -1,0 +1,211 @@
+"""The surface of a level set, its volume and curvature, and the connected parts of its inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
+from meniscus.grid import CellField, NodeField, ScalarField
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+Sides = Literal["closed", "open"]
+Positions = Literal["linear", "cubic"]
+CurvatureKind = Literal["surface", "level"]
+
+_KINDS = {"surface": _surface.Curvature.surface, "level": _surface.Curvature.level}
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """The connected parts of a level set.
+
+    Attributes:
+        labels: int32, one per sample: 1, 2, ... inside, numbered by their first sample in the order of the array; outside 0, or -1, -2, ...
+            where the parts of the outside have been asked for.
+        volumes: of the parts inside, m^3 (areas, m^2, in 2-D); `volumes[i]` is that of label i + 1. They add up to the level set's volume.
+        air_volumes: the same of the parts outside, label -(i + 1); empty unless they have been asked for.
+    """
+
+    labels: Integers
+    volumes: Floats
+    air_volumes: Floats
+
+    @property
+    def count(self) -> int:
+        """Parts inside."""
+        return len(self.volumes)
+
+
+def _field(phi: object) -> ScalarField:
+    # A level set says where its samples are; importing its class here would be a circle.
+    field = _checks.one_of_type("phi", getattr(phi, "field", phi), ScalarField)
+    if field.on_side not in ((0,) * field.grid.dimension, (1,) * field.grid.dimension):
+        raise ValueError("phi must have its samples on the cells or on the nodes")
+    return field
+
+
+def _space(workspace: Workspace | None) -> Workspace:
+    return Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
+
+
+@overload
+def extract(
+    phi: Any,
+    *,
+    sides: Sides = "closed",
+    periods: Sides = "open",
+    positions: Positions = "linear",
+    normals: Literal[False] = False,
+    workspace: Workspace | None = None,
+) -> tuple[Floats, Integers]: ...
+@overload
+def extract(
+    phi: Any,
+    *,
+    sides: Sides = "closed",
+    periods: Sides = "open",
+    positions: Positions = "linear",
+    normals: Literal[True],
+    workspace: Workspace | None = None,
+) -> tuple[Floats, Integers, Floats]: ...
+def extract(
+    phi: Any,
+    *,
+    sides: Sides = "closed",
+    periods: Sides = "open",
+    positions: Positions = "linear",
+    normals: bool = False,
+    workspace: Workspace | None = None,
+) -> tuple[Floats, Integers] | tuple[Floats, Integers, Floats]:
+    """Return the surface phi = 0 as a mesh: triangles with normals out of phi <= 0, in 2-D segments with the inside to their left.
+
+    Every edge belongs to two triangles (every vertex of a 2-D curve to two segments) and the triangles at a vertex form one fan, whatever
+    the samples are; what is left open ends in curves on the sides. A vertex lies on an edge between two samples of unlike sign, at least
+    1e-6 of the edge away from its ends. So a sample that is exactly 0, which counts as inside, gives small triangles but none that is
+    degenerate. Samples are connected inside where neighbours along the axes are, also in the mesh. Cells continue to the sides of the
+    domain by the value of the nearest cell, nodes lie on them.
+
+    Args:
+        phi: a LevelSet, CellField or NodeField, 2-D or 3-D, m.
+        sides: 'closed': the mesh follows the sides of the domain where the inside touches them; 'open': it ends there.
+        periods: the same for the two ends of periodic axes, which are congruent when left open.
+        positions: of the vertices: zeros of the 'linear' interpolant of two samples, or of the 'cubic' one through four in a row (where
+            there are four), which is more accurate for smooth phi. The measures of a level set are those of the linear one.
+        normals: also return unit normals at the vertices: along the gradient of phi, and on closed sides those of the sides.
+        workspace: scratch memory to reuse.
+
+    Returns:
+        vertices (n, dim) float64, m; triangles (m, 3) or segments (m, 2) int32; with `normals` also (n, dim) float64.
+
+    Raises:
+        TypeError, ValueError: no such field, unknown options, samples that are not finite.
+
+    Source: Lorensen and Cline 1987 (marching cubes), with a table made by rule.
+    """
+    field = _field(phi)
+    arrays = _surface.extract(
+        field._core,
+        _checks.choice("sides", sides, Sides) == "closed",
+        _checks.choice("periods", periods, Sides) == "closed",
+        _checks.choice("positions", positions, Positions) == "cubic",
+        bool(normals),
+        _space(workspace),
+    )
+    vertices, elements, directions = arrays
+    return (vertices, elements, directions) if normals else (vertices, elements)
+
+
+def measure(phi: Any, *, workspace: Workspace | None = None) -> tuple[float, float]:
+    """Return the volume of phi <= 0 in the domain (m^3; an area, m^2, in 2-D) and the area of its surface inside of the domain (a length).
+
+    Both are those of the mesh of `extract` with linear positions, up to rounding; the mesh itself is not made.
+
+    Raises:
+        TypeError, ValueError: as `extract`.
+    """
+    volume, area = _surface.measure_level_set(_field(phi)._core, _space(workspace))
+    return float(volume), float(area)
+
+
+def volume_fractions(phi: Any, *, out: CellField | None = None, workspace: Workspace | None = None) -> CellField:
+    """Return the part of each cell where phi <= 0, between 0 and 1.
+
+    For samples on nodes the fractions add up to the volume that `measure` returns, over that of a cell. For samples on cells the corners of
+    a cell get the means of the cells around them, which is of second order as well.
+
+    Args:
+        phi: a LevelSet, CellField or NodeField.
+        out: a CellField of the grid and dtype of phi to fill and return.
+        workspace: scratch memory to reuse.
+
+    Raises:
+        TypeError, ValueError: as `extract`; another kind of `out`.
+    """
+    field = _field(phi)
+    target = CellField(field.grid, field.dtype) if out is None else _checks.one_of_type("out", out, CellField)
+    _require_same(target, field)
+    _surface.volume_fractions(field._core, target._core, _space(workspace))
+    return target
+
+
+def curvature(
+    phi: Any, *, kind: CurvatureKind = "surface", limit: float = 1.0, out: CellField | NodeField | None = None
+) -> CellField | NodeField:
+    """Return the sum of the principal curvatures at the samples, 1/m: positive where phi <= 0 is convex (2 / R for a ball).
+
+    Args:
+        phi: a LevelSet, CellField or NodeField. Central differences over the nearest neighbours are used, so phi has to be smooth near the
+            surface for the result to converge; second order then.
+        kind: 'level': of the level set through each sample; 'surface': of the zero set at the point closest to the sample, which takes phi
+            for a signed distance and is constant along normals.
+        limit: bound of the result times the spacing.
+        out: a field like phi to fill and return.
+
+    Raises:
+        TypeError, ValueError: as `extract`; limit not positive; another kind of `out`.
+
+    Source: Osher and Fedkiw 2003, section 1.4; parallel surfaces for 'surface'.
+    """
+    field = _field(phi)
+    kinds = CellField if field.on_side[0] == 0 else NodeField
+    target = kinds(field.grid, field.dtype) if out is None else _checks.one_of_type("out", out, kinds)
+    _require_same(target, field)
+    name = _checks.choice("kind", kind, CurvatureKind)
+    _surface.level_set_curvature(field._core, _KINDS[name], _checks.positive("limit", limit), target._core)
+    return target
+
+
+def components(phi: Any, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
+    """Return the connected parts of phi <= 0 and their volumes; samples with a common face are connected, also across a period.
+
+    Args:
+        phi: a LevelSet, CellField or NodeField.
+        both: also tell the parts of phi > 0 (pockets of air) apart.
+        out: int32 array of the shape of the samples, C-contiguous, for the labels.
+        workspace: scratch memory to reuse.
+
+    Raises:
+        TypeError, ValueError: as `extract`; another kind of `out`.
+    """
+    field = _field(phi)
+    labels = np.empty(field.shape, np.int32) if out is None else _checks.one_of_type("out", out, np.ndarray)
+    if labels.shape != field.shape:
+        raise ValueError(f"out must have shape {field.shape}, not {labels.shape}")
+    space = _space(workspace)
+    counts = _surface.label_components(field._core, bool(both), labels, space)
+    inside, outside = _surface.component_volumes(field._core, labels, counts, space)
+    return Components(labels, inside, outside)
+
+
+def _require_same(out: ScalarField, field: ScalarField) -> None:
+    if out.grid != field.grid:
+        raise ValueError(f"out must be on the grid of phi, not on {out.grid!r}")
+    if out.dtype != field.dtype:
+        raise TypeError(f"out must be of dtype {field.dtype}, not {out.dtype}")
