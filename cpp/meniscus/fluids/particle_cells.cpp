@@ -93,8 +93,8 @@ T* optional_particle_values(ParticleSet& particles, std::string_view name, Index
   return exists ? particle_values<T>(particles, name, width) : nullptr;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                          \
-  template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, Index*, Workspace&);      \
+#define MENISCUS_INSTANTIATE(T, D)                                                     \
+  template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, Index*, Workspace&); \
   template T* particle_positions<T, D>(ParticleSet&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -333,7 +333,7 @@ void particle_density(ParticleSet& particles, Field<T, D>& density, Workspace& w
   copy_owned(layout, static_cast<const T*>(weights.data()), density.storage().data());
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                               \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
   template void particles_to_grid<T, D>(ParticleSet&, MacField<T, D>&, const FaceFlags<D>&, MacField<T, D>*, Workspace&); \
   template void grid_to_particles<T, D>(MacField<T, D>&, MacField<T, D>*, double, double, ParticleSet&, Workspace&);      \
   template void particle_density<T, D>(ParticleSet&, Field<T, D>&, Workspace&);

@@ -51,7 +51,8 @@ struct Corner {
   std::array<T, D> upper;
   Coord<D> strides;
 
-  MENISCUS_INLINE Corner(const Grid<D>& grid, const Stagger<D>& stagger, const CellPlace<D>& place, const Coord<D>& sample_strides)
+  MENISCUS_INLINE Corner(const Grid<D>& grid, const Stagger<D>& stagger, const CellPlace<D>& place,
+                         const Coord<D>& sample_strides)
       : strides(sample_strides) {
     for (std::size_t a = 0; a < D; ++a) {
       Index at = place.cell[a];
