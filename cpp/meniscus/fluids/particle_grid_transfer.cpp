@@ -254,7 +254,7 @@ void grid_to_particles(MacField<T, D>& velocity, MacField<T, D>* before, double 
   require(!before || before->grid() == grid, "the velocity from before must have the grid of the velocity");
   const Columns<T, D> columns(particles);
   const Index n = particles.size();
-  for (Index i = 0; i < 1; ++i) require_finite_values(columns.position, n, D, "positions");
+  require_finite_values(columns.position, n, D, "positions");
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const bool blend = before && ratio > 0.0;
