@@ -7,7 +7,7 @@
 namespace meniscus {
 
 /// Most cells that a search goes in one direction.
-inline constexpr Index most_reach = 8;
+inline constexpr Index most_reach = 16;
 
 /// Positions of particles in cells from the lower corner of the domain, (n, D), in the order of their cells, each of them inside
 /// of its cell.

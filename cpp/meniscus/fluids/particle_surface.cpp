@@ -14,7 +14,7 @@ namespace {
 using Flag = std::uint8_t;
 
 /// Largest radius, support and band of spheres, in cells: twice this is how far searches go.
-constexpr double most_support = 4.0;
+constexpr double most_support = 8.0;
 
 /// Cells around one that must all hold particles for it to be deep in the liquid, whatever the kernels are.
 constexpr Index deep_layers = 2;
@@ -110,10 +110,13 @@ struct Evaluation {
 
   double anisotropic(const AnisotropicKernel<D>* kernels, const Coord<D>& cell, Index reach) const {
     const KernelSum<D> sum = sum_kernels<D>(particles, kernels, cell, reach, center(cell));
-    const double excess = 0.5 - sum.value;
     const double slope = sum.gradient.norm();
-    // The distance to first order; flat parts are far from the surface on either side.
-    return std::abs(excess) < band * slope ? excess / slope : std::copysign(band, excess);
+    if (sum.value >= 1.0) return -band;
+    if (sum.value <= 0.0) return band;
+    // Across the surface the sum falls about like 1 / (1 + exp(s)), whose slope and value give the distance anywhere; a tangent
+    // would be right at the surface alone, and a cell is as wide as the whole fall.
+    const double distance = sum.value * (1.0 - sum.value) * std::log((1.0 - sum.value) / sum.value);
+    return std::abs(distance) < band * slope ? distance / slope : std::copysign(band, distance);
   }
 };
 

@@ -18,9 +18,9 @@ struct ParticleSurfaceOptions {
   /// Of the spheres, or what is taken off the averaged distance, m.
   double radius = 0.0;
   /// Of the weights of the average; for anisotropic kernels of the neighbourhood of a particle, whose half is the smoothing
-  /// length, m. At most 4 cells.
+  /// length, m. At most 8 cells.
   double support = 0.0;
-  /// The level set ends at +-band, m; at most 4 cells with spheres.
+  /// The level set ends at +-band, m; at most 8 cells with spheres.
   double band = 0.0;
   /// Cells that hold a particle and neither are nor touch liquid become liquid, as if the particle were a sphere that covers its
   /// cell: no drop is lost.

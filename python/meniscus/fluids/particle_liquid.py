@@ -21,7 +21,7 @@ from meniscus.fluids.particle_liquid_options import ParticleLiquidOptions, Parti
 from meniscus.fluids.particle_seeding import ParticleSeeder, shape_inside
 from meniscus.fluids.particle_spacing import ParticleSpacing
 from meniscus.fluids.particle_surface import particle_levelset
-from meniscus.fluids.particle_transfer import grid_to_particles, particles_to_grid
+from meniscus.fluids.particle_transfer import grid_to_particles
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.solid_follower import SolidFollower
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
@@ -37,9 +37,9 @@ TOTALS = ("initial", "emitted", "drained", "outflow")
 class ParticleLiquidSolver:
     """An incompressible liquid that particles carry through a grid, below air of constant pressure, around moving solids.
 
-    A step emits, gives the velocities of the particles to the grid, adds forces, lets viscosity act, projects, continues the velocity into
-    the air, gives it back to the particles and moves them. Each stage is a public method that a script may call by itself, in another order,
-    or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as it was before.
+    A step emits, gives the velocities of the particles to the grid, adds forces, lets viscosity act, projects, continues the velocity
+    into the air, gives it back to the particles and moves them. Each stage is a public method that a script may call by itself, in
+    another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as it was before.
 
     The liquid is where the particles are. Add some with `fill`; after changes to `particles` by hand, call `set_particles`.
 
@@ -190,8 +190,10 @@ class ParticleLiquidSolver:
                 raise ValueError("region must be a level set on the cells of the grid of the solver")
             phi: Any = levelset.field
 
-            def inside(x: Any) -> Any:
+            def in_levelset(x: Any) -> Any:
                 return levelset.sample(np.ascontiguousarray(x, levelset.dtype)) <= 0
+
+            inside: Any = in_levelset
         else:
             _checks.one_of_type("region", region, Shape)
             if region.dimension != dimension:

@@ -101,7 +101,7 @@ class ParticleSpacing:
 
 def _all_neighbors(wet: Bools, periodic: tuple[bool, ...]) -> Bools:
     """Return where a cell and all that share a face with it are wet; walls count as wet."""
-    result = wet.copy()
+    result: Bools = wet.copy()
     for d in range(wet.ndim):
         pad = [(0, 0)] * wet.ndim
         pad[d] = (1, 1)

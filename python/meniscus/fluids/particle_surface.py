@@ -61,10 +61,11 @@ def particle_levelset(
         workspace: scratch memory to reuse.
 
     Raises:
-        TypeError, ValueError: wrong types, dtypes or dimensions, unknown method, lengths that are not positive or above 4 cells, positions
+        TypeError, ValueError: wrong types, dtypes or dimensions, unknown method, lengths that are not positive or above 8 cells, positions
             that are not finite; `out` is unchanged.
 
-    Source: Zhu and Bridson 2005, section 4; Yu and Turk, "Reconstructing surfaces of particle-based fluids using anisotropic kernels", 2013.
+    Source: Zhu and Bridson 2005, section 4; Yu and Turk, "Reconstructing surfaces of particle-based fluids using anisotropic kernels",
+        2013.
     """
     _checks.choice("method", method, ParticleSurface)
     if isinstance(particles, np.ndarray):

@@ -33,8 +33,8 @@ def particles_to_grid(
 
     Args:
         particles: with a column 'velocity' (n, dim), m/s. With a column 'affine' (n, dim * dim), 1/s, row by row the gradients of the
-            components, each particle contributes an affine velocity (APIC); with a column 'mass' (n,), kg, not all weigh 1. They are brought
-            into the order of the cells.
+            components, each particle contributes an affine velocity (APIC); with a column 'mass' (n,), kg, not all weigh 1. They are
+            brought into the order of the cells.
         velocity: takes the result, m/s.
         mass: takes the mass at the faces, kg.
         known: bool arrays to write the result to; default: new ones.
