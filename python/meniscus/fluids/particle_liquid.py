@@ -111,7 +111,6 @@ class ParticleLiquidSolver:
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
         self._totals = dict.fromkeys(TOTALS, 0)
-        self._seedings = 0
         reach = 2 * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, kind), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, kind), reach) for s in drains]
@@ -203,6 +202,7 @@ class ParticleLiquidSolver:
             inside = shape_inside(region, self._grid)
         added = self._add(phi, inside, given, self.time)
         self._totals["initial"] += added
+        self.particles.sort_by_cell(self._grid, workspace=self._workspace)
         return added
 
     def set_particles(self) -> None:
@@ -215,6 +215,7 @@ class ParticleLiquidSolver:
         _checks.require_finite("velocities", self.particles["velocity"])
         self._stale = True
         self._totals = {**dict.fromkeys(TOTALS, 0), "initial": len(self.particles)}
+        self.particles.sort_by_cell(self._grid, workspace=self._workspace)
 
     def max_dt(self) -> float:
         """Return the step (s) in which particles pass `cfl` cells, at their speed or at the one that gravity gives them on the way.
@@ -248,7 +249,7 @@ class ParticleLiquidSolver:
         _copy(self.velocity, velocity)
         pressure.array[...] = self.pressure.array
         particles, totals = self.particles.snapshot(), dict(self._totals)
-        time, last, seedings = self.time, self.report, self._seedings
+        time, last = self.time, self.report
         self._parts = {}
         try:
             for name in self.stages:
@@ -261,7 +262,7 @@ class ParticleLiquidSolver:
             self.particles.restore(particles)
             _copy(velocity, self.velocity)
             self.pressure.array[...] = pressure.array
-            self.time, self.report, self._totals, self._seedings = time, last, totals, seedings
+            self.time, self.report, self._totals = time, last, totals
             self._stale = True
             self._solid.forget()
             raise
@@ -273,7 +274,8 @@ class ParticleLiquidSolver:
             owner = region.owner
             if isinstance(owner, LiquidSource) and owner.is_on(self.time):
                 phi, inside = region.at(self.time, self._workspace), self._region(region)
-                self._totals["emitted"] += self._add(phi, inside, owner.velocity, self.time)
+                moved = None if owner.velocity is None else (self.time - owner.start) * np.array(owner.velocity)
+                self._totals["emitted"] += self._add(phi, inside, owner.velocity, self.time, moved)
                 if owner.velocity is not None:
                     where = inside(np.ascontiguousarray(self.particles.positions, np.float64))
                     self.particles["velocity"][where] = owner.velocity
@@ -376,24 +378,10 @@ class ParticleLiquidSolver:
         self._settle(dt)
 
     def resample(self, dt: float) -> None:
-        """Move particles so that there are as many per cell everywhere as there should be, if the options ask for it."""
-        if self._spacing is None or len(self.particles) == 0:
-            return
-        o = self.options
-        solid = self._solid.at(self.time + dt, dt)
-        self._find_surface(solid)
-        masks = None if solid is None else self._solid.masks(solid, self.velocity, self.time + dt)
-        self._parts["correction"] = self._spacing.correct(
-            self.particles,
-            self._seeder.per_cell,
-            self._levelset,
-            None if solid is None else on_grid(solid, self.velocity, self.time + dt)[0],
-            masks,
-            o.band,
-            o.max_iterations,
-            self._workspace,
-        )
-        self._settle(dt)
+        """Move particles so that there are as many per cell everywhere as there should be, if the options ask for it, and sort them."""
+        if self._spacing is not None and len(self.particles):
+            self._correct_density(self._spacing, dt)
+        self.particles.sort_by_cell(self._grid, workspace=self._workspace)
 
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, also of each connected part of it, beside that of the particles there."""
@@ -402,7 +390,7 @@ class ParticleLiquidSolver:
         labels, volumes = self._volume.measure(levelset, outside)
         flat = labels.ravel()
         each = self.particle_volume
-        cells, _ = self._seeder.keys(self.particles.positions)
+        cells = self._seeder.cells(self.particles.positions)
         expected = each * np.bincount(flat[cells], minlength=len(volumes) + 1)
         count = np.bincount(flat, minlength=len(volumes) + 1)
         first = np.full(len(volumes) + 1, flat.size, np.int64)
@@ -423,7 +411,6 @@ class ParticleLiquidSolver:
             "velocity": self.velocity.snapshot(),
             "pressure": self.pressure.snapshot(),
             "totals": [self._totals[name] for name in TOTALS],
-            "seedings": self._seedings,
             "time": self.time,
         }
 
@@ -433,7 +420,6 @@ class ParticleLiquidSolver:
         self.velocity.restore(snapshot["velocity"])
         self.pressure.restore(snapshot["pressure"])
         self._totals = dict(zip(TOTALS, (int(n) for n in snapshot["totals"]), strict=True))
-        self._seedings = int(snapshot["seedings"])
         self.time = float(snapshot["time"])
         self._stale = True
         self._solid.forget()
@@ -442,14 +428,13 @@ class ParticleLiquidSolver:
         motion = region.owner.motion
         return shape_inside(region.owner.region, self._grid, None if motion is None else motion(self.time))
 
-    def _add(self, phi: CellField, inside: Any, velocity: Sequence[float] | None, time: float) -> int:
+    def _add(self, phi: CellField, inside: Any, velocity: Sequence[float] | None, time: float, offset: Any = None) -> int:
         """Add the particles that a region lacks, where there is no solid; return how many."""
-        x = self._seeder.missing(self.particles, phi, inside, self._seedings)
+        x = self._seeder.missing(self.particles, phi, inside, offset)
         solid = self._solid.at(time)
         if solid is not None and len(x):
             levelset = on_grid(solid, self.velocity, time)[0]
             x = x[sample(levelset, np.ascontiguousarray(x)) > 0]
-        self._seedings += 1
         if len(x):
             self._stale = True
             dtype = self.velocity.dtype
@@ -475,6 +460,23 @@ class ParticleLiquidSolver:
         """Continue the level set into the solid, so that no air is between it and the liquid."""
         if solid is not None:
             self._solid.masks(solid, self.velocity, self.time).prepare_scalar(self._levelset.field, self._workspace)  # type: ignore[arg-type]
+
+    def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
+        o = self.options
+        solid = self._solid.at(self.time + dt, dt)
+        self._find_surface(solid)
+        masks = None if solid is None else self._solid.masks(solid, self.velocity, self.time + dt)
+        self._parts["correction"] = spacing.correct(
+            self.particles,
+            self._seeder.per_cell,
+            self._levelset,
+            None if solid is None else on_grid(solid, self.velocity, self.time + dt)[0],
+            masks,
+            o.band,
+            o.max_iterations,
+            self._workspace,
+        )
+        self._settle(dt)
 
     def _settle(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
