@@ -13,25 +13,24 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids.forces import ViscositySolver, diffuse
-from meniscus.fluids.liquid_options import ComponentVolume, VolumeReport
-from meniscus.fluids.liquid_source import Drain, LiquidSource, RegionCells
-from meniscus.fluids.liquid_volume import LiquidVolume
+from meniscus.fluids.liquid_options import VolumeReport
+from meniscus.fluids.liquid_source import Drain, LiquidSource
 from meniscus.fluids.particle_faces import ParticleFaces
 from meniscus.fluids.particle_liquid_options import ParticleLiquidOptions, ParticleLiquidReport
-from meniscus.fluids.particle_seeding import ParticleSeeder, shape_inside
+from meniscus.fluids.particle_seeding import ParticleSeeder
 from meniscus.fluids.particle_spacing import ParticleSpacing
+from meniscus.fluids.particle_supply import ParticleSupply
 from meniscus.fluids.particle_surface import particle_levelset
 from meniscus.fluids.particle_transfer import grid_to_particles
+from meniscus.fluids.particle_volume import ParticleVolume
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.solid_follower import SolidFollower
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.particles import Particles
-from meniscus.grid.points import sample, trace
+from meniscus.grid.points import trace
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape
-
-TOTALS = ("initial", "emitted", "drained", "outflow")
 
 
 class ParticleLiquidSolver:
@@ -102,18 +101,15 @@ class ParticleLiquidSolver:
         self.pressure = CellField(grid)
         self.time = 0.0
         self.report: ParticleLiquidReport | None = None
-        self._seeder = ParticleSeeder(grid, 2**dimension if o.per_cell is None else o.per_cell, o.jitter, o.seed)
+        self._per_cell = 2**dimension if o.per_cell is None else o.per_cell
+        self._supply = ParticleSupply(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
         self._solid = SolidFollower(grid, kind, solid)
         self._faces = ParticleFaces(self.velocity)
-        self._volume = LiquidVolume(grid, self.velocity)
+        self._volume = ParticleVolume(grid, self.velocity, self._per_cell)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
-        self._totals = dict.fromkeys(TOTALS, 0)
-        reach = 2 * grid.spacing
-        self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, kind), reach) for s in sources]
-        self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, kind), reach) for s in drains]
         self._backup = (self.velocity.copy(), self.pressure.copy())
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
@@ -152,7 +148,7 @@ class ParticleLiquidSolver:
     @property
     def particle_volume(self) -> float:
         """The volume that a particle stands for, m^dim."""
-        return float(self._grid.spacing**self._grid.dimension / self._seeder.per_cell)
+        return self._volume.each
 
     @property
     def nbytes(self) -> int:
@@ -161,9 +157,9 @@ class ParticleLiquidSolver:
         row = p.positions.itemsize * self._grid.dimension * (2 + ("affine" in p.columns) * self._grid.dimension) + 8
         total = p.capacity * row
         total += sum(v.component_with_ghosts(k).nbytes for v in (self.velocity, self._before, self._backup[0]) for k in d)
-        fields = [self.pressure, self._backup[1], self._levelset.field, *(r.phi for r in (*self._sources, *self._drains))]
+        fields = [self.pressure, self._backup[1], self._levelset.field]
         total += sum(f.with_ghosts.nbytes for f in fields)
-        total += self._solid.nbytes + self._volume.nbytes + self._faces.nbytes
+        total += self._solid.nbytes + self._volume.nbytes + self._faces.nbytes + self._supply.nbytes
         total += 0 if self._spacing is None else self._spacing.nbytes
         viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
         return total + self._workspace.bytes + self._pressure_solver.nbytes + viscosity
@@ -181,27 +177,9 @@ class ParticleLiquidSolver:
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
         """
-        dimension, dtype = self._grid.dimension, self.velocity.dtype
-        given = None if velocity is None else _checks.vector("velocity", velocity, dimension)
-        if isinstance(region, LevelSet):
-            levelset = region
-            if levelset.grid != self._grid or levelset.location != "cells":
-                raise ValueError("region must be a level set on the cells of the grid of the solver")
-            phi: Any = levelset.field
-
-            def in_levelset(x: Any) -> Any:
-                return levelset.sample(np.ascontiguousarray(x, levelset.dtype)) <= 0
-
-            inside: Any = in_levelset
-        else:
-            _checks.one_of_type("region", region, Shape)
-            if region.dimension != dimension:
-                raise ValueError(f"region must be {dimension}-D like the grid, not {region.dimension}-D")
-            phi = CellField(self._grid, dtype)
-            region.sample(phi, band=2 * self._grid.spacing, workspace=self._workspace)
-            inside = shape_inside(region, self._grid)
-        added = self._add(phi, inside, given, self.time)
-        self._totals["initial"] += added
+        added = self._supply.fill(self.particles, region, velocity, self._outside(self._solid.at(self.time)))
+        self._stale = True
+        self._volume.totals["initial"] += added
         self.particles.sort_by_cell(self._grid, workspace=self._workspace)
         return added
 
@@ -214,7 +192,7 @@ class ParticleLiquidSolver:
         _checks.require_finite("positions", self.particles.positions)
         _checks.require_finite("velocities", self.particles["velocity"])
         self._stale = True
-        self._totals = {**dict.fromkeys(TOTALS, 0), "initial": len(self.particles)}
+        self._volume.reset(len(self.particles))
         self.particles.sort_by_cell(self._grid, workspace=self._workspace)
 
     def max_dt(self) -> float:
@@ -224,9 +202,7 @@ class ParticleLiquidSolver:
         """
         h, o = self._grid.spacing, self.options
         speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
-        for source in (r.owner for r in self._sources):
-            if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
-                speed = max(speed, float(np.abs(source.velocity).max()))
+        speed = max(speed, self._supply.speed(self.time))
         speed = max(speed, self._solid.speed(self.velocity, self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
@@ -248,7 +224,7 @@ class ParticleLiquidSolver:
         velocity, pressure = self._backup
         _copy(self.velocity, velocity)
         pressure.array[...] = self.pressure.array
-        particles, totals = self.particles.snapshot(), dict(self._totals)
+        particles, volumes = self.particles.snapshot(), self._volume.snapshot()
         time, last = self.time, self.report
         self._parts = {}
         try:
@@ -262,7 +238,8 @@ class ParticleLiquidSolver:
             self.particles.restore(particles)
             _copy(velocity, self.velocity)
             self.pressure.array[...] = pressure.array
-            self.time, self.report, self._totals = time, last, totals
+            self._volume.restore(volumes)
+            self.time, self.report = time, last
             self._stale = True
             self._solid.forget()
             raise
@@ -270,22 +247,11 @@ class ParticleLiquidSolver:
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        for region in self._sources:
-            owner = region.owner
-            if isinstance(owner, LiquidSource) and owner.is_on(self.time):
-                phi, inside = region.at(self.time, self._workspace), self._region(region)
-                moved = None if owner.velocity is None else (self.time - owner.start) * np.array(owner.velocity)
-                self._totals["emitted"] += self._add(phi, inside, owner.velocity, self.time, moved)
-                if owner.velocity is not None:
-                    where = inside(np.ascontiguousarray(self.particles.positions, np.float64))
-                    self.particles["velocity"][where] = owner.velocity
-                    if "affine" in self.particles.columns:
-                        self.particles["affine"][where] = 0.0
-        for region in self._drains:
-            if region.owner.is_on(self.time) and len(self.particles):
-                where = self._region(region)(np.ascontiguousarray(self.particles.positions, np.float64))
-                self._totals["drained"] += self.particles.remove(where, workspace=self._workspace)
-                self._stale = True
+        added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)))
+        removed = self._supply.drain(self.particles, self.time)
+        self._volume.totals["emitted"] += added
+        self._volume.totals["drained"] += removed
+        self._stale = self._stale or added + removed > 0
 
     def transfer_to_grid(self, dt: float) -> None:
         """Give the velocities of the particles to the faces around them, and find the surface."""
@@ -386,23 +352,7 @@ class ParticleLiquidSolver:
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, also of each connected part of it, beside that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
-        outside = None if solid is None else on_grid(solid, self.velocity, self.time)[0]
-        labels, volumes = self._volume.measure(levelset, outside)
-        flat = labels.ravel()
-        each = self.particle_volume
-        cells = self._seeder.cells(self.particles.positions)
-        expected = each * np.bincount(flat[cells], minlength=len(volumes) + 1)
-        count = np.bincount(flat, minlength=len(volumes) + 1)
-        first = np.full(len(volumes) + 1, flat.size, np.int64)
-        wet = np.flatnonzero(flat)
-        np.minimum.at(first, flat[wet], wet)
-        components = tuple(
-            ComponentVolume(float(v), float(e), int(c), tuple(int(i) for i in np.unravel_index(f, labels.shape)))
-            for v, e, c, f in zip(volumes, expected[1:], count[1:], first[1:], strict=True)
-            if c
-        )
-        totals = {name: each * n for name, n in self._totals.items()}
-        return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=components, **totals)
+        return self._volume.report(levelset, self._outside(solid), self._supply.seeder.cells(self.particles.positions))
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies of everything that the next steps depend on, but for solids and sources, which follow from the time."""
@@ -410,7 +360,7 @@ class ParticleLiquidSolver:
             "particles": self.particles.snapshot(),
             "velocity": self.velocity.snapshot(),
             "pressure": self.pressure.snapshot(),
-            "totals": [self._totals[name] for name in TOTALS],
+            "volume": self._volume.snapshot(),
             "time": self.time,
         }
 
@@ -419,30 +369,14 @@ class ParticleLiquidSolver:
         self.particles.restore(snapshot["particles"])
         self.velocity.restore(snapshot["velocity"])
         self.pressure.restore(snapshot["pressure"])
-        self._totals = dict(zip(TOTALS, (int(n) for n in snapshot["totals"]), strict=True))
+        self._volume.restore(snapshot["volume"])
         self.time = float(snapshot["time"])
         self._stale = True
         self._solid.forget()
 
-    def _region(self, region: RegionCells) -> Any:
-        motion = region.owner.motion
-        return shape_inside(region.owner.region, self._grid, None if motion is None else motion(self.time))
-
-    def _add(self, phi: CellField, inside: Any, velocity: Sequence[float] | None, time: float, offset: Any = None) -> int:
-        """Add the particles that a region lacks, where there is no solid; return how many."""
-        x = self._seeder.missing(self.particles, phi, inside, offset)
-        solid = self._solid.at(time)
-        if solid is not None and len(x):
-            levelset = on_grid(solid, self.velocity, time)[0]
-            x = x[sample(levelset, np.ascontiguousarray(x)) > 0]
-        if len(x):
-            self._stale = True
-            dtype = self.velocity.dtype
-            v = np.zeros(x.shape, dtype)
-            if velocity is not None:
-                v[...] = velocity
-            self.particles.append(x.astype(dtype), velocity=v)
-        return len(x)
+    def _outside(self, solid: Any, time: float | None = None) -> Any:
+        """Return the level set of the solid on nodes, or None."""
+        return None if solid is None else on_grid(solid, self.velocity, self.time if time is None else time)[0]
 
     def _find_surface(self, solid: Any) -> None:
         particle_levelset(
@@ -468,9 +402,9 @@ class ParticleLiquidSolver:
         masks = None if solid is None else self._solid.masks(solid, self.velocity, self.time + dt)
         self._parts["correction"] = spacing.correct(
             self.particles,
-            self._seeder.per_cell,
+            self._per_cell,
             self._levelset,
-            None if solid is None else on_grid(solid, self.velocity, self.time + dt)[0],
+            self._outside(solid, self.time + dt),
             masks,
             o.band,
             o.max_iterations,
@@ -480,12 +414,12 @@ class ParticleLiquidSolver:
 
     def _settle(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
-        levelset = None if solid is None else on_grid(solid, self.velocity, self.time + dt)[0]._core
+        levelset = None if solid is None else self._outside(solid, self.time + dt)._core
         left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
         gone, _, stuck = core.settle_particles(self.particles._core, self.velocity._core, self._open, levelset, left)
         if gone:
-            self._totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
+            self._volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
         self._parts["left"] = self._parts.get("left", 0) + gone
         self._parts["in_solid"] = stuck
         self._stale = True
