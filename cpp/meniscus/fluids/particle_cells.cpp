@@ -4,6 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace meniscus {
 namespace {
@@ -11,43 +12,42 @@ namespace {
 constexpr Index particles_per_piece = 8192;
 
 template <class T, int D>
-Index cell_index(const Grid<D>& grid, const T* x) {
+MENISCUS_INLINE Index cell_index(const Grid<D>& grid, const T* x) {
   const CellPlace<D> place(grid, x);
   Index i = 0;
   for (std::size_t d = 0; d < D; ++d) i = i * grid.shape()[d] + place.cell[d];
   return i;
 }
 
+/// Sets the cells of particles (linear indices), and returns whether they ascend.
 template <class T, int D>
-bool in_order(const Grid<D>& grid, const T* positions, Index n) {
+bool find_cells(const Grid<D>& grid, const T* positions, Index n, Index* cells) {
+  parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index i = begin; i < end; ++i) cells[i] = cell_index<T, D>(grid, positions + i * D);
+    });
+  });
   return parallel_reduce(
       Index{1}, n, particles_per_piece, true,
       [&](Index begin, Index end) {
-        Index before = cell_index<T, D>(grid, positions + (begin - 1) * D);
-        for (Index i = begin; i < end; ++i) {
-          const Index cell = cell_index<T, D>(grid, positions + i * D);
-          if (cell < before) return false;
-          before = cell;
-        }
-        return true;
+        bool ascending = true;
+        for (Index i = begin; i < end; ++i) ascending &= cells[i - 1] <= cells[i];
+        return ascending;
       },
-      [](bool a, bool b) { return a && b; });
+      [](bool x, bool y) { return x && y; });
 }
 
 /// Between two particles that follow each other start all cells after that of the first, up to that of the second.
-template <class T, int D>
-void set_starts(const Grid<D>& grid, const T* positions, Index n, Index* starts) {
-  const Index cells = product<D>(grid.shape());
-  if (n == 0) std::fill_n(starts, cells + 1, Index{0});
+void set_starts(const Index* cells, Index n, Index count, Index* starts) {
+  if (n == 0) std::fill_n(starts, count + 1, Index{0});
   parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
-    Index before = begin == 0 ? -1 : cell_index<T, D>(grid, positions + (begin - 1) * D);
+    Index before = begin == 0 ? -1 : cells[begin - 1];
     for (Index i = begin; i < end; ++i) {
-      const Index cell = cell_index<T, D>(grid, positions + i * D);
-      for (Index c = before + 1; c <= cell; ++c) starts[c] = i;
-      before = cell;
+      for (Index c = before + 1; c <= cells[i]; ++c) starts[c] = i;
+      before = cells[i];
     }
     if (end == n)
-      for (Index c = before + 1; c <= cells; ++c) starts[c] = n;
+      for (Index c = before + 1; c <= count; ++c) starts[c] = n;
   });
 }
 
@@ -57,17 +57,29 @@ template <class T, int D>
 void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace) {
   const T* const x = particle_positions<T, D>(particles);
   const Index n = particles.size();
-  const Index bad = parallel_reduce(
-      Index{0}, n * D, 4 * particles_per_piece, n * D,
-      [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-          if (!std::isfinite(x[i])) return i;
-        return n * D;
-      },
-      [](Index a, Index b) { return std::min(a, b); });
+  const Index bad = first_not_finite(x, n * D);
   require(bad == n * D, "positions must be finite, but component ", bad % D, " of particle ", bad / D, " is not");
-  if (!in_order<T, D>(grid, x, n)) particles.sort_by_cell(grid, workspace);
-  set_starts<T, D>(grid, x, n, starts);
+  const auto cells = workspace.take<Index>(n);
+  if (!find_cells<T, D>(grid, x, n, cells.data())) {
+    particles.sort_by_cell(grid, workspace);
+    find_cells<T, D>(grid, x, n, cells.data());
+  }
+  set_starts(cells.data(), n, product<D>(grid.shape()), starts);
+}
+
+template <class T>
+Index first_not_finite(const T* values, Index n) {
+  const bool all = parallel_reduce(
+      Index{0}, n, 4 * particles_per_piece, true,
+      [&](Index begin, Index end) {
+        int bad = 0;
+        simd_dispatch([&] {
+          for (Index i = begin; i < end; ++i) bad |= !(std::abs(values[i]) <= std::numeric_limits<T>::max());
+        });
+        return bad == 0;
+      },
+      [](bool x, bool y) { return x && y; });
+  return all ? n : std::find_if(values, values + n, [](T x) { return !std::isfinite(x); }) - values;
 }
 
 template <class T, int D>
@@ -101,6 +113,8 @@ MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
+template Index first_not_finite<float>(const float*, Index);
+template Index first_not_finite<double>(const double*, Index);
 template float* particle_values<float>(ParticleSet&, std::string_view, Index);
 template double* particle_values<double>(ParticleSet&, std::string_view, Index);
 template float* optional_particle_values<float>(ParticleSet&, std::string_view, Index);

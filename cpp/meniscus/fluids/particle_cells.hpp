@@ -45,6 +45,10 @@ struct CellPlace {
 template <class T, int D>
 void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace);
 
+/// Index of the first of n values that is not finite, or n.
+template <class T>
+Index first_not_finite(const T* values, Index n);
+
 /// The positions of particles of this dimension and scalar type; throws WrongType for others.
 template <class T, int D>
 T* particle_positions(ParticleSet& particles);

@@ -7,19 +7,14 @@
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/grid/rows.hpp"
 
+#include <cstring>
+
 namespace meniscus {
 namespace {
 
 template <class T>
 void require_finite_values(const T* values, Index n, Index width, const char* what) {
-  const Index bad = parallel_reduce(
-      Index{0}, n * width, 1 << 15, n * width,
-      [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-          if (!std::isfinite(values[i])) return i;
-        return n * width;
-      },
-      [](Index a, Index b) { return std::min(a, b); });
+  const Index bad = first_not_finite(values, n * width);
   require(bad == n * width, what, " of particles must be finite, but that of particle ", bad / width, " is not");
 }
 
@@ -55,6 +50,22 @@ struct Columns {
   }
 };
 
+/// Weight and momentum at two samples that follow each other, as one vector.
+template <class T>
+struct PairOf {
+  using type [[gnu::vector_size(4 * sizeof(T))]] = T;
+};
+template <class T>
+using Pair = typename PairOf<T>::type;
+
+template <class T>
+MENISCUS_INLINE void add_to(T* at, const Pair<T>& more) {
+  Pair<T> sum;
+  std::memcpy(&sum, at, sizeof sum);
+  sum += more;
+  std::memcpy(at, &sum, sizeof sum);
+}
+
 /// Weight and momentum of one particle at one component.
 template <bool affine, class T, int D>
 MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, int d, const CellPlace<D>& place, T mass, T spacing,
@@ -76,25 +87,24 @@ MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, in
       base += along[a] * static_cast<T>(at);
     }
   }
-  const auto add = [&](T* at, T weight, T value) {
-    const T low = weight * lower;
-    const T high = weight * upper;
-    at[0] += low;
-    at[1] += low * value;
-    at[2] += high;
-    at[3] += affine ? high * (value + along[D - 1]) : high * value;
+  const Pair<T> row = {lower, lower * base, upper, upper * (base + along[D - 1])};
+  const Pair<T> momentum = {T(0), lower, T(0), upper};
+  const auto add = [&](Index offset, T weight, T change) {
+    if constexpr (affine)
+      add_to<T>(p + offset, weight * (row + change * momentum));
+    else
+      add_to<T>(p + offset, weight * row);
   };
+  const T low = T(1) - corner.upper[0];
   if constexpr (D == 2) {
-    add(p, T(1) - corner.upper[0], base);
-    add(p + 2 * s[0], corner.upper[0], base + along[0]);
+    add(0, low, T(0));
+    add(2 * s[0], corner.upper[0], along[0]);
   } else {
-    for (int x = 0; x < 2; ++x) {
-      const T wx = x ? corner.upper[0] : T(1) - corner.upper[0];
-      const T vx = affine && x ? base + along[0] : base;
-      T* row = p + 2 * x * s[0];
-      add(row, wx * (T(1) - corner.upper[1]), vx);
-      add(row + 2 * s[1], wx * corner.upper[1], affine ? vx + along[1] : vx);
-    }
+    const T low1 = T(1) - corner.upper[1];
+    add(0, low * low1, T(0));
+    add(2 * s[1], low * corner.upper[1], along[1]);
+    add(2 * s[0], corner.upper[0] * low1, along[0]);
+    add(2 * (s[0] + s[1]), corner.upper[0] * corner.upper[1], along[0] + along[1]);
   }
 }
 

@@ -316,7 +316,10 @@ class ParticleLiquidSolver:
             masks = self._solid.masks(solid, self.velocity, time)
             _, solid_velocity = on_grid(solid, self.velocity, time)
         before = self._before if o.transfer == "flip" else None
-        self._faces.extend(self.velocity, before, self._levelset, masks, solid_velocity, o.slip, o.band, self._workspace)
+        # As far as any particle may get, and the samples around it there.
+        speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + dt * float(np.abs(self.gravity).max())
+        band = max(o.band, math.ceil(speed * dt / self._grid.spacing) + 1)
+        self._faces.extend(self.velocity, before, self._levelset, masks, solid_velocity, o.slip, band, self._workspace)
 
     def transfer_to_particles(self, dt: float) -> None:
         """Give the velocity of the grid, or its change, to the particles."""

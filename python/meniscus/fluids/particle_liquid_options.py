@@ -35,7 +35,7 @@ class ParticleLiquidOptions:
         density_correction: whether particles are moved apart where they crowd and together where they thin out, by a second solve, so that
             the liquid keeps its volume.
         trace: how particles move, as in `ms.grid.trace`.
-        band: cells of air around the liquid that are given a velocity.
+        band: cells of air around the liquid that are given a velocity, at least.
         tolerance: of the projection, relative to the divergence before it.
         max_iterations: of the projection.
         cfl: cells that the fastest particle passes in the step that `max_dt` advises.
@@ -54,7 +54,7 @@ class ParticleLiquidOptions:
     jitter: float = 0.5
     density_correction: bool = False
     trace: Trace = "midpoint"
-    band: int = 5
+    band: int = 3
     tolerance: float = 1e-8
     max_iterations: int = 200
     cfl: float = 1.0
