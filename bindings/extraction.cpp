@@ -3,8 +3,11 @@
 
 #include "meniscus/surface/curvature.hpp"
 #include "meniscus/surface/extraction.hpp"
+#include "meniscus/surface/level_set_blend.hpp"
 #include "meniscus/surface/level_set_components.hpp"
 #include "meniscus/surface/level_set_volume.hpp"
+
+#include <optional>
 
 namespace meniscus::bindings {
 namespace {
@@ -69,12 +72,30 @@ void bind_extraction_functions(py::module_& m) {
         return py::make_tuple(inside, outside);
       },
       py::arg("phi"), py::arg("labels"), py::arg("counts"), py::arg("workspace"));
+  m.def(
+      "blend_level_sets",
+      [](F& phi0, F& phi1, std::optional<MacField<T, D>*> velocity0, std::optional<MacField<T, D>*> velocity1, double dt,
+         double alpha, Blend blend, Interpolation interpolation, F& out) {
+        interruptible([&] {
+          for (F* phi : {&phi0, &phi1}) phi->fill_ghosts(0.0);
+          for (MacField<T, D>* v : {velocity0.value_or(nullptr), velocity1.value_or(nullptr)})
+            if (v) v->fill_ghosts(0.0);
+          blend_level_sets<T, D>(phi0, phi1, velocity0.value_or(nullptr), velocity1.value_or(nullptr), dt, alpha, blend,
+                                 interpolation, out);
+        });
+      },
+      py::arg("phi0"), py::arg("phi1"), py::arg("velocity0"), py::arg("velocity1"), py::arg("dt"), py::arg("alpha"),
+      py::arg("blend"), py::arg("interpolation"), py::arg("out"));
 }
 
 }  // namespace
 
 void bind_extraction(py::module_& m) {
   py::enum_<Curvature>(m, "Curvature").value("level", Curvature::level).value("surface", Curvature::surface);
+  py::enum_<Blend>(m, "Blend")
+      .value("two_sided", Blend::two_sided)
+      .value("one_sided", Blend::one_sided)
+      .value("linear", Blend::linear);
   bind_extraction_functions<float, 2>(m);
   bind_extraction_functions<double, 2>(m);
   bind_extraction_functions<float, 3>(m);

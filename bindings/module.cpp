@@ -23,6 +23,7 @@ void bind_meshing(py::module_& mesh, py::module_& surface);
 void bind_mesh_distance(py::module_& m);
 void bind_extraction(py::module_& m);
 void bind_shapes(py::module_& m);
+void bind_particle_levelset(py::module_& m);
 void bind_redistance(py::module_& m);
 void bind_fluids(py::module_& m);
 void bind_gas(py::module_& m);
@@ -68,6 +69,7 @@ PYBIND11_MODULE(_meniscus, m) {
   auto surface = m.def_submodule("surface", "Implicit surfaces.");
   bind_mesh_distance(surface);
   bind_shapes(surface);
+  bind_particle_levelset(surface);
   bind_redistance(surface);
   bind_meshing(mesh, surface);
   bind_extraction(surface);

@@ -16,6 +16,8 @@ py::array column_view(const ParticleSet& p, ParticleColumn& c) {
       return with(static_cast<float*>(nullptr));
     case ColumnType::float64:
       return with(static_cast<double*>(nullptr));
+    case ColumnType::int8:
+      return with(static_cast<std::int8_t*>(nullptr));
     case ColumnType::int32:
       return with(static_cast<std::int32_t*>(nullptr));
     case ColumnType::int64:
@@ -32,6 +34,7 @@ void bind_particles(py::module_& m) {
   py::enum_<ColumnType>(m, "ColumnType")
       .value("float32", ColumnType::float32)
       .value("float64", ColumnType::float64)
+      .value("int8", ColumnType::int8)
       .value("int32", ColumnType::int32)
       .value("int64", ColumnType::int64)
       .value("uint8", ColumnType::uint8);

@@ -175,9 +175,9 @@ void bind_projection(py::class_<PressureSolver<D>>& c) {
       "project",
       [](PressureSolver<D>& solver, MacField<T, D>& velocity, double dt, double density, const Field<T, D>* density_field,
          const Field<double, D>* solid, const MacField<T, D>* solid_velocity, const Field<T, D>* liquid,
-         const std::optional<py::array>& liquid_mask, double air_pressure, const Field<T, D>* surface_pressure,
-         const Field<T, D>* target_divergence, Field<double, D>* pressure, bool warm_start, double time,
-         const ProjectionOptions& options) {
+         const std::optional<py::array>& liquid_mask, const std::optional<std::array<py::array, D>>& given_faces,
+         double air_pressure, const Field<T, D>* surface_pressure, const Field<T, D>* target_divergence,
+         Field<double, D>* pressure, bool warm_start, double time, const ProjectionOptions& options) {
         PressureInput<T, D> in;
         in.density = density;
         in.density_field = density_field;
@@ -187,6 +187,12 @@ void bind_projection(py::class_<PressureSolver<D>>& c) {
         if (liquid_mask)
           in.liquid_mask = reinterpret_cast<const std::uint8_t*>(
               data_of<bool>(*liquid_mask, "liquid", product<D>(solver.grid().local_shape())));
+        if (given_faces)
+          for (int d = 0; d < D; ++d) {
+            const auto axis = static_cast<std::size_t>(d);
+            in.given_faces[axis] = reinterpret_cast<const std::uint8_t*>(
+                data_of<bool>((*given_faces)[axis], "given_faces", product<D>(velocity.component(d).extents())));
+          }
         in.air_pressure = air_pressure;
         in.surface_pressure = surface_pressure;
         in.target_divergence = target_divergence;
@@ -201,8 +207,9 @@ void bind_projection(py::class_<PressureSolver<D>>& c) {
       },
       py::arg("velocity"), py::arg("dt"), py::arg("density"), py::arg("density_field").none(true), py::arg("solid").none(true),
       py::arg("solid_velocity").none(true), py::arg("liquid").none(true), py::arg("liquid_mask").none(true),
-      py::arg("air_pressure"), py::arg("surface_pressure").none(true), py::arg("target_divergence").none(true),
-      py::arg("pressure").none(true), py::arg("warm_start"), py::arg("time"), py::arg("options"));
+      py::arg("given_faces").none(true), py::arg("air_pressure"), py::arg("surface_pressure").none(true),
+      py::arg("target_divergence").none(true), py::arg("pressure").none(true), py::arg("warm_start"), py::arg("time"),
+      py::arg("options"));
   c.def(
       "divergence",
       [](PressureSolver<D>& solver, const MacField<T, D>& velocity, const Field<double, D>* solid,

@@ -19,6 +19,7 @@ TITLES = {
     "simd": "Instruction sets, one thread",
     "other": "Around transport",
     "solids": "Deformable solids",
+    "levelset": "Level sets",
 }
 
 Report = dict[str, Any]

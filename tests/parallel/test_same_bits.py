@@ -39,7 +39,7 @@ from meniscus.fluids import (
 )
 from meniscus.grid import Particles, advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
-from meniscus.surface import KinematicSolid, Pose, Sphere
+from meniscus.surface import KinematicSolid, Pose, Sphere, extend_velocity, redistance
 
 THREADS = (1, 2, 3, 5, 8)
 LEVELS = ("baseline", "avx2", "avx512")
@@ -424,3 +424,38 @@ def test_particle_liquid(transfer: Any, dimension: int, dtype: type) -> None:
         return [*components(liquid.velocity), *fields, p.positions.copy(), p["velocity"].copy(), p.ids.copy(), numbers]
 
     everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
+
+
+@pytest.mark.parametrize("interface", ["closest-point", "axis-crossings"])
+def test_redistancing(interface: Any, dimension: int, dtype: type) -> None:
+    for periodic in (False, True):
+        field, _ = problem(dimension, dtype, periodic)
+        for _ in range(4):
+            for d in range(dimension):
+                field.array = ((np.roll(field.array, 1, d) + 2 * field.array + np.roll(field.array, -1, d)) / 4).astype(dtype)
+        for band in (None, 0.45):
+
+            def run(f: Any = field, band: float | None = band) -> np.ndarray:
+                out = f.copy()
+                redistance(out, band=band, interface=interface)
+                return out.array.copy()
+
+            everywhere(run)
+
+
+def test_extension_of_velocities(dimension: int, dtype: type) -> None:
+    for periodic in (False, True):
+        field, velocity = problem(dimension, dtype, periodic)
+        for _ in range(6):
+            for d in range(dimension):
+                field.array = ((np.roll(field.array, 1, d) + 2 * field.array + np.roll(field.array, -1, d)) / 4).astype(dtype)
+        redistance(field)
+        rng = np.random.default_rng(33)
+        known = [rng.random(velocity.component(d).shape) < 0.2 for d in range(dimension)]
+
+        def run(f: Any = field, v: ms.MacField = velocity, known: list[np.ndarray] = known) -> list[np.ndarray]:
+            out = v.copy()
+            result = extend_velocity(out, f, known, band=0.4)
+            return components(out) + result.known
+
+        everywhere(run)

@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/free_surface.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -74,6 +75,7 @@ void wet_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet) {
   const FieldView<const T, D> phi = liquid.view();
   const Index cells = phi.extents[a];
   const bool periodic = liquid.grid().periodic()[a];
+  const double spacing = liquid.grid().spacing();
   Coord<D> faces = phi.extents;
   ++faces[a];
   const auto is_wet = [&](Coord<D> c) {
@@ -81,7 +83,7 @@ void wet_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet) {
       if (!periodic) return false;
       c[a] = (c[a] + cells) % cells;
     }
-    return *phi.at(c) <= 0;
+    return is_liquid_value(*phi.at(c), spacing);
   };
   for_each_row<D>(faces, [&](Coord<D> c, Index first) {
     for (Index k = 0; k < faces[D - 1]; ++k) {

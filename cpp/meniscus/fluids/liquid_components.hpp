@@ -9,8 +9,8 @@
 
 namespace meniscus {
 
-/// wet[face] = whether a cell beside the face across `axis` is liquid (phi <= 0 there); owned extents of that component. Beyond
-/// sides of the domain is no liquid.
+/// wet[face] = whether a cell beside the face across `axis` is liquid to the pressure (see free_surface.hpp); owned extents of
+/// that component. Beyond sides of the domain is no liquid.
 template <class T, int D>
 void wet_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet);
 

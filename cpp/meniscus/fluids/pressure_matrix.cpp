@@ -1,5 +1,6 @@
 // What a PressureSolver knows about the surroundings of the fluid, and the matrix that follows from it.
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/free_surface.hpp"
 #include "meniscus/fluids/projection.hpp"
 #include "meniscus/fluids/projection_rows.hpp"
 
@@ -7,15 +8,6 @@
 #include <limits>
 
 namespace meniscus {
-namespace {
-
-/// The free surface stays at least this part of a cell away from a pressure sample. It keeps the coefficient finite, no more: a
-/// sample at the surface just takes the pressure there, and the solver is indifferent to how large the coefficient is (measured
-/// from 1e-3 to 1e-12), so that hydrostatic pressures are exact wherever the surface lies.
-constexpr double smallest_distance = 1e-12;
-
-}  // namespace
-
 template <int D>
 double PressureSolver<D>::face_coefficient(int axis, Index face, int side) const {
   const FaceMatrix<double, D>& a = poisson_.matrix;
@@ -49,6 +41,7 @@ bool PressureSolver<D>::describe(const MacField<T, D>& velocity, const PressureI
   has_solid_ = input.solid != nullptr;
   if (has_solid_) compute_open_fractions<D>(*input.solid, layout_, open_);
   set_liquid(input);
+  set_given(input);
   set_reference_density(input);
   // An interruption on the way leaves a matrix that belongs to nothing.
   const bool was_prepared = prepared_;
@@ -71,9 +64,30 @@ void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
     const T* phi = input.liquid ? input.liquid->view().at(c) : nullptr;
     const std::uint8_t* mask = input.liquid ? nullptr : input.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
-    for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? phi[k] <= 0 : mask[k] != 0;
+    for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
   wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_given(const PressureInput<T, D>& input) {
+  has_given_ = input.given_faces[0] != nullptr;
+  if (!has_given_) return;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> faces = layout_.cells;
+    ++faces[axis];
+    const Coord<D> strides = c_strides<D>(faces);
+    auto& given = given_[axis];
+    if (given.size() != layout_.size) {
+      given = Block<std::uint8_t>(layout_.size);
+      std::fill(given.begin(), given.end(), std::uint8_t(0));
+    }
+    for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
+      std::copy_n(input.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
+    });
+  }
 }
 
 template <int D>
@@ -106,7 +120,7 @@ template <class T>
 bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
   FaceMatrix<double, D>& a = poisson_.matrix;
   const auto liquid = [&](Index i) { return is_liquid(i); };
-  if (!has_solid_ && !input.density_field && !input.liquid) {
+  if (!has_solid_ && !has_given_ && !input.density_field && !input.liquid) {
     const bool fresh = fit(a, layout_, false);
     return assemble_open<D>(a, side_coefficient_, liquid) || fresh;
   }
@@ -129,7 +143,7 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
                const auto axis = static_cast<std::size_t>(d);
                if (layout_.periodic[axis] && layout_.cells[axis] == 1) return 0.0;
                double w = has_solid_ ? open_[axis][upper] : 1.0;
-               if (w == 0) return 0.0;
+               if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
                const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
                const Index other = inside == lower ? upper : lower;
                if (side >= 0) {
@@ -144,10 +158,7 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
                if (density)
                  w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
                                     : reference_density_ / density[here ? inside : other];
-               if (here != there && phi) {
-                 const double wet = phi[here ? inside : other], dry = phi[here ? other : inside];
-                 w /= std::max(smallest_distance, wet / (wet - dry));
-               }
+               if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
                return w;
              },
              liquid) ||

@@ -18,6 +18,7 @@ Index PressureSolver<D>::bytes() const {
   Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() +
             8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
   for (const auto& f : open_) n += 8 * f.size();
+  for (const auto& f : given_) n += f.size();
   return n;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/free_surface.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/poisson_solver.hpp"
 
@@ -30,13 +31,17 @@ struct PressureInput {
   /// On nodes; solid where <= 0.
   const Field<double, D>* solid = nullptr;
   const MacField<T, D>* solid_velocity = nullptr;
-  /// On cells; liquid where <= 0, air elsewhere. The other: one byte per owned cell in C order, nonzero where liquid.
+  /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
+  /// C order, nonzero where liquid.
   const Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
   /// On cells, Pa: what the pressure of the liquid exceeds that of the air by at the free surface (surface tension times
   /// curvature). Between a wet and a dry cell it is interpolated to where the surface is; nothing else is read.
   const Field<T, D>* surface_pressure = nullptr;
+  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and keeps its value, as on a wall. Null:
+  /// nowhere but on solids and sides.
+  std::array<const std::uint8_t*, D> given_faces{};
   /// On cells, 1/s, per volume of fluid.
   const Field<T, D>* target_divergence = nullptr;
   /// On cells, Pa: the start of the iteration where `warm_start`, and the result; zero in cells without fluid.
@@ -100,6 +105,8 @@ class PressureSolver {
   template <class T>
   void set_liquid(const PressureInput<T, D>& input);
   template <class T>
+  void set_given(const PressureInput<T, D>& input);
+  template <class T>
   void set_reference_density(const PressureInput<T, D>& input);
   template <class T>
   bool set_matrix(const PressureInput<T, D>& input);
@@ -110,7 +117,7 @@ class PressureSolver {
     if (!has_dirichlet_) return 0.0;
     double q = dirichlet_[dry];
     if (has_surface_ && !on_side) {
-      const double theta = has_phi_ ? phi_[wet] / (phi_[wet] - phi_[dry]) : 1.0;
+      const double theta = has_phi_ ? distance_to_surface<double>(phi_[wet], phi_[dry]) : 1.0;
       q += (1 - theta) * surface_[wet] + theta * surface_[dry];
     }
     return q;
@@ -136,6 +143,8 @@ class PressureSolver {
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
   Block<std::uint8_t> liquid_;
+  bool has_given_ = false;
+  std::array<Block<std::uint8_t>, D> given_;
   /// Density and liquid level set, in the layout of the matrix.
   Block<double> density_, phi_;
   /// Given pressures in the units of the solve, in air cells and ghosts; the jump at the free surface, in all cells.

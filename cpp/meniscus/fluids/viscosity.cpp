@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/free_surface.hpp"
 #include "meniscus/fluids/projection_rows.hpp"
 #include "meniscus/grid/field_checks.hpp"
 
@@ -35,14 +36,14 @@ double at_face(const FieldView<const double, D>& phi, int axis, const Coord<D>& 
 
 /// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
 template <class T, int D>
-bool dry_beside(int axis, Coord<D> c, const FieldView<const T, D>& liquid, bool periodic) {
+bool dry_beside(int axis, Coord<D> c, const FieldView<const T, D>& liquid, bool periodic, double spacing) {
   const auto a = static_cast<std::size_t>(axis);
   const Index cells = liquid.extents[a], face = c[a];
   for (const Index cell : {face - 1, face}) {
     const bool beyond = cell < 0 || cell >= cells;
     if (beyond && !periodic) continue;
     c[a] = beyond ? (cell + cells) % cells : cell;
-    if (*liquid.at(c) <= 0) return false;
+    if (is_liquid_value(*liquid.at(c), spacing)) return false;
   }
   return true;
 }
@@ -146,7 +147,7 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
       const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
-      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_.periodic()[a]);
+      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_.periodic()[a], grid_.spacing());
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : dry ? in_air : not_given;
       own.value[first + k] =
           inside && !on_side && sticky ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);

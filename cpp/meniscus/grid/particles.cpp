@@ -41,6 +41,7 @@ Index column_type_size(ColumnType type) {
     case ColumnType::float32:
     case ColumnType::int32:
       return 4;
+    case ColumnType::int8:
     case ColumnType::uint8:
       break;
   }

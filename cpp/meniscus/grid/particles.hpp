@@ -11,7 +11,7 @@
 
 namespace meniscus {
 
-enum class ColumnType { float32, float64, int32, int64, uint8 };
+enum class ColumnType { float32, float64, int8, int32, int64, uint8 };
 
 Index column_type_size(ColumnType type);
 

@@ -19,8 +19,9 @@ struct CubicStencils {
   alignas(64) double value[size][closest_lanes];
 };
 
-/// Value and gradient of the interpolants at `t` (each axis in [0, 1] within the cell). Along each axis the interpolant is the
-/// cubic through both ends of the cell with central differences as slopes (Catmull and Rom 1974): C1 and third order.
+/// Value and gradient of the interpolants at `t` (each axis in [0, 1] within the cell): along each axis the cubic through all
+/// four samples, which is of fourth order. (With central differences as slopes it would be smooth across cells and of third
+/// order; the surface then moves several times as far.)
 template <int D>
 MENISCUS_INLINE void evaluate_cubics(const CubicStencils<D>& s, const double (*t)[closest_lanes], double* value,
                                      double (*gradient)[closest_lanes]) {
@@ -29,8 +30,9 @@ MENISCUS_INLINE void evaluate_cubics(const CubicStencils<D>& s, const double (*t
   for (int d = 0; d < D; ++d)
     for (int l = 0; l < n; ++l) {
       const double x = t[d][l], y = 1.0 - x;
-      const double low = 0.5 * x * y * y, high = 0.5 * x * x * y;
-      const double dlow = 0.5 * y * (1.0 - 3.0 * x), dhigh = 0.5 * x * (2.0 - 3.0 * x);
+      // What the second differences at both ends contribute.
+      const double low = x * y * (1.0 + y) / 6.0, high = x * y * (1.0 + x) / 6.0;
+      const double dlow = (2.0 - 6.0 * x + 3.0 * x * x) / 6.0, dhigh = (1.0 - 3.0 * x * x) / 6.0;
       w[d][0][l] = -low;
       w[d][1][l] = y + 2.0 * low - high;
       w[d][2][l] = x - low + 2.0 * high;

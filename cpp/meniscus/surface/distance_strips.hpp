@@ -7,7 +7,9 @@
 
 #include "meniscus/surface/strips.hpp"
 
+#include <cmath>
 #include <limits>
+#include <type_traits>
 
 namespace meniscus {
 
@@ -72,27 +74,52 @@ struct DistanceStrips {
   std::array<T, strip_lanes> nowhere;
 };
 
-/// The solution u of sum_d max(u - a_d, 0)^2 = 1 for D neighbours (units of the spacing): Godunov's upwind discretisation of
-/// |grad u| = 1. Far neighbours drop out.
-template <int D, class T>
-MENISCUS_INLINE T eikonal_solution(std::array<T, D> a) {
-  // Sorted, and relative to the smallest, so that a common offset costs no digits.
-  for (std::size_t i = 0; i + 1 < D; ++i)
-    for (std::size_t j = 0; j + 1 < D - i; ++j) {
-      const T low = a[j] < a[j + 1] ? a[j] : a[j + 1], high = a[j] < a[j + 1] ? a[j + 1] : a[j];
-      a[j] = low;
-      a[j + 1] = high;
-    }
-  const T b = a[1] - a[0];
-  const T two = T(2) - b * b;
-  T u = b < T(1) ? (b + std::sqrt(two > T(0) ? two : T(0))) / T(2) : T(1);
-  if constexpr (D == 3) {
-    const T c = a[2] - a[0], s = b + c;
-    const T three = s * s - T(3) * (b * b + c * c - T(1));
-    const T v = (s + std::sqrt(three > T(0) ? three : T(0))) / T(3);
-    u = u > c ? v : u;
+/// An integer of the size of T, for masks that share vector lanes with it.
+template <class T>
+using MaskOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+/// The solutions u of max(u - a, 0)^2 + max(u - b, 0)^2 [+ max(u - c, 0)^2] = 1 (units of the spacing), N at a time: Godunov's
+/// upwind discretisation of |grad u| = 1. Far neighbours drop out. Everything is relative to the smallest neighbour, so that a
+/// common offset costs no digits. Where the solution is below `band` and `old`, it is the next value, else the old one. The loops
+/// are separate because compilers move roots into branches, which do not vectorize.
+template <int N, class T>
+MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, T band, const T* old, T* next) {
+  alignas(64) T root[N];
+  for (int k = 0; k < N; ++k) {
+    const T d = a[k] < b[k] ? b[k] - a[k] : a[k] - b[k];
+    const T square = T(2) - d * d;
+    root[k] = std::sqrt(square > T(0) ? square : T(0));
   }
-  return a[0] + u;
+  for (int k = 0; k < N; ++k) {
+    const T low = a[k] < b[k] ? a[k] : b[k], d = a[k] < b[k] ? b[k] - a[k] : a[k] - b[k];
+    const T two = (d + root[k]) * T(0.5);
+    const T u = low + (d < T(1) ? two : T(1)), near = u < band ? u : static_cast<T>(far_away);
+    next[k] = near < old[k] ? near : old[k];
+  }
+}
+template <int N, class T>
+MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, const T* c, T band, const T* old, T* next) {
+  alignas(64) T low[N], mid[N], high[N], two[N], three[N];
+  for (int k = 0; k < N; ++k) {
+    const T ab = a[k] < b[k] ? a[k] : b[k], ba = a[k] < b[k] ? b[k] : a[k];
+    const T rest = ab < c[k] ? c[k] : ab;
+    low[k] = ab < c[k] ? ab : c[k];
+    mid[k] = ba < rest ? ba : rest;
+    high[k] = ba < rest ? rest : ba;
+  }
+  for (int k = 0; k < N; ++k) {
+    const T d = mid[k] - low[k], e = high[k] - low[k], s = d + e;
+    const T square = T(2) - d * d, other = s * s - T(3) * (d * d + e * e - T(1));
+    two[k] = std::sqrt(square > T(0) ? square : T(0));
+    three[k] = std::sqrt(other > T(0) ? other : T(0));
+  }
+  for (int k = 0; k < N; ++k) {
+    const T d = mid[k] - low[k], e = high[k] - low[k];
+    const T v2 = (d + two[k]) * T(0.5), v3 = ((d + e) + three[k]) / T(3);
+    const T v = d < T(1) ? v2 : T(1);
+    const T u = low[k] + (v > e ? v3 : v), near = u < band ? u : static_cast<T>(far_away);
+    next[k] = near < old[k] ? near : old[k];
+  }
 }
 
 }  // namespace meniscus

@@ -1,5 +1,6 @@
 #include "meniscus/surface/eikonal_rounds.hpp"
 
+#include <bit>
 #include <cmath>
 
 namespace meniscus {
@@ -16,40 +17,50 @@ struct Concerned {
 template <class T, int D>
 MENISCUS_INLINE Concerned<D> relax(const StripPlace<D>& p, const std::array<const T*, 2 * D>& beside, T* own, T band) {
   constexpr int n = strip_lanes;
+  using Mask = MaskOf<T>;
   const bool own_ring = p.beside[2 * D - 1] == p.strip;
-  alignas(64) T across[D - 1][n], row[n + 2], next[n];
-  alignas(64) T before[n];
-  for (std::size_t d = 0; d < D - 1; ++d)
+  alignas(64) T across[2][n], row[n + 2], along[n], next[n], before[n];
+  for (std::size_t d = 0; d < D - 1; ++d) {
+    const T *low = beside[2 * d], *high = beside[2 * d + 1];
+#pragma GCC unroll 1
     for (int k = 0; k < n; ++k) {
-      const T a = std::abs(beside[2 * d][k]), b = std::abs(beside[2 * d + 1][k]);
+      const T a = std::abs(low[k]), b = std::abs(high[k]);
       across[d][k] = a < b ? a : b;
     }
+  }
+#pragma GCC unroll 1
   for (int k = 0; k < n; ++k) before[k] = own[k];
   const T left = std::abs(beside[2 * D - 2][p.lanes_before - 1]), right = std::abs(beside[2 * D - 1][0]);
   bool changed = false;
   for (;;) {
+#pragma GCC unroll 1
     for (int k = 0; k < n; ++k) row[k + 1] = std::abs(own[k]);
     row[0] = own_ring ? std::abs(own[p.lanes - 1]) : left;
     row[p.lanes + 1] = own_ring ? std::abs(own[0]) : right;
-    int lower = 0;
-    for (int k = 0; k < n; ++k) {
-      std::array<T, D> a;
-      for (std::size_t d = 0; d < D - 1; ++d) a[d] = across[d][k];
-      a[D - 1] = row[k] < row[k + 2] ? row[k] : row[k + 2];
-      const T u = eikonal_solution<D, T>(a);
-      const bool take = (u < own[k]) & (u < band);
-      next[k] = take ? u : own[k];
-      lower |= take;
-    }
+#pragma GCC unroll 1
+    for (int k = 0; k < n; ++k) along[k] = row[k] < row[k + 2] ? row[k] : row[k + 2];
+    if constexpr (D == 3)
+      eikonal_solutions<n, T>(across[0], across[1], along, band, own, next);
+    else
+      eikonal_solutions<n, T>(across[0], along, band, own, next);
+    Mask lower = 0;
+#pragma GCC unroll 1
+    for (int k = 0; k < n; ++k) lower |= std::bit_cast<Mask>(next[k]) ^ std::bit_cast<Mask>(own[k]);
     if (!lower) break;
     changed = true;
+#pragma GCC unroll 1
     for (int k = 0; k < n; ++k) own[k] = next[k];
   }
   Concerned<D> result;
   if (!changed) return result;
   for (std::size_t d = 0; d < 2 * D - 2; ++d) {
-    int concerned = 0;
-    for (int k = 0; k < n; ++k) concerned |= (own[k] < before[k]) & (own[k] < beside[d][k]);
+    Mask concerned = 0;
+    const T* other = beside[d];
+#pragma GCC unroll 1
+    for (int k = 0; k < n; ++k) {
+      const T bound = before[k] < other[k] ? before[k] : other[k];
+      concerned |= static_cast<Mask>(own[k] < bound);
+    }
     result.beside[d] = concerned != 0;
   }
   const int end = p.lanes - 1;
@@ -67,8 +78,7 @@ Index solve_eikonal_rounds(const DistanceStrips<T, D>& strips, StripQueue<D>& qu
     for (std::size_t d = 0; d < 2 * D; ++d) beside[d] = strips.read(p.beside[d]);
     T* own = strips.touch(p, visibility);
     const Concerned<D> c = relax<T, D>(p, beside, own, band);
-    for (std::size_t d = 0; d < 2 * D; ++d)
-      if (c.beside[d] && p.beside[d] >= 0 && p.beside[d] != p.strip) queue.add(p.beside[d]);
+    queue.add_beside(p, [&](std::size_t which) { return c.beside[which]; });
   });
 }
 

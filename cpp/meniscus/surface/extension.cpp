@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/surface/estimate_heap.hpp"
 #include "meniscus/surface/staggered_level.hpp"
 
 #include <cmath>
@@ -28,6 +29,7 @@ class Extension {
         level_at_(phi, field.layout()),
         band_(static_cast<T>(band)),
         side_(side),
+        workspace_(workspace),
         grid_(field.layout()),
         queue_(grid_, workspace),
         kind_(workspace.take<std::uint8_t>(grid_.strips())),
@@ -238,43 +240,95 @@ class Extension {
       queue_.add(following);
   }
 
-  /// Targets without a value that have known samples beside them take their mean. True if there are any.
+  /// Targets that nothing has reached, but that have known samples beside them, take the mean of those; what only they reach
+  /// follows, in the order of the keys. True if there are any.
   bool fill_minima() {
     std::atomic<bool> any{false};
     for_each_strip([&](const Coord<D>& start, Index row, Index s) {
-      const Index strip = row * grid_.row_strips + s;
-      if (kind_.data()[strip] != target) return;
-      T* own = value_.data() + strip * n;
-      bool changed = false;
-      for (int k = 0; k < grid_.lanes(s); ++k) {
-        if (!(open_.data()[strip] >> k & 1) || own[k] == own[k]) continue;
-        Coord<D> c = start;
-        c[D - 1] = s * n + k;
-        T reference = T(0), sum = T(0);
-        int count = 0;
-        for (int d = 0; d < D; ++d)
-          for (const int step : {-1, 1}) {
-            Coord<D> q = c;
-            q[d] = grid_.neighbour(d, c[d], step);
-            if (q[d] < 0) continue;
-            for (std::size_t e = 0; e < D; ++e) q[e] += grid_.first[e];
-            if (!known_[sample(q)]) continue;
-            const T f = *view_.at(q);
-            if (count++ == 0) reference = f;
-            sum += f - reference;
-          }
-        if (!count) continue;
-        own[k] = reference + sum / static_cast<T>(count);
-        open_.data()[strip] = static_cast<std::uint16_t>(open_.data()[strip] & ~(1u << k));
-        changed = true;
-      }
-      if (!changed) return;
-      any.store(true, std::memory_order_relaxed);
-      queue_.add(strip);
-      for (const Index q : StripPlace<D>::of(grid_, start, row, s).beside)
-        if (q >= 0) queue_.add(q);
+      if (kind_.data()[row * grid_.row_strips + s] != target) return;
+      for_each_unreached(start, row, s, [&](const Coord<D>& c, Index) {
+        if (mean_beside(c) == mean_beside(c)) any.store(true, std::memory_order_relaxed);
+      });
     });
-    return any.load();
+    if (!any) return false;
+    EstimateHeap<T> heap(workspace_, 1 << 10);
+    for (Index row = 0; row < grid_.rows; ++row)
+      for (Index s = 0; s < grid_.row_strips; ++s)
+        if (kind_.data()[row * grid_.row_strips + s] == target)
+          for_each_unreached(grid_.row_coordinate(row), row, s, [&](const Coord<D>& c, Index slot) {
+            if (mean_beside(c) == mean_beside(c)) heap.push({level_.data()[slot], slot});
+          });
+    while (!heap.empty()) {
+      const Index slot = heap.pop().slot;
+      T& own = value_.data()[slot];
+      if (own == own) continue;
+      const Coord<D> c = grid_.coordinate(slot);
+      const T upwind_mean = mean_upwind(c, slot);
+      own = upwind_mean == upwind_mean ? upwind_mean : mean_beside(c);
+      queue_.add(slot / n);
+      queue_.add_beside(StripPlace<D>::of(grid_, slot / n), [](std::size_t) { return true; });
+      grid_.for_each_beside(c, [&](int, const Coord<D>& q) {
+        const Index other = grid_.slot(q);
+        const bool unreached = kind_.data()[other / n] == target && (open_.data()[other / n] >> (other % n) & 1) &&
+                               value_.data()[other] != value_.data()[other];
+        if (unreached && level_.data()[other] > level_.data()[slot]) heap.push({level_.data()[other], other});
+      });
+    }
+    return true;
+  }
+
+  template <class Visit>
+  void for_each_unreached(const Coord<D>& start, Index row, Index s, Visit&& visit) const {
+    const Index strip = row * grid_.row_strips + s;
+    const T* own = value_.data() + strip * n;
+    for (unsigned open = open_.data()[strip]; open != 0; open &= open - 1) {
+      const int k = std::countr_zero(open);
+      if (own[k] == own[k]) continue;
+      Coord<D> c = start;
+      c[D - 1] = s * n + k;
+      visit(c, strip * n + k);
+    }
+  }
+  /// Mean of the known samples beside; NaN where there are none.
+  T mean_beside(const Coord<D>& c) const {
+    T reference = T(0), sum = T(0);
+    int count = 0;
+    grid_.for_each_beside(c, [&](int, Coord<D> q) {
+      for (std::size_t e = 0; e < D; ++e) q[e] += grid_.first[e];
+      if (!known_[sample(q)]) return;
+      const T f = *view_.at(q);
+      if (count++ == 0) reference = f;
+      sum += f - reference;
+    });
+    return count ? reference + sum / static_cast<T>(count) : std::numeric_limits<T>::quiet_NaN();
+  }
+
+  /// What `update` gives one sample; NaN where no neighbour of smaller key has a value.
+  T mean_upwind(const Coord<D>& c, Index slot) const {
+    std::array<T, 2 * D> key, f;
+    key.fill(std::numeric_limits<T>::infinity());
+    f.fill(std::numeric_limits<T>::quiet_NaN());
+    std::size_t i = 0;
+    for (int d = 0; d < D; ++d)
+      for (const int step : {-1, 1}) {
+        Coord<D> q = c;
+        q[d] = grid_.neighbour(d, c[d], step);
+        if (q[d] >= 0) {
+          const Index other = grid_.slot(q);
+          key[i] = level(other / n)[other % n];
+          f[i] = value(other / n)[other % n];
+        }
+        ++i;
+      }
+    T weight = T(0), sum = T(0), reference = T(0);
+    for (i = 0; i < 2 * D; i += 2) {
+      const Upwind u = upwind(level_.data()[slot], key[i], f[i], key[i + 1], f[i + 1]);
+      if (!(u.weight > T(0))) continue;
+      reference = weight > T(0) ? reference : u.value;
+      sum += u.weight * (u.value - reference);
+      weight += u.weight;
+    }
+    return weight > T(0) ? reference + sum / weight : std::numeric_limits<T>::quiet_NaN();
   }
 
   ExtensionCounts commit() {
@@ -337,6 +391,7 @@ class Extension {
   StaggeredLevel<T, D> level_at_;
   T band_;
   ExtensionSide side_;
+  Workspace& workspace_;
   StripGrid<D> grid_;
   StripQueue<D> queue_;
   Workspace::Lease<std::uint8_t> kind_;

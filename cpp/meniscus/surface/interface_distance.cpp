@@ -1,314 +1,9 @@
 #include "meniscus/surface/interface_distance.hpp"
 
-#include "meniscus/surface/cubic_closest.hpp"
+#include "meniscus/surface/interface_search.hpp"
 
 namespace meniscus {
 namespace {
-
-/// Above this second difference, in units of the slope, samples count as kinked: a circle of radius R cells has 1 / R.
-constexpr double kink = 0.3;
-/// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
-constexpr double closest_tolerance = 1e-4;
-constexpr int most_steps = 8;
-/// How much farther than the crossing along an axis (by linear interpolation) a closest point may seem to be, in cells.
-constexpr double crossing_slack = 0.1;
-
-template <class T, int D>
-class InterfaceSearch {
- public:
-  static constexpr int n = closest_lanes;
-
-  InterfaceSearch(const FieldView<const T, D>& phi, const StripGrid<D>& grid, double spacing)
-      : phi_(phi), grid_(grid), scale_(1.0 / spacing) {
-    for (int d = 0; d < D; ++d) offset_ += grid_.first[d] * phi_.strides[d];
-  }
-
-  const T* at(const Coord<D>& c) const { return phi_.origin + offset_ + dot<D>(c, phi_.strides); }
-  double value(const Coord<D>& c) const { return static_cast<double>(*at(c)) * scale_; }
-
-  /// What the axes say about a sample.
-  struct Crossings {
-    double nearest = far_away;       ///< along any axis
-    double combined = 0.0;           ///< 1 / d^2 = sum 1 / d_a^2
-    std::array<double, D> gradient;  ///< central differences, one-sided where there is one neighbour
-    double low = 0.0, high = 0.0;    ///< the range of |grad phi| that the one-sided differences leave open
-    bool all_beside = true;          ///< no neighbour is hidden
-  };
-
-  template <class Visible>
-  Crossings crossings(const Coord<D>& c, const Visible& visible) const {
-    Crossings r;
-    const double own = value(c);
-    const bool outside = own > 0.0;
-    std::array<double, D> along;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      along[axis] = far_away;
-      std::array<double, 2> slope{};
-      std::array<bool, 2> has{};
-      for (int up = 0; up < 2; ++up) {
-        Coord<D> q = c;
-        q[axis] = grid_.neighbour(d, c[axis], up ? 1 : -1);
-        if (q[axis] < 0) continue;
-        if (!visible(q)) {
-          r.all_beside = false;
-          continue;
-        }
-        const double other = value(q);
-        has[static_cast<std::size_t>(up)] = true;
-        slope[static_cast<std::size_t>(up)] = up ? other - own : own - other;
-        if ((other > 0.0) != outside) along[axis] = std::min(along[axis], std::abs(own) / (std::abs(own) + std::abs(other)));
-      }
-      if (!has[0]) slope[0] = slope[1];
-      if (!has[1]) slope[1] = slope[0];
-      r.gradient[axis] = 0.5 * (slope[0] + slope[1]);
-      const double a = std::abs(slope[0]), b = std::abs(slope[1]);
-      if ((slope[0] > 0.0) == (slope[1] > 0.0)) r.low += std::min(a, b) * std::min(a, b);
-      r.high += std::max(a, b) * std::max(a, b);
-      r.nearest = std::min(r.nearest, along[axis]);
-    }
-    r.low = std::sqrt(r.low);
-    r.high = std::sqrt(r.high);
-    if (r.nearest > 0.0) {
-      double sum = 0.0;
-      for (const double a : along) sum += (r.nearest / a) * (r.nearest / a);
-      r.combined = r.nearest / std::sqrt(sum);
-    }
-    return r;
-  }
-
-  /// The estimate where the surface is not smooth on the scale of the grid.
-  static double kinked_distance(double own, const Crossings& r) {
-    const double slope = std::clamp(1.0, r.low, std::max(r.low, r.high));
-    return std::clamp(std::abs(own) / slope, r.combined / std::sqrt(static_cast<double>(D)), r.nearest);
-  }
-
-  /// A batch of samples next to the interface.
-  struct Batch {
-    int count = 0;
-    std::array<Coord<D>, n> sample;
-    std::array<Crossings, n> axes;
-    std::array<T*, n> target;
-  };
-
-  /// Writes the final distances of a batch, and empties it.
-  template <class Visible>
-  void closest_points(Batch& batch, const Visible& visible) const {
-    simd_dispatch([&] { find_closest(batch, visible); });
-    batch.count = 0;
-  }
-
- private:
-  template <class Visible>
-  MENISCUS_INLINE void find_closest(const Batch& batch, const Visible& visible) const {
-    alignas(64) double x[D][n], t[D][n], p[n], g[D][n], bend[n];
-    std::array<double, n> own;
-    std::array<Coord<D>, n> cell;
-    CubicStencils<D> stencils;
-    enum State : int { searching, found, failed };
-    std::array<int, n> state;
-    for (int l = 0; l < n; ++l) {
-      const auto i = static_cast<std::size_t>(l);
-      if (l >= batch.count) {
-        state[i] = failed;
-        continue;
-      }
-      const Crossings& a = batch.axes[i];
-      own[i] = value(batch.sample[i]);
-      double square = 0.0;
-      for (const double v : a.gradient) square += v * v;
-      state[i] = a.all_beside && square > 0.0 ? searching : failed;
-      // The first step of Newton's method, from the sample itself.
-      const double reach = std::min(std::abs(own[i]) / std::sqrt(square), 1.2) / std::sqrt(square);
-      for (int d = 0; d < D; ++d)
-        x[d][l] = state[i] == searching ? -std::copysign(reach, own[i]) * a.gradient[static_cast<std::size_t>(d)] : 0.0;
-      // Also false where a sample is not finite, which is found out later.
-      for (int d = 0; d < D; ++d)
-        if (!(std::abs(x[d][l]) <= 1.5)) state[i] = failed;
-      if (state[i] == searching && !gather(batch.sample[i], x, l, cell[i], stencils, visible)) state[i] = failed;
-    }
-    for (int l = 0; l < n; ++l) {
-      if (state[static_cast<std::size_t>(l)] != failed) continue;
-      for (int i = 0; i < CubicStencils<D>::size; ++i) stencils.value[i][l] = 0.0;
-      for (int d = 0; d < D; ++d) x[d][l] = 0.0;
-      cell[static_cast<std::size_t>(l)] = Coord<D>{};
-    }
-    largest_second_difference<D>(stencils, bend);
-    for (int l = 0; l < n; ++l) {
-      const auto i = static_cast<std::size_t>(l);
-      if (state[i] == searching && !(bend[l] <= kink * norm(batch.axes[i].gradient))) state[i] = failed;
-    }
-    for (int step = 0; step < most_steps; ++step) {
-      bool any = false;
-      for (const int s : state) any |= s == searching;
-      if (!any) break;
-      for (int d = 0; d < D; ++d)
-        for (int l = 0; l < n; ++l)
-          t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
-      evaluate_cubics<D>(stencils, t, p, g);
-      for (int l = 0; l < n; ++l) {
-        const auto i = static_cast<std::size_t>(l);
-        if (state[i] != searching) continue;
-        double square = 0.0, along = 0.0;
-        for (int d = 0; d < D; ++d) {
-          square += g[d][l] * g[d][l];
-          along += x[d][l] * g[d][l];
-        }
-        if (!(square > 0.0)) {
-          state[i] = failed;
-          continue;
-        }
-        // Onto the surface, and along it towards the sample, which is at 0.
-        const double onto = (along - p[l]) / square;
-        double moved = 0.0, length = 0.0;
-        for (int d = 0; d < D; ++d) {
-          const double to = onto * g[d][l];
-          moved += (to - x[d][l]) * (to - x[d][l]);
-          length += to * to;
-          x[d][l] = to;
-        }
-        if (!(length <= 2.25)) {
-          state[i] = failed;
-        } else if (moved <= closest_tolerance * closest_tolerance) {
-          state[i] = found;
-        } else {
-          Coord<D> next = cell_of(batch.sample[i], x, l);
-          if (next != cell[i]) {
-            if (!gather(batch.sample[i], x, l, cell[i], stencils, visible)) {
-              state[i] = failed;
-              continue;
-            }
-            if (!(second_difference(stencils, l) <= kink * norm(batch.axes[i].gradient))) state[i] = failed;
-          }
-        }
-      }
-    }
-    for (int l = 0; l < batch.count; ++l) {
-      const auto i = static_cast<std::size_t>(l);
-      const Crossings& a = batch.axes[i];
-      double d = 0.0;
-      if (state[i] == found) {
-        for (int e = 0; e < D; ++e) d += x[e][l] * x[e][l];
-        d = std::sqrt(d);
-        if (d > a.nearest + crossing_slack || d < a.combined / std::sqrt(static_cast<double>(D)) - crossing_slack)
-          state[i] = failed;
-      }
-      if (state[i] != found) d = kinked_distance(own[i], a);
-      *batch.target[i] = -static_cast<T>(d);
-    }
-  }
-
-  static double norm(const std::array<double, D>& v) {
-    double s = 0.0;
-    for (const double a : v) s += a * a;
-    return std::sqrt(s);
-  }
-
-  /// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side the cell
-  /// beside it answers.
-  Coord<D> cell_of(const Coord<D>& sample, const double (*x)[n], int l) const {
-    Coord<D> c;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      Index i = static_cast<Index>(std::floor(x[d][l]));
-      if (!grid_.periodic[axis])
-        i = std::clamp<Index>(i, -sample[axis], std::max<Index>(grid_.count[axis] - 2 - sample[axis], -sample[axis]));
-      c[axis] = i;
-    }
-    return c;
-  }
-
-  /// Fills lane l with the samples around x; false where one of them is hidden. Samples beyond a side are extrapolated.
-  template <class Visible>
-  bool gather(const Coord<D>& sample, const double (*x)[n], int l, Coord<D>& cell, CubicStencils<D>& stencils,
-              const Visible& visible) const {
-    cell = cell_of(sample, x, l);
-    Coord<D> base;
-    bool inside = true;
-    for (std::size_t d = 0; d < D; ++d) {
-      base[d] = sample[d] + cell[d] - 1;
-      inside &= base[d] >= 0 && base[d] + 3 < grid_.count[d];
-    }
-    if (inside && visible.everywhere()) {
-      const T* from = at(base);
-      int i = 0;
-      for (int a = 0; a < (D == 3 ? 4 : 1); ++a)
-        for (int b = 0; b < 4; ++b) {
-          const T* row = from + b * phi_.strides[D - 2];
-          if constexpr (D == 3) row += a * phi_.strides[0];
-          for (int c = 0; c < 4; ++c) stencils.value[i++][l] = static_cast<double>(row[c]) * scale_;
-        }
-      return true;
-    }
-    std::array<std::array<Index, 4>, D> index;
-    for (std::size_t d = 0; d < D; ++d)
-      for (int k = 0; k < 4; ++k) {
-        Index i = base[d] + k;
-        if (grid_.periodic[d]) i = ((i % grid_.count[d]) + grid_.count[d]) % grid_.count[d];
-        index[d][static_cast<std::size_t>(k)] = std::clamp<Index>(i, 0, grid_.count[d] - 1);
-      }
-    for (int i = 0; i < CubicStencils<D>::size; ++i) {
-      Coord<D> c;
-      int rest = i;
-      for (std::size_t d = D; d-- > 0; rest /= 4) c[d] = index[d][static_cast<std::size_t>(rest % 4)];
-      if (!visible(c)) return false;
-      stencils.value[i][l] = value(c);
-    }
-    // Axis by axis, the samples that a side cuts off follow the parabola (or line) through those that are there.
-    int stride = 1;
-    for (std::size_t d = D; d-- > 0; stride *= 4) {
-      if (grid_.periodic[d]) continue;
-      const bool low = base[d] < 0, high = base[d] + 3 >= grid_.count[d];
-      if (grid_.count[d] < 2 || (!low && !high)) continue;
-      for (int i = 0; i < CubicStencils<D>::size; ++i) {
-        if (i / stride % 4 != 0) continue;
-        const auto v = [&](int k) -> double& { return stencils.value[i + k * stride][l]; };
-        if (low && high) {
-          v(0) = 2.0 * v(1) - v(2);
-          v(3) = 2.0 * v(2) - v(1);
-        } else if (low) {
-          v(0) = 3.0 * (v(1) - v(2)) + v(3);
-        } else {
-          v(3) = 3.0 * (v(2) - v(1)) + v(0);
-        }
-      }
-    }
-    return true;
-  }
-
-  static double second_difference(const CubicStencils<D>& s, int l) {
-    double largest = 0.0;
-    int stride = 1;
-    for (int d = D - 1; d >= 0; --d, stride *= 4)
-      for (int i = 0; i < CubicStencils<D>::size; ++i) {
-        const int k = i / stride % 4;
-        if (k == 0 || k == 3) continue;
-        largest = std::max(largest, std::abs(s.value[i - stride][l] - 2.0 * s.value[i][l] + s.value[i + stride][l]));
-      }
-    return largest;
-  }
-
-  FieldView<const T, D> phi_;
-  const StripGrid<D>& grid_;
-  double scale_;
-  Index offset_ = 0;
-};
-
-/// Whether a sample may be used, by coordinates.
-template <int D, class Visibility>
-struct VisibleAt {
-  const Visibility& visibility;
-  const StripGrid<D>& grid;
-  Coord<D> extents;
-
-  static constexpr bool everywhere() { return Visibility::all_visible; }
-  bool operator()(const Coord<D>& c) const {
-    if constexpr (Visibility::all_visible) return true;
-    Index n = 0;
-    for (int d = 0; d < D; ++d) n = n * extents[d] + c[d] + grid.first[d];
-    return !visibility.hidden(n);
-  }
-};
 
 /// Whether any of the lanes differs in sign from its neighbours, and whether all are finite. `beside` holds the rows beside along
 /// the other axes. The lanes before the first and after the last are memory of the field, but may be stale: they only make the
@@ -329,85 +24,251 @@ MENISCUS_INLINE bool changes_sign(const T* row, const std::array<const T*, 2 * D
   return change != 0;
 }
 
+/// Finds the samples next to an interface, strip by strip.
+template <class T, int D, class Visibility>
+class InterfaceFinder {
+ public:
+  using Search = InterfaceSearch<T, D>;
+  using Batch = typename Search::Batch;
+
+  InterfaceFinder(const Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility, DistanceStrips<T, D>& strips,
+                  StripQueue<D>& queue, Workspace& workspace)
+      : method_(method),
+        visibility_(visibility),
+        strips_(strips),
+        grid_(strips.grid),
+        queue_(queue),
+        search_(phi.view(), grid_, phi.grid().spacing()),
+        visible_{visibility, grid_, strips.extents},
+        beside_(workspace.take<std::uint16_t>(grid_.strips())),
+        rows_(workspace.take<std::uint8_t>(grid_.rows)) {}
+
+  /// The samples beside a change of sign. False where a sample is not finite.
+  bool first_layer() {
+    std::atomic<bool> all_finite{true};
+    parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
+      Batch batch;
+      bool finite = true;
+      for (Index row = b; row < e; ++row) scan_row(row, batch, finite);
+      if (batch.count > 0) search_.closest_points(batch, visible_);
+      if (!finite) all_finite.store(false, std::memory_order_relaxed);
+    });
+    return all_finite.load();
+  }
+
+  /// The samples that touch those of the first layer, at least with a corner.
+  void second_layer() {
+    parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
+      Batch batch;
+      std::array<Index, rows_around> around;
+      for (Index row = b; row < e; ++row) {
+        const Coord<D> start = grid_.row_coordinate(row);
+        bool any = false;
+        for (int i = 0; i < rows_around; ++i) {
+          const Index r = row_beside(start, i);
+          around[static_cast<std::size_t>(i)] = r;
+          any |= r >= 0 && rows_.data()[r];
+        }
+        if (!any) continue;
+        for (Index s = 0; s < grid_.row_strips; ++s) {
+          const unsigned wanted = touching(around, row, s);
+          if (wanted) search_strip(StripPlace<D>::of(grid_, start, row, s), wanted, batch);
+        }
+      }
+      if (batch.count > 0) search_.closest_points(batch, visible_);
+    });
+  }
+
+ private:
+  static constexpr int rows_around = D == 3 ? 9 : 3;
+
+  void scan_row(Index row, Batch& batch, bool& finite) {
+    constexpr Index block = 64;
+    std::array<bool, block> candidate;
+    const Coord<D> start = grid_.row_coordinate(row);
+    const T* own = search_.at(start);
+    std::array<const T*, 2 * D - 2> beside;
+    for (int d = 0; d < D - 1; ++d)
+      for (int up = 0; up < 2; ++up) {
+        Coord<D> c = start;
+        c[d] = grid_.neighbour(d, start[d], up ? 1 : -1);
+        beside[static_cast<std::size_t>(2 * d + up)] = c[d] < 0 ? own : search_.at(c);
+      }
+    rows_.data()[row] = 0;
+    for (Index first = 0; first < grid_.row_strips; first += block) {
+      const Index end = std::min(first + block, grid_.row_strips);
+      simd_dispatch([&] {
+        for (Index s = first; s < end; ++s) {
+          const Index at = s * strip_lanes;
+          const int lanes = grid_.lanes(s);
+          candidate[static_cast<std::size_t>(s - first)] = lanes == strip_lanes
+                                                               ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
+                                                               : changes_sign<T, D>(own, beside, at, lanes, finite);
+        }
+      });
+      for (Index s = first; s < end; ++s) {
+        // Across a periodic side the lane beside the row may be stale.
+        const bool at_side = grid_.periodic[D - 1] && (s == 0 || s == grid_.row_strips - 1);
+        unsigned found = 0;
+        if (candidate[static_cast<std::size_t>(s - first)] || at_side)
+          found = examine(StripPlace<D>::of(grid_, start, row, s), own, beside, !at_side, batch);
+        beside_.data()[row * grid_.row_strips + s] = static_cast<std::uint16_t>(found);
+        if (found) rows_.data()[row] = 1;
+      }
+    }
+  }
+
+  /// The lanes of a strip that are beside a change of sign. `quick`: the signs of the lanes beyond its ends can be relied on.
+  unsigned examine(const StripPlace<D>& place, const T* row, const std::array<const T*, 2 * D - 2>& beside, bool quick,
+                   Batch& batch) {
+    unsigned found = 0;
+    for (int k = 0; k < place.lanes; ++k) {
+      Coord<D> c = place.start;
+      c[D - 1] += k;
+      if (quick) {
+        const T* own = row + c[D - 1];
+        const bool outside = *own > T(0);
+        bool differs = ((own[-1] > T(0)) != outside) | ((own[1] > T(0)) != outside);
+        for (const T* other : beside) differs |= (other[c[D - 1]] > T(0)) != outside;
+        if (!differs) continue;
+      }
+      if (!visible_(c)) continue;
+      const auto axes = search_.crossings(c, visible_);
+      if (axes.nearest > 1.0) continue;
+      found |= 1u << k;
+      T* target = strips_.touch(place, visibility_) + k;
+      if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {
+        *target = -static_cast<T>(axes.combined);
+        continue;
+      }
+      search_.add(batch, c, axes, target);
+      if (batch.full()) search_.closest_points(batch, visible_);
+    }
+    if (found) enqueue(place);
+    return found;
+  }
+
+  void enqueue(const StripPlace<D>& place) {
+    queue_.add(place.strip);
+    queue_.add_beside(place, [](std::size_t) { return true; });
+  }
+
+  /// Row number i of the 3 or 9 around a row, itself included; -1 where there is none.
+  Index row_beside(const Coord<D>& start, int i) const {
+    Index row = 0;
+    for (int d = 0; d < D - 1; ++d) {
+      const int step = (d == D - 2 ? i % 3 : i / 3) - 1;
+      const Index c = step == 0 ? start[d] : grid_.neighbour(d, start[d], step);
+      if (c < 0) return -1;
+      row = row * grid_.count[d] + c;
+    }
+    return row;
+  }
+
+  /// Lanes of strip s that touch the first layer and are not in it.
+  unsigned touching(const std::array<Index, rows_around>& around, Index row, Index s) const {
+    const Index n = grid_.row_strips;
+    const Index before = s > 0 ? s - 1 : grid_.periodic[D - 1] ? n - 1 : -1;
+    const Index after = s < n - 1 ? s + 1 : grid_.periodic[D - 1] ? 0 : -1;
+    unsigned own = 0, low = 0, high = 0;
+    for (const Index r : around) {
+      if (r < 0) continue;
+      const std::uint16_t* bits = beside_.data() + r * n;
+      own |= bits[s];
+      if (before >= 0) low |= bits[before];
+      if (after >= 0) high |= bits[after];
+    }
+    const int lanes = grid_.lanes(s);
+    const unsigned carried = before >= 0 ? low >> (grid_.lanes(before) - 1) & 1u : 0u;
+    const unsigned touched = own | own << 1 | own >> 1 | carried | (high & 1u) << (lanes - 1);
+    return touched & ((1u << lanes) - 1u) & ~static_cast<unsigned>(beside_.data()[row * n + s]);
+  }
+
+  void search_strip(const StripPlace<D>& place, unsigned wanted, Batch& batch) {
+    T* own = strips_.touch(place, visibility_);
+    enqueue(place);
+    for (; wanted != 0; wanted &= wanted - 1) {
+      const int k = std::countr_zero(wanted);
+      if (std::signbit(own[k])) continue;  // hidden
+      Coord<D> c = place.start;
+      c[D - 1] += k;
+      add_second(c, own + k, batch);
+      if (batch.full()) search_.closest_points(batch, visible_);
+    }
+  }
+
+  /// The search for a sample of the second layer starts where its neighbour in the first layer with the shortest distance has
+  /// found, or would have begun to look for, the surface. The distance may not exceed what the distances of the first layer
+  /// allow, by the triangle inequality.
+  void add_second(const Coord<D>& c, T* target, Batch& batch) const {
+    const bool outside = search_.value(c) > 0.0;
+    double nearest = far_away, most = far_away;
+    Coord<D> from{}, offset{};
+    for (int i = 0; i < 3 * rows_around; ++i) {
+      Coord<D> q, step;
+      int rest = i;
+      bool exists = true;
+      Index square = 0;
+      for (int d = D - 1; d >= 0; --d, rest /= 3) {
+        step[d] = rest % 3 - 1;
+        q[d] = step[d] == 0 ? c[d] : grid_.neighbour(d, c[d], static_cast<int>(step[d]));
+        exists &= q[d] >= 0;
+        square += step[d] * step[d];
+      }
+      if (!exists || square == 0) continue;
+      Index row = 0;
+      for (int d = 0; d < D - 1; ++d) row = row * grid_.count[d] + q[d];
+      const Index strip = row * grid_.row_strips + q[D - 1] / strip_lanes, lane = q[D - 1] % strip_lanes;
+      if (!(beside_.data()[strip] >> lane & 1)) continue;
+      const double d = -static_cast<double>(strips_.at(strip)[lane]);
+      const double length = std::sqrt(static_cast<double>(square));
+      most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
+      if (d < nearest) {
+        nearest = d;
+        from = q;
+        offset = step;
+      }
+    }
+    if (nearest >= far_away) return;
+    const auto axes = search_.crossings(from, visible_);
+    const auto i = static_cast<std::size_t>(batch.count++);
+    batch.sample[i] = c;
+    batch.start[i] = search_.first_step(from, axes);
+    for (std::size_t d = 0; d < D; ++d) batch.start[i][d] += static_cast<double>(offset[d]);
+    batch.slope[i] = axes.all_beside ? Search::norm(axes.gradient) : 0.0;
+    batch.low[i] = 0.5;
+    batch.high[i] = most + crossing_slack;
+    batch.otherwise[i] = -1.0;
+    batch.target[i] = target;
+  }
+
+  InterfaceDistance method_;
+  const Visibility& visibility_;
+  DistanceStrips<T, D>& strips_;
+  const StripGrid<D>& grid_;
+  StripQueue<D>& queue_;
+  Search search_;
+  VisibleAt<D, Visibility> visible_;
+  Workspace::Lease<std::uint16_t> beside_;  ///< lanes of the first layer
+  Workspace::Lease<std::uint8_t> rows_;     ///< rows that have any
+};
+
 }  // namespace
 
 template <class T, int D, class Visibility>
 bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility, DistanceStrips<T, D>& strips,
-                    StripQueue<D>& queue) {
-  const StripGrid<D>& grid = strips.grid;
-  const FieldView<const T, D> view = phi.view();
-  const InterfaceSearch<T, D> search(view, grid, phi.grid().spacing());
-  const VisibleAt<D, Visibility> visible{visibility, grid, strips.extents};
-  std::atomic<bool> all_finite{true};
-  parallel_for(0, grid.rows, grid.piece(), [&](Index b, Index e) {
-    constexpr Index block = 64;
-    typename InterfaceSearch<T, D>::Batch batch;
-    std::array<bool, block> candidate;
-    bool finite = true;
-    const auto examine = [&](const StripPlace<D>& place) {
-      bool any = false;
-      for (int k = 0; k < place.lanes; ++k) {
-        Coord<D> c = place.start;
-        c[D - 1] += k;
-        if (!visible(c)) continue;
-        const auto axes = search.crossings(c, visible);
-        if (axes.nearest > 1.0) continue;
-        any = true;
-        T* target = strips.touch(place, visibility) + k;
-        if (axes.nearest <= 0.0 || method == InterfaceDistance::axis_crossings) {
-          *target = -static_cast<T>(axes.combined);
-          continue;
-        }
-        const auto l = static_cast<std::size_t>(batch.count++);
-        batch.sample[l] = c;
-        batch.axes[l] = axes;
-        batch.target[l] = target;
-        if (batch.count == closest_lanes) search.closest_points(batch, visible);
-      }
-      if (!any) return;
-      queue.add(place.strip);
-      for (const Index q : place.beside)
-        if (q >= 0) queue.add(q);
-    };
-    for (Index row = b; row < e; ++row) {
-      const Coord<D> start = grid.row_coordinate(row);
-      const T* own = search.at(start);
-      std::array<const T*, 2 * D - 2> beside;
-      for (int d = 0; d < D - 1; ++d)
-        for (int up = 0; up < 2; ++up) {
-          Coord<D> c = start;
-          c[d] = grid.neighbour(d, start[d], up ? 1 : -1);
-          beside[static_cast<std::size_t>(2 * d + up)] = c[d] < 0 ? own : search.at(c);
-        }
-      for (Index first = 0; first < grid.row_strips; first += block) {
-        const Index end = std::min(first + block, grid.row_strips);
-        simd_dispatch([&] {
-          for (Index s = first; s < end; ++s) {
-            const Index at = s * strip_lanes;
-            const int lanes = grid.lanes(s);
-            candidate[static_cast<std::size_t>(s - first)] = lanes == strip_lanes
-                                                                 ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
-                                                                 : changes_sign<T, D>(own, beside, at, lanes, finite);
-          }
-        });
-        for (Index s = first; s < end; ++s) {
-          // Across a periodic side the lane beside the row may be stale.
-          const bool at_side = grid.periodic[D - 1] && (s == 0 || s == grid.row_strips - 1);
-          if (candidate[static_cast<std::size_t>(s - first)] || at_side) examine(StripPlace<D>::of(grid, start, row, s));
-        }
-      }
-    }
-    if (batch.count > 0) search.closest_points(batch, visible);
-    if (!finite) all_finite.store(false, std::memory_order_relaxed);
-  });
-  return all_finite.load();
+                    StripQueue<D>& queue, Workspace& workspace) {
+  InterfaceFinder<T, D, Visibility> finder(phi, method, visibility, strips, queue, workspace);
+  if (!finder.first_layer()) return false;
+  if (method == InterfaceDistance::closest_point) finder.second_layer();
+  return true;
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                               \
   template bool find_interface<T, D, EverySample>(const Field<T, D>&, InterfaceDistance, const EverySample&,     \
-                                                  DistanceStrips<T, D>&, StripQueue<D>&);                        \
+                                                  DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);            \
   template bool find_interface<T, D, MaskedSamples>(const Field<T, D>&, InterfaceDistance, const MaskedSamples&, \
-                                                    DistanceStrips<T, D>&, StripQueue<D>&);
+                                                    DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -18,9 +18,11 @@ enum class InterfaceDistance {
 };
 
 /// Touches the strips that hold samples next to a change of sign (phi <= 0 against phi > 0), makes their distances final and
-/// hands the strips and their neighbours to `queue`. Returns false, having done something, when a sample is not finite.
+/// hands the strips and their neighbours to `queue`. Closest points are also looked for from the samples that touch those, at
+/// least with a corner, where the surface is smooth: all that curvatures at the interface depend on is then of the accuracy of
+/// the interpolant. Returns false, having done something, when a sample is not finite.
 template <class T, int D, class Visibility>
 bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility, DistanceStrips<T, D>& strips,
-                    StripQueue<D>& queue);
+                    StripQueue<D>& queue, Workspace& workspace);
 
 }  // namespace meniscus

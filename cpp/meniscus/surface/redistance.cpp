@@ -54,7 +54,7 @@ Index redistance_visible(Field<T, D>& phi, const RedistanceOptions& options, con
   DistanceStrips<T, D> strips(phi.layout(), workspace);
   const StripGrid<D>& grid = strips.grid;
   StripQueue<D> queue(grid, workspace);
-  if (!find_interface<T, D, Visibility>(phi, options.interface, visibility, strips, queue)) require_finite(phi, "phi");
+  if (!find_interface<T, D, Visibility>(phi, options.interface, visibility, strips, queue, workspace)) require_finite(phi, "phi");
   if (options.method == EikonalMethod::rounds)
     solve_eikonal_rounds<T, D, Visibility>(strips, queue, limit, visibility);
   else

@@ -11,6 +11,7 @@
 #include "meniscus/grid/field.hpp"
 
 #include <atomic>
+#include <bit>
 
 namespace meniscus {
 
@@ -50,6 +51,28 @@ struct StripGrid {
     if (!periodic[axis]) return -1;
     return i < 0 ? count[axis] - 1 : 0;
   }
+  /// Calls visit(axis, coordinates) for the neighbours of a sample.
+  template <class Visit>
+  void for_each_beside(const Coord<D>& c, Visit&& visit) const {
+    for (int d = 0; d < D; ++d)
+      for (const int step : {-1, 1}) {
+        Coord<D> q = c;
+        q[static_cast<std::size_t>(d)] = neighbour(d, c[static_cast<std::size_t>(d)], step);
+        if (q[static_cast<std::size_t>(d)] >= 0) visit(d, q);
+      }
+  }
+  /// Number of a sample among the lanes of all strips, and back.
+  Index slot(const Coord<D>& c) const {
+    Index row = 0;
+    for (int d = 0; d < D - 1; ++d) row = row * count[d] + c[d];
+    return row * row_strips * strip_lanes + c[D - 1];
+  }
+  Coord<D> coordinate(Index slot) const {
+    const Index row_slots = row_strips * strip_lanes;
+    Coord<D> c = row_coordinate(slot / row_slots);
+    c[D - 1] = slot % row_slots;
+    return c;
+  }
   /// Samples in strip s of a row.
   int lanes(Index s) const { return static_cast<int>(std::min<Index>(strip_lanes, count[D - 1] - s * strip_lanes)); }
 
@@ -74,7 +97,10 @@ struct StripPlace {
   Coord<D> start;                   ///< coordinates of the first sample
   std::array<Index, 2 * D> beside;  ///< below and above along each axis; along the last the strips before and after
 
-  /// The same for another strip.
+  static StripPlace of(const StripGrid<D>& g, Index strip) {
+    const Index row = strip / g.row_strips;
+    return of(g, g.row_coordinate(row), row, strip % g.row_strips);
+  }
   static StripPlace of(const StripGrid<D>& g, const Coord<D>& row_start, Index row, Index s) {
     StripPlace p;
     p.strip = row * g.row_strips + s;
@@ -99,51 +125,57 @@ struct StripPlace {
   }
 };
 
-/// Which strips have to be looked at (again).
+/// Which strips have to be looked at (again): a bit per strip, in words of their own for every colour.
 template <int D>
 class StripQueue {
  public:
   StripQueue(const StripGrid<D>& grid, Workspace& workspace)
       : grid_(grid),
-        strips_(workspace.take<std::uint8_t>(grid.strips())),
-        rows_(workspace.take<std::uint8_t>(grid.rows * grid.colours)) {
-    clear(strips_.data(), strips_.size());
-    clear(rows_.data(), rows_.size());
+        row_words_((grid.row_strips + word_bits - 1) / word_bits),
+        bits_(workspace.take<std::uint64_t>(grid.rows * row_words_ * grid.colours)) {
+    parallel_for(0, bits_.size(), 1 << 16,
+                 [&](Index b, Index e) { std::fill(bits_.data() + b, bits_.data() + e, std::uint64_t{0}); });
   }
 
   /// From any thread.
   void add(Index strip) {
     const Index row = strip / grid_.row_strips;
-    const int c = grid_.colour(grid_.row_coordinate(row), strip % grid_.row_strips);
-    raise(strips_.data()[strip]);
-    raise(rows_.data()[c * grid_.rows + row]);
-    pending_[static_cast<std::size_t>(c)].store(true, std::memory_order_relaxed);
+    add(grid_.row_coordinate(row), row, strip % grid_.row_strips);
+  }
+  void add(const Coord<D>& row_start, Index row, Index s) {
+    const int c = grid_.colour(row_start, s);
+    std::atomic_ref<std::uint64_t>(words(c, row)[s / word_bits])
+        .fetch_or(std::uint64_t{1} << (s % word_bits), std::memory_order_relaxed);
+    auto& pending = pending_[static_cast<std::size_t>(c)];
+    if (!pending.load(std::memory_order_relaxed)) pending.store(true, std::memory_order_relaxed);
+  }
+  /// Adds the neighbours of a strip for which wanted(which) is true.
+  template <class Wanted>
+  void add_beside(const StripPlace<D>& p, Wanted&& wanted) {
+    for (std::size_t which = 0; which < 2 * D; ++which)
+      if (p.beside[which] >= 0 && p.beside[which] != p.strip && wanted(which)) add(p.beside[which]);
   }
 
   /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it concerns. Returns the
   /// number of rounds.
   template <class Update>
   Index run(Update&& update) {
-    Index rounds = 0;
-    for (;; ++rounds) {
+    for (Index rounds = 0;; ++rounds) {
       bool any = false;
       for (int c = 0; c < grid_.colours; ++c) {
         if (!pending_[static_cast<std::size_t>(c)].exchange(false, std::memory_order_relaxed)) continue;
         any = true;
         parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
           simd_dispatch([&] {
-            for (Index row = b; row < e; ++row) {
-              std::uint8_t& row_flag = rows_.data()[c * grid_.rows + row];
-              if (!row_flag) continue;
-              row_flag = 0;
+            // Strips of this colour are added by passes of other colours only.
+            for (Index i = b * row_words_; i < e * row_words_; ++i) {
+              std::uint64_t& word = words(c, 0)[i];
+              if (word == 0) continue;
+              const Index row = i / row_words_;
               const Coord<D> start = grid_.row_coordinate(row);
-              for (Index s = 0; s < grid_.row_strips; ++s) {
-                std::uint8_t& flag = strips_.data()[row * grid_.row_strips + s];
-                // Flags of other colours belong to the next pass; this one may not even look at them.
-                if (grid_.colour(start, s) != c || !flag) continue;
-                flag = 0;
-                update(StripPlace<D>::of(grid_, start, row, s));
-              }
+              std::uint64_t rest = std::exchange(word, 0);
+              for (; rest != 0; rest &= rest - 1)
+                update(StripPlace<D>::of(grid_, start, row, i % row_words_ * word_bits + std::countr_zero(rest)));
             }
           });
         });
@@ -153,14 +185,12 @@ class StripQueue {
   }
 
  private:
-  static void raise(std::uint8_t& flag) { std::atomic_ref<std::uint8_t>(flag).store(1, std::memory_order_relaxed); }
-  static void clear(std::uint8_t* p, Index n) {
-    parallel_for(0, n, 1 << 18, [&](Index b, Index e) { std::fill(p + b, p + e, std::uint8_t{0}); });
-  }
+  static constexpr Index word_bits = 64;
+  std::uint64_t* words(int c, Index row) const { return bits_.data() + (c * grid_.rows + row) * row_words_; }
 
   const StripGrid<D>& grid_;
-  Workspace::Lease<std::uint8_t> strips_;
-  Workspace::Lease<std::uint8_t> rows_;
+  Index row_words_;
+  Workspace::Lease<std::uint64_t> bits_;
   std::array<std::atomic<bool>, 3> pending_{};
 };
 

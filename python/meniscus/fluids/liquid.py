@@ -25,7 +25,7 @@ from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, Shape
+from meniscus.surface import LevelSet, ParticleLevelSet, Shape
 
 
 class LiquidSolver:
@@ -59,7 +59,7 @@ class LiquidSolver:
     Source: Selle 2008, sections 2.9, 3.2 and 4.4.3; Guendelman et al. 2005, section 4.4; Lee 2019, sections 2.4 and 3.4.
     """
 
-    stages = ("emit", "transport", "correct_volume", "spray", "add_forces", "diffuse", "project", "extend")
+    stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class LiquidSolver:
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.time = 0.0
         self.report: LiquidReport | None = None
-        self._surface = SurfaceState(grid, o, self.velocity.dtype)
+        self._surface = SurfaceState(grid, o, self.velocity)
         self._solid = SolidFollower(grid, self.velocity.dtype, solid)
         self._volume = LiquidVolume(grid, self.velocity)
-        self._wet = WetFaces(self.velocity)
+        self._wet = WetFaces(self.velocity, o.balanced_extension)
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
@@ -107,7 +107,7 @@ class LiquidSolver:
         return self._surface.levelset
 
     @property
-    def particles(self) -> Any:
+    def particles(self) -> ParticleLevelSet | None:
         """The particle level set, with markers and spray; None where the tracking is by the level set alone."""
         return self._surface.particles
 
@@ -159,7 +159,7 @@ class LiquidSolver:
         _checks.require_finite("levelset", self.levelset.array)
         solid = self._solid.at(self.time)
         self._continue_into_solid(solid)
-        self._surface.reset(solid)
+        self._surface.reset(solid, self.time)
         self._volume.reset(self.levelset, self._outside(solid))
         self.extend(0.0)
 
@@ -236,9 +236,10 @@ class LiquidSolver:
         """Carry the surface with its particles, vortex particles and the velocity itself along the velocity for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
-        self._volume.cross_sides(self.levelset, self.velocity, dt)
+        self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         self._continue_into_solid(solid)
-        self._surface.advance(self.velocity, dt, self.time, solid)
+        self._surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
+        self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         if self.vortices is not None:
             self._parts["vortices"] = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
@@ -262,10 +263,11 @@ class LiquidSolver:
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has the volume it should have, if the options ask for it."""
+        self._volume.ledger.share()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
             self._parts["correction"] = self._volume.correct(self.levelset, outside, self._workspace)
-            self._surface.surface_moved()
+            self._surface.surface_moved(self._parts["correction"])
 
     def spray(self, dt: float) -> None:
         """Let drops fly, hit solids and join the liquid, and turn particles that have escaped into drops."""
@@ -273,7 +275,7 @@ class LiquidSolver:
             return
         solid = self._solid.at(self.time + dt, dt)
         around = self._volume.ledger.around(self._workspace)
-        drops = self._surface.fly(self.velocity, dt, self.gravity, solid, self.time + dt)
+        drops = self._surface.fly(self.velocity, dt, self.gravity, solid, self.time)
         self._volume.exchange(drops, around)
 
     def add_forces(self, dt: float) -> None:
@@ -342,7 +344,7 @@ class LiquidSolver:
         if solid is not None:
             masks = self._solid.masks(solid, self.velocity, time)
             _, solid_velocity = on_grid(solid, self.velocity, time)
-        self._wet.extend(self.velocity, self.levelset, masks, solid_velocity, o.slip, o.band, self._workspace)
+        self._wet.extend(self.velocity, self.levelset, masks, solid_velocity, o.slip, o.band, self._workspace, solid, time)
 
     def volume_report(self) -> VolumeReport:
         """Return where the liquid is, and where it came from and went since the surface was set."""

@@ -37,6 +37,8 @@ class LiquidOptions:
         method, trace, interpolation, limiter: of the transport of the velocity, as in `advect`.
         surface_order: 'second' trusts the correction of the transport up to the surface; 'first' leaves it out within CFL cells of it.
         band: cells of air around the liquid that are given a velocity.
+        balanced_extension: whether the velocity continued into the air is made divergence-free there, without which volume is gained or lost
+            in proportion to the spacing where the liquid stretches.
         drift_correction: whether the level set is moved so that each component of the liquid keeps the volume it should have.
         vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
         vortex_kernel: 'gaussian' or 'tent'.
@@ -64,6 +66,7 @@ class LiquidOptions:
     limiter: LimiterName = "reversion"
     surface_order: SurfaceOrder = "second"
     band: int = 5
+    balanced_extension: bool = True
     drift_correction: bool = False
     vortex_strength: float = 0.0
     vortex_kernel: Kernel = "gaussian"

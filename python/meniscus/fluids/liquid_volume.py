@@ -17,7 +17,7 @@ from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST_MOVE = 0.1
+LARGEST_MOVE = 0.2
 """Cells that a correction moves the surface by in a step, at most."""
 PASSES = 3
 ACCURACY = 1e-9
@@ -87,11 +87,20 @@ class LiquidVolume:
         for d, sign in self._sides:
             end = 0 if sign == "-" else -1
             outward = velocity.component(d).take(end, axis=d) * (-1.0 if sign == "-" else 1.0)
-            amounts = (outward * fractions.take(end, axis=d)).ravel().astype(np.float64) * (dt * self._cell / self._grid.spacing)
+            wet = self._at_side(fractions, d, end)
+            amounts = (outward * wet).ravel().astype(np.float64) * (dt * self._cell / self._grid.spacing)
             labels = self.ledger.labels.take(end, axis=d).ravel()
             for total, part in (("outflow", amounts > 0), ("inflow", amounts < 0)):
                 if part.any():
                     self.ledger.cross(total, np.abs(amounts[part]), labels[part])
+
+    @staticmethod
+    def _at_side(fractions: npt.NDArray[Any], axis: int, end: int) -> npt.NDArray[Any]:
+        """Return the wet part of the faces on a side: continued linearly from the cells before it."""
+        last = fractions.take(end, axis=axis)
+        if fractions.shape[axis] == 1:
+            return last
+        return np.clip(1.5 * last - 0.5 * fractions.take(1 if end == 0 else -2, axis=axis), 0.0, 1.0)
 
     def exchange(self, drops: Any, around: npt.NDArray[np.int32]) -> None:
         """Account for drops that have left the liquid, joined it, or left the domain."""
@@ -105,8 +114,8 @@ class LiquidVolume:
     def correct(self, levelset: LevelSet, solid: NodeField | None, workspace: Workspace) -> float:
         """Move the surface of each component so that it has the volume it should have; returns the largest distance, m.
 
-        The surface moves along its normal by the missing volume per area, a few times over. Components that should have no volume, or less
-        than half a cell, are left alone, as their surface is not resolved.
+        The surface moves along its normal by the missing volume per area, a few times over. Components of less than a cell are left alone,
+        as their surface is not resolved.
         """
         h = self._grid.spacing
         moved = np.zeros(len(self.ledger.volumes))
@@ -115,7 +124,7 @@ class LiquidVolume:
         around = self.ledger.around(workspace)
         for _ in range(PASSES):
             missing = self.ledger.expected - self.ledger.volumes
-            large = self.ledger.expected > 0.5 * self._cell
+            large = self.ledger.expected > self._cell
             if not np.any(np.abs(missing[large]) > ACCURACY * self.ledger.expected[large]):
                 break
             # The area by a smoothed delta function of the distance.

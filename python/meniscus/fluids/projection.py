@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.kept_solver import KeptSolver
+from meniscus.grid.transport import component_masks
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
 from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
@@ -66,6 +68,7 @@ def project(
     tolerance: float = 1e-8,
     *,
     liquid: CellField | LevelSet | npt.ArrayLike | None = None,
+    given_faces: Sequence[npt.ArrayLike] | None = None,
     air_pressure: float = 0.0,
     surface_pressure: CellField | None = None,
     target_divergence: CellField | None = None,
@@ -95,6 +98,7 @@ def project(
             divergence included).
         liquid: where there is liquid; elsewhere is air. A CellField or LevelSet on cells (liquid where <= 0), with the free surface
             resolved between the cells (ghost fluid), or a bool array.
+        given_faces: per axis a bool mask of faces that keep their velocity, as those on a wall do.
         air_pressure: Pa.
         surface_pressure: what the pressure in the liquid exceeds that of the air by at the free surface, Pa: for surface tension its
             coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to
@@ -151,6 +155,7 @@ def project(
         solid_velocity,
         liquid_field,
         liquid_mask,
+        component_masks("given_faces", given_faces, velocity),
         _checks.number("air_pressure", air_pressure),
         None if surface_pressure is None else _cells("surface_pressure", surface_pressure, grid, dtype),
         target,

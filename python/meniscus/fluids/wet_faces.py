@@ -9,12 +9,15 @@ import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
+from meniscus.fluids.projection import PressureSolver, project
 from meniscus.fluids.solid_masks import Slip, SolidMasks
 from meniscus.grid.extrapolation import extrapolate
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.surface import LevelSet, extend_velocity
 
 Bools = npt.NDArray[np.bool_]
+_BALANCED = 2.5  # cells of air that are made divergence-free
+_BALANCE_TOLERANCE = 1e-4
 _LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
@@ -25,7 +28,9 @@ class WetFaces:
         known: faces whose velocity means something: beside liquid, or continued from there.
     """
 
-    def __init__(self, velocity: MacField) -> None:
+    def __init__(self, velocity: MacField, balanced: bool) -> None:
+        self._solver = PressureSolver(velocity.grid) if balanced else None
+        self._air: Bools = np.zeros(velocity.grid.shape, bool)
         shapes = component_shapes(velocity.grid)
         self.known: list[Bools] = [np.zeros(s, bool) for s in shapes]
         self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
@@ -33,7 +38,8 @@ class WetFaces:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return 2 * sum(m.nbytes for m in self.known)
+        solver = 0 if self._solver is None else self._solver.nbytes
+        return 2 * sum(m.nbytes for m in self.known) + self._air.nbytes + solver
 
     def wet(self, levelset: LevelSet) -> list[Bools]:
         """Return the faces beside liquid; overwritten by the next call."""
@@ -51,6 +57,8 @@ class WetFaces:
         slip: Slip,
         band: int,
         workspace: Workspace,
+        solid: Any = None,
+        time: float = 0.0,
     ) -> None:
         """Continue the velocity from the wet faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
 
@@ -71,6 +79,29 @@ class WetFaces:
                     np.copyto(velocity.component(d), u, where=inside, casting="same_kind")
         for d, known in enumerate(self.known):
             np.copyto(velocity.component(d), 0.0, where=~known)
+        if self._solver is not None:
+            self._balance(velocity, levelset, solid, time)
+
+    def _balance(self, velocity: MacField, levelset: LevelSet, solid: Any, time: float) -> None:
+        """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
+
+        Constant continuation makes volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
+        the last wet face.
+        """
+        h = levelset.grid.spacing
+        np.less(levelset.array, _BALANCED * h, out=self._air)
+        self._air &= levelset.array > 0
+        project(
+            velocity,
+            1.0,
+            solid,
+            liquid=self._air,
+            given_faces=self.wet(levelset),
+            tolerance=_BALANCE_TOLERANCE,
+            time=time,
+            raise_on_failure=False,
+            solver=self._solver,
+        )
 
     def near_surface(self, levelset: LevelSet, distance: float) -> list[Bools]:
         """Return the faces closer to the surface than a distance, m."""

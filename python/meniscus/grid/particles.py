@@ -12,7 +12,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.grid.uniform import Grid
 
-_TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int32", "int64", "uint8")}
+_TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int8", "int32", "int64", "uint8")}
 
 _Self = TypeVar("_Self", bound="Particles")
 

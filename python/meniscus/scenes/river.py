@@ -84,24 +84,23 @@ class River(Water):
         return bed
 
     def add_particles(self, time: float, dt: float) -> None:
-        """Seed vortex particles at the inflow, half of them turning one way and half the other."""
+        """Seed vortex particles at the inflow, with vorticities up or down at random."""
         if self.solver.vortices is None:
             return
         h = self.solver.grid.spacing
         inlet = Box((h, 2 * h, 2 * h), (4 * h, WIDTH - 2 * h, self.level - 2 * h))
-        for k, up in enumerate((1.0, -1.0)):
-            seed_vortices(
-                self.solver.vortices,
-                inlet,
-                rate=0.5 * self.vortex_rate,
-                dt=dt,
-                strength=1.0,
-                radius=self.reach,
-                direction=(0.0, 0.0, up),
-                time=time,
-                seed=self.seed + k,
-                step=self.steps_done,
-            )
+        seed_vortices(
+            self.solver.vortices,
+            inlet,
+            rate=self.vortex_rate,
+            dt=dt,
+            strength=1.0,
+            radius=self.reach,
+            direction="axis",
+            time=time,
+            seed=self.seed,
+            step=self.steps_done,
+        )
 
     def solid_distance(self) -> FrameItem:
         """Return the signed distance of the rocks on nodes, m."""

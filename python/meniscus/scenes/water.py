@@ -10,7 +10,7 @@ import numpy as np
 
 from meniscus.fluids.liquid import LiquidSolver
 from meniscus.fluids.liquid_options import LiquidOptions, SurfaceOrder, Tracking
-from meniscus.grid import CellField, NodeField
+from meniscus.grid import ScalarField
 from meniscus.grid.transport import LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
@@ -122,7 +122,7 @@ class Water(Scene):
         return viz.water(liquid, solid=solid, spray=spray, camera=viz.Camera(azimuth=self.azimuth, elevation=self.elevation))
 
 
-def pool(level: float, field: CellField | NodeField) -> LevelSet:
+def pool(level: float, field: ScalarField) -> LevelSet:
     """Return the level set, on the cells of a field's grid, of liquid below a level (m) along the last axis."""
     result = LevelSet(field.grid, "cells", field.dtype)
     result.array[...] = result.field.coordinates()[-1] - level

@@ -175,11 +175,12 @@ def curvature(
     """
     field = _field(phi)
     kinds = CellField if field.on_side[0] == 0 else NodeField
-    target = kinds(field.grid, field.dtype) if out is None else _checks.one_of_type("out", out, kinds)
+    target: Any = kinds(field.grid, field.dtype) if out is None else _checks.one_of_type("out", out, kinds)
     _require_same(target, field)
     name = _checks.choice("kind", kind, CurvatureKind)
     _surface.level_set_curvature(field._core, _KINDS[name], _checks.positive("limit", limit), target._core)
-    return target
+    result: CellField | NodeField = target
+    return result
 
 
 def components(phi: Any, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:

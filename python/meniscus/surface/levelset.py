@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal, overload
@@ -10,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface import extraction
 from meniscus.surface.extraction import Components, CurvatureKind, Floats, Integers, Positions, Sides
 from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 from meniscus.surface.redistance import Interface, Method, redistance
+from meniscus.surface.shapes import Shape
 
 Location = Literal["nodes", "cells"]
 
@@ -193,6 +196,55 @@ class LevelSet:
     def components(self, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
         """Return the connected parts and their volumes; see `surface.components`."""
         return extraction.components(self, both=both, out=out, workspace=workspace)
+
+    def unite(self, other: LevelSet | Shape) -> None:
+        """Make this the union with a level set on the same samples, or with a shape: min(phi, other).
+
+        The sign is right everywhere; the value is the distance (if both were) outside of the union, and a bound where the two overlap.
+        Periodic axes repeat a shape. The same holds, mutatis mutandis, for `intersect` and `subtract`; `redistance` restores distances.
+
+        Raises:
+            TypeError, ValueError: something else, or another grid, location or dtype; nothing is changed.
+        """
+        np.minimum(self.array, self._samples_of(other), out=self.array)
+
+    def intersect(self, other: LevelSet | Shape) -> None:
+        """Make this the intersection with a level set on the same samples, or with a shape: max(phi, other); see `unite`."""
+        np.maximum(self.array, self._samples_of(other), out=self.array)
+
+    def subtract(self, other: LevelSet | Shape) -> None:
+        """Take a level set on the same samples, or a shape, away from this: max(phi, -other); see `unite`.
+
+        What the other's surface leaves belongs to both: a sample with other = 0 and phi <= 0 stays inside.
+        """
+        np.maximum(self.array, -self._samples_of(other), out=self.array)
+
+    def complement(self) -> None:
+        """Swap inside and outside: -phi. A sample with phi = 0 is inside before and after."""
+        np.negative(self.array, out=self.array)
+
+    def offset(self, distance: float) -> None:
+        """Grow by `distance` (m), or shrink by a negative one: phi - distance.
+
+        Raises:
+            TypeError, ValueError: not a finite number; nothing is changed.
+        """
+        np.subtract(self.array, self.dtype.type(_checks.number("distance", distance)), out=self.array)
+
+    def _samples_of(self, other: LevelSet | Shape) -> npt.NDArray[Any]:
+        """The samples of another level set, or of a shape at the places of this one."""
+        _checks.one_of_type("other", other, (LevelSet, Shape))
+        if isinstance(other, LevelSet):
+            if (other.grid, other.location, other.dtype) != (self.grid, self.location, self.dtype):
+                raise ValueError(f"other must have the samples of {self!r}, not of {other!r}")
+            return other.array
+        n = self.grid.dimension
+        if other.dimension != n:
+            raise ValueError(f"other must be {n}-D like the level set, not {other.dimension}-D")
+        samples = (NodeField if self._location == "nodes" else CellField)(self.grid, self.dtype)
+        at_rest = np.eye(n).tolist(), [0.0] * n
+        _surface.sample_signed_distance(other._core, *at_rest, math.inf, True, samples._core, Workspace())
+        return samples.array
 
     def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
         """Return a copy of the samples, for `restore`."""

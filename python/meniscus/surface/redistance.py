@@ -42,8 +42,8 @@ def redistance(
         levelset: a `LevelSet`, or a field on cells or nodes, m.
         band: m; samples farther than this, or that no interface reaches, become +-band. None: distances everywhere; where there is no
             interface to reach, values stay.
-        method: how |grad phi| = 1 is solved: 'parallel', in rounds over strips beside a change, or 'fast-marching', serially with a heap. Both
-            solve the same upwind equations and agree to round-off.
+        method: how |grad phi| = 1 is solved: 'parallel', in rounds over strips beside a change, or 'fast-marching', serially with a heap.
+            Both solve the same upwind equations and agree to round-off.
         interface: distances beside the interface: 'closest-point', on a piecewise cubic interpolant, or 'axis-crossings',
             1 / d^2 = sum 1 / d_a^2 over the linear crossings along the axes, which is the choice of the documents and of first order.
         hidden: bool mask of the shape of the samples; True where a sample is neither source nor target, such as inside a solid. Such
@@ -60,8 +60,9 @@ def redistance(
     """
     field = scalar_field(levelset)
     reach = math.inf if band is None else _checks.positive("band", band)
+    eikonal = _surface.EikonalMethod
     options = _surface.RedistanceOptions(
-        _surface.EikonalMethod.rounds if _checks.choice("method", method, Method) == "parallel" else _surface.EikonalMethod.fast_marching,
+        eikonal.rounds if _checks.choice("method", method, Method) == "parallel" else eikonal.fast_marching,
         getattr(_surface.InterfaceDistance, _checks.choice("interface", interface, Interface).replace("-", "_")),
         reach,
     )
@@ -188,13 +189,15 @@ def _side(side: Side) -> Any:
 
 
 def _mask_into(name: str, value: npt.ArrayLike, out_name: str, out: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    mask = _checks.mask(name, value, shape)
+    mask: npt.NDArray[np.bool_] = _checks.mask(name, value, shape)
     if out is None:
-        return mask.copy()
+        copied: npt.NDArray[np.bool_] = mask.copy()
+        return copied
     if not isinstance(out, np.ndarray) or out.dtype != np.bool_ or not out.flags.c_contiguous or not out.flags.writeable:
         raise TypeError(f"{out_name} must be a writable, C-contiguous array of bool")
     if out.shape != shape:
         raise ValueError(f"{out_name} must have shape {shape}, not {out.shape}")
-    if out is not mask:
-        out[...] = mask
-    return out
+    target: npt.NDArray[np.bool_] = out
+    if target is not mask:
+        target[...] = mask
+    return target

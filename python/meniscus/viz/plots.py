@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
+from meniscus.surface import LevelSet
+
 _COLORS = ("0.6", "tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange")
 
 
@@ -114,3 +117,75 @@ def contours(x: npt.ArrayLike, y: npt.ArrayLike, fields: Mapping[str, npt.NDArra
     axes.legend(handles=handles, loc="upper right")
     axes.set(title=title, xlabel="x", ylabel="y", aspect="equal")
     return figure
+
+
+def liquid2d(
+    phi: LevelSet,
+    *,
+    solid: LevelSet | None = None,
+    spray: npt.NDArray[Any] | None = None,
+    particles: Mapping[str, npt.NDArray[Any]] | None = None,
+    title: str = "",
+    size: tuple[float, float] = (6.0, 5.2),
+) -> Any:
+    """Return a figure of a 2-D liquid, filled exactly where `LevelSet.to_mesh` says that it is.
+
+    Args:
+        phi: 2-D level set of the liquid.
+        solid: one of solids, drawn over the liquid.
+        spray: positions (k, 2) of drops, m.
+        particles: named sets of positions (k, 2), m, drawn as small dots.
+        title: above the picture.
+        size: width and height of the figure, inches.
+
+    Raises:
+        TypeError, ValueError: no 2-D level sets.
+    """
+    figure = _figure(*size)
+    from matplotlib.collections import LineCollection
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    axes = figure.add_subplot()
+    for name, body, fill, line in (("phi", phi, "#5aa7d8", "#123f63"), ("solid", solid, "0.45", "0.2")):
+        if body is None and name == "solid":
+            continue
+        if _checks.one_of_type(name, body, LevelSet).grid.dimension != 2:
+            raise ValueError(f"{name} must be 2-D")
+        assert body is not None
+        vertices, segments = body.to_mesh(periods="closed")
+        curves = _closed_curves(segments)
+        if curves:
+            codes = [np.concatenate([[Path.MOVETO], np.full(len(c) - 1, Path.LINETO), [Path.CLOSEPOLY]]) for c in curves]
+            rings = [vertices[np.append(c, c[:1])] for c in curves]
+            axes.add_patch(PathPatch(Path(np.concatenate(rings), np.concatenate(codes)), facecolor=fill, edgecolor="none"))
+        vertices, segments = body.to_mesh(sides="open")
+        axes.add_collection(LineCollection(list(vertices[segments]), colors=line, linewidths=1.1))
+    if spray is not None:
+        axes.plot(*np.asarray(spray).T, ".", color="#2b6ea3", markersize=2.5)
+    for color, (label, points) in zip(_COLORS[1:], (particles or {}).items(), strict=False):
+        axes.plot(*np.asarray(points).T, ".", color=color, markersize=1.2, label=label)
+    if particles:
+        axes.legend(loc="upper right", markerscale=6)
+    low = np.array(phi.grid.origin)
+    high = low + phi.grid.extent
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", title=title, xlabel="x", ylabel="y")
+    return figure
+
+
+def _closed_curves(segments: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int64]]:
+    """The vertices of closed curves in their order, from segments of which each vertex starts one."""
+    following = np.empty(len(segments), np.int64)
+    following[segments[:, 0]] = segments[:, 1]
+    seen = np.zeros(len(segments), bool)
+    curves = []
+    for start in range(len(segments)):
+        curve = []
+        at = start
+        while not seen[at]:
+            seen[at] = True
+            curve.append(at)
+            at = int(following[at])
+        if curve:
+            curves.append(np.array(curve))
+    return curves

@@ -1,0 +1,104 @@
+#include "meniscus/surface/particle_radii.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/point_transport.hpp"
+#include "meniscus/surface/particle_columns.hpp"
+#include "meniscus/surface/particle_list.hpp"
+#include "meniscus/surface/particle_probe.hpp"
+
+#include <cmath>
+
+namespace meniscus {
+namespace {
+
+void check(const RadiusBounds& bounds) {
+  require(bounds.least > 0.0 && bounds.least <= bounds.most && std::isfinite(bounds.most),
+          "the bounds of the radii must be positive and ascending, got ", bounds.least, " and ", bounds.most);
+}
+
+}  // namespace
+
+template <class T, int D>
+void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, bool far_only, double time,
+                  Workspace& workspace) {
+  check(bounds);
+  const MarkerColumns<T, D> markers(particles);
+  const Index n = particles.size();
+  const auto values = workspace.take<T>(n);
+  sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
+  const double h = phi.grid().spacing();
+  const auto least = static_cast<T>(bounds.least * h);
+  const auto most = static_cast<T>(bounds.most * h);
+  const NoInterrupts commit;
+  parallel_for(0, n, 16384, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const T own = static_cast<T>(markers.sign[i]) * values.data()[i];
+      markers.radius[i] = std::clamp(far_only && own < most ? markers.radius[i] : own, least, most);
+    }
+  });
+}
+
+template <class T, int D>
+void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& velocity, double dt, const RadiusBounds& bounds,
+                   double time, Workspace& workspace) {
+  check(bounds);
+  require(std::isfinite(dt), "dt must be finite, got ", dt);
+  require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
+  const MarkerColumns<T, D> markers(particles);
+  const Index n = particles.size();
+  const auto values = workspace.take<T>(n);
+  sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
+  const double h = phi.grid().spacing();
+  const auto most = static_cast<T>(bounds.most * h);
+  const auto near = list_indices(
+      n,
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end; ++i)
+          if (static_cast<T>(markers.sign[i]) * values.data()[i] < most) take(i);
+      },
+      workspace);
+  // Two points on the normal of each, half a cell to either side.
+  const auto points = workspace.take<T>(2 * near.size * D);
+  const auto speeds = workspace.take<T>(2 * near.size * D);
+  const LevelSetProbe<T, D> probe(phi);
+  parallel_for(0, near.size, 1024, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      const T* x = markers.position + near.index[k] * D;
+      const Vec<double, D> gradient = probe(Eigen::Map<const Vec<T, D>>(x).template cast<double>()).gradient;
+      const double slope = gradient.norm();
+      for (int d = 0; d < D; ++d) {
+        const double half = slope > 0.0 ? 0.5 * h * gradient[d] / slope : 0.0;
+        points.data()[2 * k * D + d] = static_cast<T>(static_cast<double>(x[d]) - half);
+        points.data()[(2 * k + 1) * D + d] = static_cast<T>(static_cast<double>(x[d]) + half);
+      }
+    }
+  });
+  sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
+  const NoInterrupts commit;
+  const double least = bounds.least * h;
+  parallel_for(0, near.size, 4096, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      double strain = 0.0;  // times h^2
+      for (int d = 0; d < D; ++d) {
+        const Index a = 2 * k * D + d;
+        const Index b = a + D;
+        strain += (static_cast<double>(points.data()[b]) - static_cast<double>(points.data()[a])) *
+                  (static_cast<double>(speeds.data()[b]) - static_cast<double>(speeds.data()[a]));
+      }
+      T& radius = markers.radius[near.index[k]];
+      radius = static_cast<T>(std::clamp(static_cast<double>(radius) * std::exp(dt * strain / (h * h)), least, bounds.most * h));
+    }
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                             \
+  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, bool, double, Workspace&); \
+  template void stretch_radii<T, D>(Field<T, D>&, ParticleSet&, MacField<T, D>&, double, const RadiusBounds&, double, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus

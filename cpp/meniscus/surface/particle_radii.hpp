@@ -1,0 +1,30 @@
+/// The radii of marker particles: how far the surface is from them.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles.hpp"
+
+namespace meniscus {
+
+/// Bounds of the radii, in cells.
+struct RadiusBounds {
+  double least = 0.1;
+  double most = 0.5;
+};
+
+/// radius = s phi(x), within the bounds (Enright, Fedkiw, Ferziger and Mitchell 2002, section 3.5). `far_only`: only of particles
+/// with s phi(x) >= the largest radius; the others keep theirs.
+template <class T, int D>
+void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, bool far_only, double time,
+                  Workspace& workspace);
+
+/// Lets the radii follow the flow: the distance from a particle to a surface that is carried like itself grows by the strain
+/// along the normal, dr/dt = r n . grad(u) n, here integrated for dt with frozen strain, r exp(dt n . grad(u) n), and kept within
+/// the bounds. The normal is that of phi; the strain is a difference over one cell. Particles with s phi(x) >= the largest radius
+/// keep their radius: theirs is no distance.
+template <class T, int D>
+void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& velocity, double dt, const RadiusBounds& bounds,
+                   double time, Workspace& workspace);
+
+}  // namespace meniscus

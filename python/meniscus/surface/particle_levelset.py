@@ -1,0 +1,484 @@
+"""Level sets that marker particles keep from losing what they carry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
+from meniscus.grid import Grid, MacField, NodeField, Particles, advect, max_speed
+from meniscus.grid.boundary import side_names
+from meniscus.surface.kinematic import KinematicSolid
+from meniscus.surface.levelset import LevelSet, Location
+from meniscus.surface.particle_options import (
+    Correction,
+    MarkerMotion,
+    ParticleOptions,
+    ParticleReport,
+    Reincorporation,
+    Removal,
+    Seeding,
+    SprayFlight,
+    Transfer,
+)
+from meniscus.surface.redistance import redistance
+from meniscus.surface.shapes import Shape
+from meniscus.surface.solid import Solid, SolidSample
+
+SolidOnGrid = Solid | SolidSample | Shape | NodeField | LevelSet
+# Cells beyond the band of particles within which the level set is kept a distance: correction and the widest interpolation look two
+# cells farther.
+_MARGIN = 2.0
+
+
+class ParticleLevelSet:
+    """A level set with marker particles on both sides of its surface, which correct it where it has lost them.
+
+    A step is `advance`: the level set and the markers are carried, the markers correct the level set, it becomes a distance again, is
+    corrected again, markers that have escaped too far are removed, radii are adjusted, and now and then the band is reseeded. Every
+    stage is a method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
+
+    A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and
+    memory of a step are those of the band, but for readings of the whole field that find the band, and for one scratch copy of it.
+
+    Args:
+        grid: 2-D or 3-D.
+        location: of the samples, 'cells' or 'nodes'.
+        dtype: of samples and particles, float64 (default) or float32.
+        options: a ParticleOptions; default ParticleOptions().
+
+    Raises:
+        TypeError, ValueError: not a grid, unknown location, another dtype, wrong options.
+
+    Source: Enright, Fedkiw, Ferziger and Mitchell 2002; Selle 2008, section 4.4.3.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        location: Location = "cells",
+        dtype: npt.DTypeLike = np.float64,
+        *,
+        options: ParticleOptions | None = None,
+    ) -> None:
+        self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
+        self.levelset = LevelSet(grid, location, dtype)
+        none = np.empty((0, grid.dimension), self.levelset.dtype)
+        self.particles = _markers(none)
+        self.spray = _removed(none)
+        self.bubbles = _removed(none)
+        self._steps = 0
+        self._seedings = 0
+        self._workspace = Workspace()
+        self._solid_sample: SolidSample | None = None
+
+    @property
+    def options(self) -> ParticleOptions:
+        """Numbers and schemes."""
+        return self._options
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self.levelset.grid
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of samples and particles."""
+        return self.levelset.dtype
+
+    @property
+    def band(self) -> float:
+        """Half width of the band with particles, m."""
+        return self._options.band * self.grid.spacing
+
+    @property
+    def spray_volume(self) -> float:
+        """Volume of the droplets, m^3 (in 2-D the area of discs, m^2)."""
+        return float(_surface.total_volume(self.spray["radius"], self.grid.dimension))
+
+    @property
+    def bytes_per_particle(self) -> int:
+        """Of a marker."""
+        p = self.particles
+        return sum(a.itemsize * math.prod(a.shape[1:]) for a in (p.positions, p.ids, p["sign"], p["radius"]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples with their ghosts, of all particles, and of the scratch memory that is kept."""
+        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in _columns(p)) for p in self._sets()}
+        held = sum(row[id(p)] * p.capacity for p in self._sets())
+        return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
+
+    def seed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
+        """Remove all markers and seed the band. Arguments and what is raised: as `reseed`."""
+        core = self._solid(solid, time)[0]
+        everything = np.ones(len(self.particles), bool)
+        self.particles.remove(everything, workspace=self._workspace)
+        return self._seed(core, time)
+
+    def reseed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
+        """Remove markers out of the band and surplus ones, and add what is missing. Escaped markers stay.
+
+        A cell whose centre is within the band wants `per_cell` markers, in cells that the surface cuts divided between the signs by
+        volume. Of each sign, a cell keeps at most `per_cell`, those with the smallest s phi - r. The random numbers are those of the cell
+        and of this reseeding, so nothing depends on the number of threads.
+
+        Args:
+            solid: where none are put: a `SolidSample`, a level set on the nodes (float64), or a `Solid`, as of `time`.
+            time: s.
+
+        Raises:
+            TypeError, ValueError: a solid of another grid or type, samples that are not finite; nothing is added or removed.
+
+        Source: Enright et al. 2002, sections 3.1 and 3.6.
+        """
+        return self._seed(self._solid(solid, time)[0], time)
+
+    def advance(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> ParticleReport:
+        """Do one step: all stages in their order. Droplets fly in `advance_spray` and come back in `reincorporate`.
+
+        Args:
+            velocity: m/s, of the grid and dtype of the level set, continued into the outside at least as far as the band; frozen during
+                the step (for a given flow: at the middle of the step).
+            dt: s, positive.
+            solid: keeps markers out, as of the end of the step: a `SolidSample`, a level set on the nodes (float64), or a `Solid`.
+            time: s, at the start of the step; handed to boundary functions.
+
+        Raises:
+            TypeError, ValueError: wrong types, dtypes or grids, a dt that is not positive, values that are not finite.
+
+        Source: Enright et al. 2002, section 3; Selle 2008, section 4.4.3.
+        """
+        end = _checks.number("time", time) + _checks.positive("dt", dt)
+        self._require_velocity(velocity)
+        carried, markers = self.advect(velocity, dt, solid=solid, time=time)
+        first = self.correct(time=end)
+        self.redistance(dt * max_speed(velocity))
+        corrections = first, self.correct(time=end)
+        removal = self.remove_escaped(velocity, time=end)
+        self.adjust_radii(time=end)
+        self._steps += 1
+        every = self._options.reseed_every
+        seeding = None if every is None or self._steps % every else self.reseed(solid=solid, time=end)
+        return ParticleReport(carried, markers, corrections, removal, seeding)
+
+    def advect(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
+        """Carry the level set, the markers and the bubbles; return how many samples were carried and what became of the markers.
+
+        Markers that cross walls of the domain are put onto them, those that cross other sides are removed, those that end in the solid
+        are pushed out of it. Arguments and what is raised: as `advance`.
+        """
+        o, seconds, start = self._options, _checks.positive("dt", dt), _checks.number("time", time)
+        self._require_velocity(velocity)
+        core = self._solid(solid, start + seconds)[0]
+        # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
+        reach = self.band + math.sqrt(self.grid.dimension) * max_speed(velocity) * seconds + self.grid.spacing
+        self._stretch(velocity, 0.5 * seconds, start)
+        if o.method == "semi-lagrangian":
+            carried = _surface.advect_band(
+                self.levelset.field._core,
+                velocity._core,
+                seconds,
+                reach,
+                getattr(_grid.Trace, o.trace),
+                getattr(_grid.Interpolation, o.interpolation),
+                start,
+                self._workspace,
+            )
+        else:
+            active = np.abs(self.levelset.array) < reach
+            advect(
+                self.levelset.field,
+                velocity,
+                seconds,
+                method=o.method,
+                trace=o.trace,
+                interpolation=o.interpolation,
+                active=active,
+                time=start,
+                workspace=self._workspace,
+            )
+            carried = int(np.count_nonzero(active))
+        trace = getattr(_grid.Trace, o.marker_trace)
+        moved = [
+            _surface.advance_markers(p._core, velocity._core, seconds, trace, core, start, self._workspace)
+            for p in (self.particles, self.bubbles)
+        ]
+        self._stretch(velocity, 0.5 * seconds, start)
+        return carried, MarkerMotion(*moved[0])
+
+    def correct(self, *, time: float = 0.0) -> Correction:
+        """Let escaped markers correct the level set at the samples around them.
+
+        A marker of sign s, radius r at x_p is a ball with the level set s (r - |x - x_p|). At every corner of the lattice cell around it,
+        of the escaped markers of the outside (and phi) the largest counts, of those of the inside (and phi) the smallest, and of these two
+        the one of smaller magnitude. The result does not depend on the order of the markers.
+
+        Args:
+            time: s, handed to boundary functions.
+
+        Source: Enright et al. 2002, section 3.3.
+        """
+        when, threshold = _checks.number("time", time), self._options.correction_threshold
+        return Correction(*_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace))
+
+    def redistance(self, way: float = 0.0) -> int:
+        """Make the level set a distance again, as far as markers and the next step need it; return the number of samples in reach.
+
+        Args:
+            way: m; how far the surface may move in the next step.
+        """
+        most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
+        return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
+
+    def adjust_radii(self, *, time: float = 0.0) -> None:
+        """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.
+
+        Args:
+            time: s, handed to boundary functions.
+
+        Source: Enright et al. 2002, section 3.5.
+        """
+        o, when = self._options, _checks.number("time", time)
+        far_only = o.radii_from == "flow"
+        _surface.adjust_radii(self.levelset.field._core, self.particles._core, o.radius_bounds, far_only, when, self._workspace)
+
+    def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
+        """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
+
+        Droplets and bubbles get the velocity of the flow at their place.
+
+        Args:
+            velocity: as in `advance`.
+            time: s, handed to boundary functions.
+
+        Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 8.
+        """
+        o, when = self._options, _checks.number("time", time)
+        self._require_velocity(velocity)
+
+        def remove(sign: int, target: Particles | None) -> Transfer:
+            core = None if target is None else target._core
+            args = self.levelset.field._core, self.particles._core, sign, o.removal, velocity._core, core, when, self._workspace
+            return Transfer(*_surface.remove_escaped(*args))
+
+        spray = remove(-1, self.spray) if o.spray else Transfer()
+        outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)
+        return Removal(spray, outer)
+
+    def advance_spray(
+        self,
+        dt: float,
+        gravity: Sequence[float],
+        solid: SolidOnGrid | None = None,
+        *,
+        drag: float = 0.0,
+        restitution: float = 0.0,
+        open_sides: Sequence[str] = (),
+        time: float = 0.0,
+    ) -> SprayFlight:
+        """Let the droplets fly for dt: exact parabolas between contacts, which stop the velocity across the surface.
+
+        The path is followed against the level set of the solid, so that nothing is passed through however long the step.
+
+        Args:
+            dt: s, positive.
+            gravity: m/s^2.
+            solid: as of the end of the step: a `SolidSample` (its velocity counts in contacts), a level set on the nodes (float64), or
+                a `Solid`.
+            drag: 1/s: dv/dt = gravity - drag v.
+            restitution: part of the velocity across a surface that is reflected, 0 to 1.
+            open_sides: names of the sides ('x-', ...) through which droplets leave and are removed; the others stop them.
+            time: s, at the start of the step.
+
+        Raises:
+            TypeError, ValueError: wrong types, dtypes or grids, numbers out of range, unknown sides; nothing moves.
+
+        Source: Guendelman et al. 2005, section 8 (ballistic motion and collision).
+        """
+        seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
+        g = _checks.vector("gravity", gravity, self.grid.dimension)
+        sides = side_names(self.grid.dimension)
+        for side in open_sides:
+            if side not in sides:
+                raise ValueError(f"open_sides must be of {', '.join(map(repr, sides))}, not {side!r}")
+        levelset, velocity = self._solid(solid, start + seconds)
+        left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
+            self.grid._core,
+            self.spray._core,
+            seconds,
+            g,
+            _checks.number("drag", drag),
+            _checks.number("restitution", restitution),
+            [side in open_sides for side in sides],
+            levelset,
+            velocity,
+            start + seconds,
+            self._workspace,
+        )
+        return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
+
+    def reincorporate(
+        self, velocity: MacField | None = None, *, fraction: float = 1.0, scale: float = 1.0, time: float = 0.0
+    ) -> Reincorporation:
+        """Make markers again of droplets with phi <= fraction * r, and of bubbles with phi >= -fraction * r.
+
+        Args:
+            velocity: gets the momentum of the droplets: each of the two faces per axis of a droplet's cell 0.5 * scale * v * V_ball /
+                V_cell. None: none.
+            fraction: in radii.
+            scale: of the momentum.
+            time: s, handed to boundary functions.
+
+        Raises:
+            TypeError, ValueError: wrong types, dtypes or grids, numbers that are not finite; nothing is changed.
+
+        Source: Guendelman et al. 2005, section 8.
+        """
+        if velocity is not None:
+            self._require_velocity(velocity)
+        part, factor, when = _checks.number("fraction", fraction), _checks.number("scale", scale), _checks.number("time", time)
+
+        def back(removed: Particles, sign: int, field: Any) -> Any:
+            args = self.levelset.field._core, removed._core, sign, self.particles._core, part, self._options.radii, field, factor
+            return _surface.reincorporate(*args, when, self._workspace)
+
+        droplets = back(self.spray, -1, None if velocity is None else velocity._core)
+        bubbles = back(self.bubbles, 1, None)
+        momentum = tuple(droplets[2][: self.grid.dimension])
+        return Reincorporation(Transfer(*droplets[:2]), Transfer(*bubbles[:2]), momentum)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of everything that a step depends on, for `restore`."""
+        return {
+            "levelset": self.levelset.snapshot(),
+            "particles": self.particles.snapshot(),
+            "spray": self.spray.snapshot(),
+            "bubbles": self.bubbles.snapshot(),
+            "counters": (self._steps, self._seedings),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become what `snapshot` saw, bit for bit. Raises ValueError or TypeError if it is of another kind."""
+        wanted = {"levelset", "particles", "spray", "bubbles", "counters"}
+        if not isinstance(snapshot, dict) or set(snapshot) != wanted:
+            raise ValueError("snapshot must be one of a particle level set")
+        before = self.snapshot()
+        try:
+            self._set(snapshot)
+        except BaseException:
+            self._set(before)
+            raise
+
+    def copy(self) -> ParticleLevelSet:
+        """Return an independent particle level set with the same contents."""
+        rebuild, arguments = self.__reduce__()
+        result: ParticleLevelSet = rebuild(*arguments)
+        return result
+
+    def __copy__(self) -> ParticleLevelSet:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ParticleLevelSet:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle grid, location, dtype, options and contents."""
+        return _rebuild, (type(self), self.grid, self.levelset.location, self.dtype.name, self._options, self.snapshot())
+
+    def __repr__(self) -> str:
+        """One line: the level set, and how many particles there are."""
+        extra = "".join(f", {len(p)} {name}" for name, p in (("droplets", self.spray), ("bubbles", self.bubbles)) if len(p))
+        return f"<ParticleLevelSet {self.levelset!r}, {len(self.particles)} markers{extra}>"
+
+    def _seed(self, solid: Any, time: float) -> Seeding:
+        o = self._options
+        options = _surface.SeedingOptions(
+            o.particles_per_cell(self.grid.dimension),
+            o.band,
+            o.radii,
+            max(o.correction_threshold, 0.0),
+            o.spare_escaped,
+            o.seed,
+            self._seedings,
+        )
+        when = _checks.number("time", time)
+        info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
+        self._seedings += 1
+        return Seeding(*info)
+
+    def _stretch(self, velocity: MacField, dt: float, time: float) -> None:
+        if self._options.radii_from == "flow":
+            bounds = self._options.radius_bounds
+            field = self.levelset.field._core
+            _surface.stretch_radii(field, self.particles._core, velocity._core, dt, bounds, time, self._workspace)
+
+    def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
+        """Native level set and velocity of a solid, each None where there is none."""
+        if solid is None:
+            return None, None
+        _checks.one_of_type("solid", solid, (Solid, SolidSample, Shape, NodeField, LevelSet))
+        if isinstance(solid, Shape):
+            solid = KinematicSolid(solid)
+        if isinstance(solid, Solid):
+            if self._solid_sample is None:
+                self._solid_sample = SolidSample(self.grid, self.dtype)
+            solid = solid.sample(self.grid, time, out=self._solid_sample)
+        velocity = solid.velocity if isinstance(solid, SolidSample) else None
+        field = solid.levelset if isinstance(solid, SolidSample) else solid.field if isinstance(solid, LevelSet) else solid
+        if not isinstance(field, NodeField) or field.dtype != np.float64:
+            raise TypeError("the level set of a solid must be float64 and at the nodes")
+        if field.grid != self.grid:
+            raise ValueError(f"solid must have the grid of the level set, {self.grid}, not {field.grid}")
+        if velocity is not None and velocity.dtype != self.dtype:
+            raise TypeError(f"the velocity of the solid must be of dtype {self.dtype} like the level set, not {velocity.dtype}")
+        return field._core, None if velocity is None else velocity._core
+
+    def _require_velocity(self, velocity: MacField) -> None:
+        _checks.one_of_type("velocity", velocity, MacField)
+        if velocity.grid != self.grid:
+            raise ValueError(f"velocity must have the grid of the level set, {self.grid}, not {velocity.grid}")
+        if velocity.dtype != self.dtype:
+            raise TypeError(f"velocity must be of dtype {self.dtype} like the level set, not {velocity.dtype}")
+
+    def _sets(self) -> tuple[Particles, Particles, Particles]:
+        return self.particles, self.spray, self.bubbles
+
+    def _set(self, snapshot: dict[str, Any]) -> None:
+        self.levelset.restore(snapshot["levelset"])
+        for name in ("particles", "spray", "bubbles"):
+            getattr(self, name).restore(snapshot[name])
+        steps, seedings = snapshot["counters"]
+        self._steps, self._seedings = int(steps), int(seedings)
+
+
+def _columns(particles: Particles) -> list[npt.NDArray[Any]]:
+    return [particles.positions, particles.ids, *(particles[n] for n in particles.columns)]
+
+
+def _markers(positions: npt.NDArray[Any]) -> Particles:
+    """No markers yet."""
+    return Particles(positions, sign=np.empty(0, np.int8), radius=np.empty(0, positions.dtype))
+
+
+def _removed(positions: npt.NDArray[Any]) -> Particles:
+    """No droplets or bubbles yet."""
+    return Particles(positions, velocity=np.empty_like(positions), radius=np.empty(0, positions.dtype))
+
+
+def _rebuild(
+    kind: type[ParticleLevelSet], grid: Grid, location: Location, dtype: str, options: ParticleOptions, snapshot: dict[str, Any]
+) -> ParticleLevelSet:
+    result = kind(grid, location, dtype, options=options)
+    result.restore(snapshot)
+    return result

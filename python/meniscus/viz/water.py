@@ -1,0 +1,139 @@
+"""Pictures of water: rays that are reflected and refracted at the surface, coloured by the water that they pass; no screen needed.
+
+The surface is a closed mesh, as `LevelSet.to_mesh` gives it. Rays are followed with the exact casts of `ThickSurface`, so none leaks
+through an edge. Light that falls through the water onto the floor is followed from the sun, which gives caustics and shadows.
+
+Source: Whitted 1980 (recursive rays); Born and Wolf 1999, section 1.5.2 (Fresnel); Arvo 1986 (light maps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.viz.optics import WATER, Floats, fresnel, normalized, sky
+from meniscus.viz.smoke import Bytes, Camera, UpAxis
+from meniscus.viz.water_light import Tracer
+from meniscus.viz.water_scene import Mesh, Scene, View
+
+
+def water(
+    vertices: npt.NDArray[np.float64],
+    triangles: npt.NDArray[np.int32],
+    *,
+    normals: npt.NDArray[np.float64] | None = None,
+    solids: Sequence[Mesh] = (),
+    solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13),
+    spray: npt.NDArray[Any] | None = None,
+    spray_radius: float | npt.NDArray[Any] | None = None,
+    size: tuple[int, int] = (640, 480),
+    up: UpAxis = "z",
+    camera: Camera | None = None,
+    box: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    floor: float | None = None,
+    clarity: float | None = None,
+    light: tuple[float, float, float] = (-0.55, 0.75, 0.30),
+    caustics: bool = True,
+    samples: int = 2,
+) -> Bytes:
+    """Return a picture of water under a clear sky, on a tiled floor, with solids in it and drops around it.
+
+    Args:
+        vertices, triangles: closed mesh (n, 3) float64, m, and (m, 3) int32 with normals out of the water; may be empty.
+        normals: (n, 3) at the vertices, as `to_mesh(normals=True)` gives them; without, those of the triangles are averaged.
+        solids: meshes (vertices, triangles), opaque.
+        solid_color: red, green and blue from 0 to 1.
+        spray: positions (k, 3) of drops, m.
+        spray_radius: of the drops, m: one number or (k,); without, a thousandth of the diagonal of the picture's box.
+        size: width and height, pixels.
+        up: the axis that points upward.
+        camera: as for `smoke`; azimuth 0 looks along the last horizontal axis.
+        box: lowest and highest corner, m, of what the picture contains and is framed by; default: the bounds of the meshes, no frame.
+        floor: height, m; default: the lowest point of the box.
+        clarity: m of water that take most of the red light and half of the green; default: two thirds of the diagonal of the box.
+        light: direction towards the sun as (right, up, towards the camera) of the picture.
+        caustics: whether light is followed through the water onto the floor.
+        samples: rays per pixel along each axis.
+
+    Returns:
+        (height, width, 3) uint8.
+
+    Raises:
+        TypeError, ValueError: wrong shapes or dtypes, values that are not finite, an unknown option.
+    """
+    scene = Scene(vertices, triangles, normals, solids, box)
+    axis = "xyz".index(_checks.choice("up", up, UpAxis))
+    count = _checks.integer("samples", samples, 1, 9)
+    view = View(scene, axis, camera or Camera(azimuth=28, elevation=22), size)
+    base = float(scene.low[axis]) if floor is None else _checks.number("floor", floor)
+    tint = 0.66 * scene.diagonal if clarity is None else _checks.positive("clarity", clarity)
+    sun = view.direction(_checks.vector("light", light, 3))
+    if sun[axis] <= 0.05:
+        raise ValueError("light must come from above")
+    tracer = Tracer(scene, axis, base, tint, sun, np.asarray(_checks.vector("solid_color", solid_color, 3)))
+    if caustics and len(triangles):
+        tracer.light_floor()
+    directions = view.rays(count)
+    color, depth = tracer.trace(np.broadcast_to(view.eye, directions.shape), directions)
+    shape = (view.height * count, view.width * count)
+    picture, depth = color.reshape(*shape, 3), depth.reshape(shape)
+    if spray is not None and len(spray):
+        _draw_spray(picture, depth, view, count, spray, spray_radius, tracer)
+    picture = picture.reshape(view.height, count, view.width, count, 3).mean(axis=(1, 3))
+    return _developed(picture)
+
+
+def _developed(picture: Floats) -> Bytes:
+    """Linear light to bytes, with highlights rolled off (a curve of the form that films have)."""
+    x = np.maximum(picture, 0.0) * 0.82
+    x = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)
+    x = np.clip(x, 0.0, 1.0)
+    x = np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(np.maximum(x, 1e-9), 1 / 2.4) - 0.055)
+    result: Bytes = np.round(255.0 * x).astype(np.uint8)
+    return result
+
+
+def _draw_spray(
+    picture: Floats, depth: Floats, view: View, samples: int, spray: Any, radius: float | npt.NDArray[Any] | None, tracer: Tracer
+) -> None:
+    """Drops as little balls that mirror the sky, in front of what is farther away; those below a sample's size cover a part of it."""
+    centers = np.asarray(spray, dtype=np.float64)
+    if centers.ndim != 2 or centers.shape[1] != 3:
+        raise ValueError(f"spray must have shape (k, 3), not {centers.shape}")
+    _checks.require_finite("spray", centers)
+    radii = np.broadcast_to(np.asarray(1e-3 * tracer.scene.diagonal if radius is None else radius, float), (len(centers),))
+    place, far = view.project(centers)
+    size = radii / np.maximum(far, 1e-9) * view.scale * samples
+    place = place * samples
+    height, width = depth.shape
+    order = np.argsort(-far)
+    distance = np.linalg.norm(centers - view.eye, axis=1)
+    for i in order[far[order] > 0]:
+        r = max(float(size[i]), 0.5)
+        cover = min(1.0, (float(size[i]) / r) ** 2)
+        x0, y0 = place[i]
+        xs = np.arange(max(int(x0 - r), 0), min(int(x0 + r) + 1, width))
+        ys = np.arange(max(int(y0 - r), 0), min(int(y0 + r) + 1, height))
+        if not len(xs) or not len(ys):
+            continue
+        u, v = np.meshgrid((xs + 0.5 - x0) / r, (y0 - ys - 0.5) / r)
+        inside = u * u + v * v <= 1
+        window = (slice(ys[0], ys[-1] + 1), slice(xs[0], xs[-1] + 1))
+        seen = inside & (depth[window] > distance[i])
+        if not seen.any():
+            continue
+        u, v = u[seen], v[seen]
+        w = np.sqrt(1 - u * u - v * v)
+        normal = u[:, None] * view.right + v[:, None] * view.above + w[:, None] * view.back
+        share = fresnel(np.maximum(w, 1e-3), np.full(len(w), 1 / WATER))[:, None]
+        mirrored = normalized(2 * w[:, None] * normal - view.back)
+        # A ball of water shows what is behind it upside down.
+        bent = normalized(-view.back - 1.2 * (u[:, None] * view.right + v[:, None] * view.above))
+        bent[:, tracer.axis] = np.maximum(bent[:, tracer.axis], 0.02)  # the floor is about as bright as the horizon
+        light = share * sky(mirrored, tracer.axis, tracer.sun) + (1 - share) * sky(bent, tracer.axis, tracer.sun)
+        block = picture[window]
+        block[seen] = (1 - cover) * block[seen] + cover * light
