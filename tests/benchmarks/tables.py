@@ -20,6 +20,7 @@ TITLES = {
     "other": "Around transport",
     "solids": "Deformable solids",
     "levelset": "Level sets",
+    "particles": "Liquids by particles",
 }
 
 Report = dict[str, Any]
