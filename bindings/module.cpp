@@ -28,6 +28,7 @@ void bind_redistance(py::module_& m);
 void bind_fluids(py::module_& m);
 void bind_gas(py::module_& m);
 void bind_liquid(py::module_& m);
+void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
 void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
@@ -78,6 +79,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_poisson(numerics, grid, fluids);
   bind_gas(fluids);
   bind_liquid(fluids);
+  bind_particle_liquid(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");
   bind_force(solids);
   bind_deformable_body(solids);

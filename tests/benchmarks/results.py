@@ -32,6 +32,8 @@ GOALS = (
     Goal("scalar/3d/float64/semi-lagrangian-cubic-midpoint", goal=8.0, speedup=1.6),
     Goal("solids/1e5/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
     Goal("solids/1e6/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
+    Goal("particles/float32/to-grid/pic", floor=10.0, goal=25.0, speedup=1.6),
+    Goal("particles/float64/to-particles/flip", floor=10.0, goal=25.0, speedup=1.6),
 )
 
 Timings = dict[str, dict[int, Timing]]

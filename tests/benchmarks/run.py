@@ -15,6 +15,7 @@ import collision
 import environment
 import harness
 import levelsets
+import particle_liquid
 import peers
 import poisson
 import results
@@ -29,7 +30,7 @@ import vorticity
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
     parser = argparse.ArgumentParser(
-        description="Time transport, Poisson solves, smoke steps, collisions, solids and surfaces beside the memory bandwidth and peers."
+        description="Time the hot parts of the library beside the memory bandwidth and peers."
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
@@ -65,9 +66,11 @@ def main(given: list[str] | None = None) -> None:
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     cases += solids.cases(options.quick, chosen)
     cases += levelsets.cases(options.quick, chosen)
+    cases += particle_liquid.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + levelsets.peers(options.quick, chosen)
     cases += surfaces.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + surfaces.peers(options.quick, chosen)
+    others += particle_liquid.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)

@@ -21,6 +21,7 @@ TITLES = {
     "solids": "Deformable solids",
     "levelset": "Level sets",
     "surfaces": "Surfaces of liquids",
+    "particles": "Liquids by particles",
 }
 
 Report = dict[str, Any]

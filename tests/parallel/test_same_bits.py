@@ -11,6 +11,9 @@ from support.projection import cells, nodes
 import meniscus as ms
 from meniscus.fluids import (
     Emitter,
+    LiquidSource,
+    ParticleLiquidOptions,
+    ParticleLiquidSolver,
     SmokeOptions,
     SmokeSolver,
     VortexParticles,
@@ -22,7 +25,11 @@ from meniscus.fluids import (
     diffuse,
     divergence,
     enstrophy,
+    grid_to_particles,
     kinetic_energy,
+    particle_density,
+    particle_levelset,
+    particles_to_grid,
     point_source,
     project,
     rotation,
@@ -30,7 +37,7 @@ from meniscus.fluids import (
     vortex_ring,
     vorticity,
 )
-from meniscus.grid import advect, extrapolate, sample, semi_lagrangian, trace, upwind
+from meniscus.grid import Particles, advect, extrapolate, sample, semi_lagrangian, trace, upwind
 from meniscus.numerics import FractalNoise
 from meniscus.surface import (
     KinematicSolid,
@@ -372,6 +379,61 @@ def test_smoke(dimension: int, dtype: type) -> None:
         return [*components(smoke.velocity), *fields, smoke.vortices.positions.copy(), smoke.vortices.vorticity.copy(), np.array(numbers)]
 
     everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 5, 8))
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_particles_and_grids(affine: bool, dimension: int, dtype: type) -> None:
+    _, velocity = problem(dimension, dtype, True)
+    rng = np.random.default_rng(41)
+    n = 60_000
+    points = ((1.2 * rng.random((n, dimension)) - 0.1) * velocity.grid.extent).astype(dtype)
+    columns = {"velocity": rng.normal(size=(n, dimension)).astype(dtype), "mass": rng.uniform(0.5, 2, n).astype(dtype)}
+    if affine:
+        columns["affine"] = rng.normal(size=(n, dimension**2)).astype(dtype)
+
+    def run() -> list[np.ndarray]:
+        p, v, mass = Particles(points, **columns), velocity.copy(), velocity.copy()
+        known = particles_to_grid(p, v, mass=mass)
+        density = particle_density(p, v.grid).array.copy()
+        grid_to_particles(v, p, before=velocity, flip_ratio=0.9, time=0.2)
+        more = [p["affine"].copy()] if affine else []
+        return [*components(v), *components(mass), *known, density, p.ids.copy(), p["velocity"].copy(), *more]
+
+    everywhere(run)
+
+
+@pytest.mark.parametrize("method", ["spheres", "average", "anisotropic"])
+def test_surfaces_of_particles(method: Any, dimension: int, dtype: type) -> None:
+    rng = np.random.default_rng(42)
+    g = ms.Grid({2: (150, 140), 3: (30, 26, 35)}[dimension], 0.1, periodic=(True, False, False)[:dimension])
+    n = 12_000
+    points = (rng.random((n, dimension)) * g.extent * [1.0, 0.5, 0.5][:dimension]).astype(dtype)
+    everywhere(lambda: particle_levelset(points, g, method=method, cover=True).array.copy(), threads=(2, 3, 5, 8))
+
+
+@pytest.mark.parametrize("transfer", ["flip", "apic"])
+def test_particle_liquid(transfer: Any, dimension: int, dtype: type) -> None:
+    """Two steps with everything that a solver can have."""
+    n = {2: 100, 3: 26}[dimension]
+    rest = (0.5,) * (dimension - 1)
+
+    def run() -> list[np.ndarray]:
+        liquid = ParticleLiquidSolver(
+            ms.Grid((n,) * dimension, 1 / n),
+            ParticleLiquidOptions(transfer=transfer, viscosity=1e-3, density_correction=True, slip="no-slip"),
+            dtype=dtype,
+            boundary={"x+": ms.Open()},
+            solid=KinematicSolid(Sphere((0.0,) * dimension, 0.15), lambda t: Pose((0.4 + 0.3 * t, *rest))),
+            sources=[LiquidSource(region=Sphere((0.3,) * (dimension - 1) + (0.8,), 0.1), velocity=(1.0,) * dimension)],
+        )
+        liquid.fill(Sphere((0.5,) * dimension, 0.4))
+        reports = [liquid.step(0.02) for _ in range(2)]
+        p = liquid.particles
+        numbers = np.array([[r.volume, r.kinetic_energy, r.max_speed, r.left] for r in reports])
+        fields = [liquid.pressure.array.copy(), liquid.levelset.array.copy()]
+        return [*components(liquid.velocity), *fields, p.positions.copy(), p["velocity"].copy(), p.ids.copy(), numbers]
+
+    everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
 
 
 @pytest.mark.parametrize("interface", ["closest-point", "axis-crossings"])

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/cell_gradient.hpp"
+#include "meniscus/fluids/solid_exit.hpp"
 
 #include <cmath>
 
@@ -76,49 +77,7 @@ void stretch(const T* w, const Matrix<3>& gradient, double dt, bool second_order
   for (int i = 0; i < 3; ++i) out[i] = static_cast<T>(after[i]);
 }
 
-/// The level set at a point of the domain, and its gradient (1/m times the unit of the level set).
-template <int D>
-struct LevelSetSample {
-  double phi = 0.0;
-  Vec<double, D> gradient = Vec<double, D>::Zero();
-
-  LevelSetSample(const Field<double, D>& field, const Vec<double, D>& x) {
-    const Grid<D>& grid = field.grid();
-    const FieldView<const double, D> view = field.view();
-    Coord<D> cell;
-    std::array<double, D> t;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const auto n = static_cast<double>(grid.shape()[axis]);
-      double c = (x[d] - grid.origin()[d]) / grid.spacing();
-      c = grid.periodic()[axis] ? c - n * std::floor(c / n) : std::clamp(c, 0.0, n);
-      const double low = std::clamp(std::floor(c), 0.0, n - 1.0);
-      cell[axis] = static_cast<Index>(low);
-      t[axis] = std::clamp(c - low, 0.0, 1.0);
-    }
-    for (int q = 0; q < 1 << D; ++q) {
-      Coord<D> corner = cell;
-      for (std::size_t d = 0; d < D; ++d) corner[d] += (q >> d) & 1;
-      const double v = *view.at(corner);
-      double weight = 1.0;
-      for (std::size_t d = 0; d < D; ++d) weight *= ((q >> d) & 1) ? t[d] : 1.0 - t[d];
-      phi += weight * v;
-      for (int d = 0; d < D; ++d) {
-        double slope = ((q >> d) & 1) ? 1.0 / grid.spacing() : -1.0 / grid.spacing();
-        for (std::size_t e = 0; e < D; ++e)
-          if (static_cast<int>(e) != d) slope *= ((q >> e) & 1) ? t[e] : 1.0 - t[e];
-        gradient[d] += slope * v;
-      }
-    }
-  }
-};
-
 enum class Fate : std::uint8_t { stays, projected, in_solid, left };
-
-/// Most steps to just outside of the solid: a level set that is a distance needs one or two.
-constexpr int projection_steps = 10;
-/// How far outside, in cells: enough to be outside in single precision too.
-constexpr double projection_gap = 1e-3;
 
 /// Decides what happens to a particle that has moved to x, and moves it accordingly.
 template <class T, int D>
@@ -132,28 +91,14 @@ Fate settle(const Grid<D>& grid, const Field<double, D>* solid, const VortexAdva
     x[d] = std::clamp(x[d], low, high);
   }
   if (!solid) return Fate::stays;
-  Eigen::Map<Vec<T, D>> position(x);
-  LevelSetSample<D> s(*solid, position.template cast<double>());
-  if (s.phi > 0.0) return Fate::stays;
-  if (options.in_solid == InSolid::remove) return Fate::in_solid;
-  const double gap = projection_gap * grid.spacing();
-  for (int i = 0; i < projection_steps; ++i) {
-    const double slope = s.gradient.norm();
-    if (slope == 0.0) break;
-    // The level set should be a distance. Where it is flatter, it is so in the middle of a solid, between several ways out.
-    const double way = (gap - s.phi) / std::max(1.0, slope);
-    Vec<double, D> moved = position.template cast<double>() + way / slope * s.gradient;
-    for (int d = 0; d < D; ++d) {
-      const double extent = grid.spacing() * static_cast<double>(grid.shape()[d]);
-      const double from_origin = moved[d] - grid.origin()[d];
-      if (grid.periodic()[static_cast<std::size_t>(d)])
-        moved[d] -= extent * std::floor(from_origin / extent);
-      else
-        moved[d] = grid.origin()[d] + std::clamp(from_origin, 0.0, extent);
-    }
-    position = moved.template cast<T>();
-    s = LevelSetSample<D>(*solid, position.template cast<double>());
-    if (s.phi > 0.0) return Fate::projected;
+  if (options.in_solid == InSolid::remove) return is_in_solid<T, D>(*solid, x) ? Fate::in_solid : Fate::stays;
+  switch (leave_solid<T, D>(*solid, x)) {
+    case SolidExit::outside:
+      return Fate::stays;
+    case SolidExit::moved:
+      return Fate::projected;
+    case SolidExit::stuck:
+      break;
   }
   return Fate::in_solid;
 }

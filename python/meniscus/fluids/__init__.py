@@ -16,6 +16,10 @@ from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.liquid import LiquidSolver
 from meniscus.fluids.liquid_options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid_source import Drain, LiquidSource
+from meniscus.fluids.particle_liquid import ParticleLiquidSolver
+from meniscus.fluids.particle_liquid_options import ParticleLiquidOptions, ParticleLiquidReport
+from meniscus.fluids.particle_surface import particle_levelset
+from meniscus.fluids.particle_transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.smoke import SmokeSolver
 from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
@@ -32,6 +36,9 @@ __all__ = [
     "LiquidReport",
     "LiquidSolver",
     "LiquidSource",
+    "ParticleLiquidOptions",
+    "ParticleLiquidReport",
+    "ParticleLiquidSolver",
     "PressureSolver",
     "ProjectionInfo",
     "Region",
@@ -55,7 +62,11 @@ __all__ = [
     "divergence",
     "energy_spectrum",
     "enstrophy",
+    "grid_to_particles",
     "kinetic_energy",
+    "particle_density",
+    "particle_levelset",
+    "particles_to_grid",
     "point_source",
     "project",
     "rotation",

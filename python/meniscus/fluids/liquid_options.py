@@ -37,8 +37,8 @@ class LiquidOptions:
         method, trace, interpolation, limiter: of the transport of the velocity, as in `advect`.
         surface_order: 'second' trusts the correction of the transport up to the surface; 'first' leaves it out within CFL cells of it.
         band: cells of air around the liquid that are given a velocity.
-        balanced_extension: whether the velocity continued into the air is made divergence-free there, without which volume is gained or lost
-            in proportion to the spacing where the liquid stretches.
+        balanced_extension: whether the velocity continued into the air is made divergence-free there, without which volume is gained or
+            lost in proportion to the spacing where the liquid stretches.
         drift_correction: whether the level set is moved so that each component of the liquid keeps the volume it should have.
         vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
         vortex_kernel: 'gaussian' or 'tent'.

@@ -28,9 +28,9 @@ class VolumeLedger:
     """Follows the components of a liquid through motion, mergers and break-ups.
 
     Where a component breaks up, its pieces share its expected volume by the number of their cells that come from it; where components
-    merge, theirs add up. A component that comes from none (drops of spray that meet) is expected to have the volume it has at first. What is
-    left over (components that have vanished, drops that come from nowhere) is shared by all components in proportion, so that what is
-    expected of all of them, with the spray, is what the totals say.
+    merge, theirs add up. A component that comes from none (drops of spray that meet) is expected to have the volume it has at first, and so
+    is one too small to be resolved, always. What is left over (components that have vanished, drops that come from nowhere) is shared by
+    the resolved ones in proportion, so that what is expected of all of them, with the spray, is what the totals say.
 
     Attributes:
         labels: of the cells, 0 in air, else the number of the component from 1.
