@@ -112,14 +112,36 @@ class Water(Scene):
         assert frame.grid is not None
         liquid = LevelSet(frame.grid, "cells")
         liquid.array = frame["liquid"].astype(np.float64)
-        solid = None
+        vertices, triangles, normals = self.clipped(liquid, frame).to_mesh(normals=True)
+        solids = []
         distance = frame.nodes.get("solid")
         if distance is not None:
             solid = LevelSet(frame.grid, "nodes")
             solid.array = distance.astype(np.float64)
+            solids.append(solid.to_mesh())
         drops = frame.particles.get("spray")
-        spray = None if drops is None or not len(drops["position"]) else (drops["position"], drops["radius"])
-        return viz.water(liquid, solid=solid, spray=spray, camera=viz.Camera(azimuth=self.azimuth, elevation=self.elevation))
+        spray = {} if drops is None or not len(drops["position"]) else {"spray": drops["position"], "spray_radius": drops["radius"]}
+        corner = np.asarray(frame.grid.origin, float)
+        return viz.water(
+            vertices,
+            triangles,
+            normals=normals,
+            solids=solids,
+            camera=viz.Camera(azimuth=self.azimuth, elevation=self.elevation),
+            box=(corner, corner + frame.grid.spacing * np.array(frame.grid.shape)),
+            **spray,
+        )
+
+    def clipped(self, liquid: LevelSet, frame: FrameData) -> LevelSet:
+        """Return the liquid of a frame outside of the solid."""
+        phi = frame.nodes.get("solid")
+        if phi is not None:
+            for d in range(phi.ndim):
+                n = phi.shape[d]
+                phi = 0.5 * (phi.take(range(n - 1), axis=d) + phi.take(range(1, n), axis=d))
+            # A little into the solid, so that no gap shows.
+            np.maximum(liquid.array, -phi - 0.25 * liquid.grid.spacing, out=liquid.array)
+        return liquid
 
 
 def pool(level: float, field: ScalarField) -> LevelSet:
