@@ -202,6 +202,11 @@ void gather_all(const Columns<T, D>& columns, const Grid<D>& grid, Index n, cons
   });
 }
 
+template <class T>
+void parallel_copy(const T* from, Index n, T* to) {
+  parallel_for(0, n, 1 << 16, [&](Index begin, Index end) { std::copy(from + begin, from + end, to + begin); });
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -302,12 +307,12 @@ void grid_to_particles(MacField<T, D>& velocity, MacField<T, D>* before, double 
     const auto gradients = workspace.take<T>(n * D * D);
     gather_all<true, T, D>(columns, grid, n, origins, strides, blend ? part : T(0), velocities.data(), gradients.data());
     const NoInterrupts commit;
-    std::copy_n(gradients.data(), n * D * D, columns.affine);
-    std::copy_n(velocities.data(), n * D, columns.velocity);
+    parallel_copy(gradients.data(), n * D * D, columns.affine);
+    parallel_copy(velocities.data(), n * D, columns.velocity);
   } else {
     gather_all<false, T, D>(columns, grid, n, origins, strides, blend ? part : T(0), velocities.data(), nullptr);
     const NoInterrupts commit;
-    std::copy_n(velocities.data(), n * D, columns.velocity);
+    parallel_copy(velocities.data(), n * D, columns.velocity);
   }
 }
 

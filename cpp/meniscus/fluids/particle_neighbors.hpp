@@ -48,21 +48,16 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
   for (std::size_t d = 0; d < D; ++d)
     for (Index o = -reach; o <= reach; ++o)
       images[d][static_cast<std::size_t>(o + reach)] = cell_image(cell[d] + o, n[d], grid.periodic()[d]);
+  const bool inside = cell[D - 1] >= reach && cell[D - 1] + reach < n[D - 1];
   const auto row = [&](const CellImage& i0, const CellImage* i1, bool outer) {
     const Index first = (i1 ? i0.cell * n[D == 3 ? 1 : 0] + i1->cell : i0.cell) * n[D - 1];
     const auto& last = images[D - 1];
-    for (Index o = -reach; o <= reach; ++o) {
-      if (!outer && o > -from && o < from) {
-        o = from - 1;  // the cells between were visited before
-        continue;
-      }
-      const CellImage& i2 = last[static_cast<std::size_t>(o + reach)];
-      const Index key = first + i2.cell;
+    const auto run = [&](Index begin, Index end, const CellImage& i2) {
       std::array<double, D> scale;
       scale[0] = i0.scale;
       if constexpr (D == 3) scale[1] = i1->scale;
       scale[D - 1] = i2.scale;
-      for (Index i = particles.starts[key]; i < particles.starts[key + 1]; ++i) {
+      for (Index i = begin; i < end; ++i) {
         const double* p = particles.positions + i * D;
         std::array<double, D> x;
         x[0] = i0.scale * p[0] + i0.shift;
@@ -70,6 +65,21 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
         x[D - 1] = i2.scale * p[D - 1] + i2.shift;
         body(i, x, scale);
       }
+    };
+    if (outer && inside) {
+      // All cells of the row follow each other.
+      const Index key = first + cell[D - 1];
+      run(particles.starts[key - reach], particles.starts[key + reach + 1], last[static_cast<std::size_t>(reach)]);
+      return;
+    }
+    for (Index o = -reach; o <= reach; ++o) {
+      if (!outer && o > -from && o < from) {
+        o = from - 1;  // the cells between were visited before
+        continue;
+      }
+      const CellImage& i2 = last[static_cast<std::size_t>(o + reach)];
+      const Index key = first + i2.cell;
+      run(particles.starts[key], particles.starts[key + 1], i2);
     }
   };
   const auto far = [&](Index o) { return o <= -from || o >= from; };

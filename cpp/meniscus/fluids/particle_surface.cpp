@@ -40,7 +40,8 @@ void spread(const Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, bool a
         }
       }
     });
-    std::copy_n(scratch, product<D>(n), flags);
+    parallel_for(0, product<D>(n), 1 << 16,
+                 [&](Index begin, Index end) { std::copy(scratch + begin, scratch + end, flags + begin); });
   }
 }
 
@@ -187,7 +188,9 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   Flag* full = some + cells;
   Flag* scratch = full + cells;
   const auto occupy = [&](Flag* to) {
-    for (Index c = 0; c < cells; ++c) to[c] = starts[c] != starts[c + 1];
+    parallel_for(0, cells, 1 << 15, [&](Index begin, Index end) {
+      for (Index c = begin; c < end; ++c) to[c] = starts[c] != starts[c + 1];
+    });
   };
 
   Workspace::Lease<AnisotropicKernel<D>> kernels;

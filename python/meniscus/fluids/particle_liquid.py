@@ -255,9 +255,8 @@ class ParticleLiquidSolver:
 
     def transfer_to_grid(self, dt: float) -> None:
         """Give the velocities of the particles to the faces around them, and find the surface."""
-        solid = self._solid.at(self.time)
         if self._stale:
-            self._find_surface(solid)
+            self._find_surface(self._solid.at(self.time))
         self._faces.from_particles(self.particles, self.velocity, self._workspace)
         _copy(self.velocity, self._before)
 
