@@ -1,0 +1,61 @@
+/// Local improvement of the tetrahedra of a mesh whose boundary is bound to a surface and its creases.
+///
+/// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007.
+#pragma once
+
+#include "meniscus/mesh/tet_editing.hpp"
+#include "meniscus/surface/feature_edges.hpp"
+#include "meniscus/surface/mesh_distance.hpp"
+
+namespace meniscus {
+
+/// The surface that a mesh is bound to.
+struct BoundSurface {
+  const MeshDistance& surface;
+  const FeatureEdges& creases;
+  /// How far boundary triangles may be away from the surface without reason, m.
+  double tolerance;
+  /// The size of cells, m.
+  double cell;
+};
+
+/// The largest distance of the samples of a triangle from the surface, m, and the sample.
+struct Deviation {
+  double distance = 0;
+  Point sample{Point::Zero()};
+};
+
+class ConstrainedImprovement {
+ public:
+  ConstrainedImprovement(TetEditor& mesh, const BoundSurface& bound) : mesh_(mesh), bound_(bound) {}
+
+  Deviation deviation(const Triangle& face) const;
+  Deviation edge_deviation(std::int32_t a, std::int32_t b) const;
+  /// The largest one of some faces.
+  double deviation(std::span<const Triangle> faces) const;
+
+  /// Improves the tetrahedra around some vertices whose quality (`least_sine`) is below a target, in at most so many passes.
+  void improve(std::span<const std::int32_t> seeds, double target, int passes);
+  /// One pass over the given tetrahedra. Returns how many operations were of use.
+  Index improve_tets(std::span<const std::int32_t> tets, double target);
+
+ private:
+  bool improve_tet(std::int32_t t);
+  bool smooth(std::int32_t v);
+  bool contract(std::int32_t a, std::int32_t b);
+  bool remove_edge(std::int32_t a, std::int32_t b);
+  double least_quality(std::span<const std::int32_t> tets) const;
+  double star_quality(std::int32_t v, const Point& x, double enough) const;
+  /// Takes new tetrahedra for old ones if they are better and the boundary does not leave the surface.
+  bool exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool boundary_changes);
+  Point bound_position(const EditedVertex& v, const Point& x, bool& valid) const;
+
+  TetEditor& mesh_;
+  BoundSurface bound_;
+  // Scratch, kept between calls.
+  EdgeRing ring_;
+  std::vector<Triangle> faces_before_, faces_after_;
+  std::vector<std::int32_t> made_;
+};
+
+}  // namespace meniscus
