@@ -12,177 +12,347 @@ namespace {
 
 /// What improvement aims at; steps are accepted at the bound that was asked for.
 constexpr double target_quality = 0.26;
-/// Edges are not split closer to their ends than this, in cells.
-constexpr double shortest_part = 0.12;
+/// Nothing is inserted closer to another vertex than this, in cells.
+constexpr double closest_vertex = 0.08;
+/// Edges where normals turn by more than this (radians) are good places for vertices, without being bound to.
+constexpr double ridge_angle = 0.2;
+/// The neighbourhood in which steps of several parts have to be of use, in cells.
+constexpr double neighbourhood = 3;
 
 class FeatureFit {
  public:
   FeatureFit(const TetMeshData& mesh, const MeshDistance& surface, const FeatureFitOptions& options)
       : mesh_(mesh),
         options_(options),
+        tolerance_(options.tolerance * options.cell),
         creases_(surface.mesh(), options.sharp_angle, 1.5 * options.cell),
-        ridges_(surface.mesh(), 0.2, 0.0),
+        ridges_(surface.mesh(), ridge_angle, 0.0),
         surface_(surface),
-        improvement_(mesh_, {surface, creases_, options.tolerance * options.cell, options.cell}),
+        improvement_(mesh_, {surface, creases_, tolerance_, options.cell}),
         least_(std::sin(options.least_angle)) {
     for (const Tet& t : mesh.tets) least_ = std::min(least_, mesh_.quality(t));
+    touched_.assign(mesh.vertices.size(), 0);
   }
 
   TetMeshData run(FeatureFitReport* report) {
     fit_corners();
-    for (int round = 0; round < 8; ++round)
-      if (fit_edges() == 0) break;
+    for (compound_ = false;; compound_ = true) {
+      for (int rounds = 0; rounds < 6; ++rounds) {
+        ++round_;
+        const Index edges = fit_edges();
+        if (edges + fit_surface() == 0) break;
+      }
+      if (compound_) break;
+      std::fill(touched_.begin(), touched_.end(), round_);
+      fit_corners();
+    }
     improve_all();
     if (report) *report = report_;
     return mesh_.mesh();
   }
 
  private:
+  struct Excess {
+    double largest = 0, sum = 0;
+    bool below(const Excess& other) const { return largest <= other.largest || sum < other.sum; }
+  };
+
   struct Task {
     double deviation;
     std::int32_t a, b;
   };
 
-  /// Accepts what has been done since a mark, or takes it back.
-  bool settle(std::size_t mark, std::span<const std::int32_t> seeds, double deviation_before) {
+  struct Binding {
+    std::int8_t freedom;
+    std::int32_t curve;
+  };
+
+  /// How far some faces are beyond the tolerance.
+  Excess excess(std::span<const Triangle> faces) const {
+    Excess result;
+    for (const Triangle& f : faces) {
+      const double d = std::max(0.0, improvement_.deviation(f).distance - tolerance_);
+      result.largest = std::max(result.largest, d);
+      result.sum += d * d;
+    }
+    return result;
+  }
+
+  /// That of the boundary faces in the neighbourhood of a point, with a vertex there to start from.
+  Excess excess_near(std::int32_t start, const Point& x) {
+    std::vector<std::int32_t> near{start}, around;
+    std::vector<Triangle> faces, all;
+    std::vector<std::int32_t> seen{start};
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      mesh_.boundary_faces_at(near[i], faces);
+      all.insert(all.end(), faces.begin(), faces.end());
+      mesh_.neighbours(near[i], around);
+      for (const std::int32_t v : around) {
+        if (!mesh_.on_boundary(v) || (mesh_.position(v) - x).norm() > neighbourhood * options_.cell) continue;
+        const auto place = std::lower_bound(seen.begin(), seen.end(), v);
+        if (place != seen.end() && *place == v) continue;
+        seen.insert(place, v);
+        near.push_back(v);
+      }
+    }
+    for (Triangle& f : all) std::rotate(f.begin(), std::min_element(f.begin(), f.end()), f.end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return excess(all);
+  }
+
+  bool take_back(std::size_t mark) {
+    mesh_.undo(mark);
+    touched_.resize(static_cast<std::size_t>(mesh_.vertices()));
+    return false;
+  }
+
+  /// Accepts what has been done at x since a mark, or takes it back.
+  bool settle(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
+              const Point& x) {
+    touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
+    mesh_.changed(mark, changed_);
+    mesh_.boundary_faces(changed_, faces_);
+    // The improvement keeps the boundary where it is, so that what comes before it counts.
+    const bool of_use = excess(faces_).below(before);
+    if (!of_use && (!compound_ || nested_)) return take_back(mark);
     improvement_.improve(seeds, target_quality, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      if (mesh_.quality(mesh_.tet(t)) < least_) {
-        mesh_.undo(mark);
-        return false;
-      }
-    mesh_.boundary_faces(changed_, faces_);
-    if (improvement_.deviation(faces_) > std::max(deviation_before, options_.tolerance * options_.cell)) {
-      mesh_.undo(mark);
-      return false;
+      if (mesh_.quality(mesh_.tet(t)) < least_) return take_back(mark);
+    if (!of_use) {
+      nested_ = true;
+      mesh_.boundary_faces(changed_, faces_);
+      for (const Task& task : far_edges(std::vector<Triangle>(faces_))) fit_task(task);
+      nested_ = false;
+      mesh_.changed(mark, changed_);
+      std::int32_t start = -1;
+      for (const std::int32_t t : changed_)
+        for (const std::int32_t v : mesh_.tet(t))
+          if (mesh_.on_boundary(v)) start = v;
+      const Excess after = excess_near(start, x);
+      if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
     }
+    if (nested_) return true;
+    mesh_.changed(mark, changed_);
+    for (const std::int32_t t : changed_)
+      for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
     mesh_.keep();
     return true;
   }
 
-  double deviation_around(std::int32_t v) {
+  bool move_onto(std::int32_t v, const Point& x, const Binding& binding) {
+    const Excess near = compound_ && !nested_ ? excess_near(v, x) : Excess{};
+    const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces_at(v, faces_);
-    return improvement_.deviation(faces_);
+    const Excess before = excess(faces_);
+    mesh_.set(v, {x, binding.freedom, binding.curve});
+    std::vector<std::int32_t> seeds;
+    mesh_.neighbours(v, seeds);
+    seeds.push_back(v);
+    return settle(mark, seeds, before, near, x);
   }
 
-  bool move_onto(std::int32_t v, const Point& x, std::int8_t freedom, std::int32_t curve) {
+  /// Splits an edge or a face, given by its corners, with a vertex at x.
+  bool insert(std::span<const std::int32_t> corners, const Point& x, const Binding& binding) {
+    for (const std::int32_t v : corners)
+      if ((x - mesh_.position(v)).norm() < closest_vertex * options_.cell) return false;
+    std::vector<std::int32_t> tets;
+    for (const std::int32_t t : mesh_.star(corners[0])) {
+      std::size_t common = 0;
+      for (const std::int32_t v : mesh_.tet(t)) common += std::find(corners.begin(), corners.end(), v) != corners.end() ? 1 : 0;
+      if (common == corners.size()) tets.push_back(t);
+    }
+    if (tets.empty()) return false;
+    const Excess near = compound_ && !nested_ ? excess_near(corners[0], x) : Excess{};
     const std::size_t mark = mesh_.mark();
-    const double before = deviation_around(v);
-    mesh_.set(v, {x, freedom, curve});
-    mesh_.neighbours(v, seeds_);
-    seeds_.push_back(v);
-    return settle(mark, seeds_, before);
-  }
-
-  bool split_at(std::int32_t a, std::int32_t b, const Point& x, std::int8_t freedom, std::int32_t curve) {
-    const double closest = std::min((x - mesh_.position(a)).norm(), (x - mesh_.position(b)).norm());
-    if (closest < shortest_part * options_.cell || !mesh_.find_ring(a, b, ring_)) return false;
-    const std::size_t mark = mesh_.mark();
-    mesh_.boundary_faces(ring_.tets, faces_);
-    const double before = improvement_.deviation(faces_);
-    const std::int32_t m = mesh_.add_vertex({x, freedom, curve});
-    for (const std::int32_t i : ring_.tets) {
+    mesh_.boundary_faces(tets, faces_);
+    const Excess before = excess(faces_);
+    const std::int32_t m = mesh_.add_vertex({x, binding.freedom, binding.curve});
+    for (const std::int32_t i : tets) {
       const Tet t = mesh_.tet(i);
       mesh_.remove_tet(i);
-      for (const std::int32_t end : {a, b}) {
+      for (const std::int32_t end : corners) {
         Tet part = t;
         for (std::int32_t& v : part)
           if (v == end) v = m;
         mesh_.add_tet(part);
       }
     }
-    mesh_.neighbours(m, seeds_);
-    seeds_.push_back(m);
-    return settle(mark, seeds_, before);
+    std::vector<std::int32_t> seeds;
+    mesh_.neighbours(m, seeds);
+    seeds.push_back(m);
+    return settle(mark, seeds, before, near, x);
   }
 
   void fit_corners() {
+    report_.corners = static_cast<Index>(creases_.corners().size());
     for (const Point& c : creases_.corners()) {
       check_interrupt();
-      ++report_.corners;
       std::vector<std::pair<double, std::int32_t>> near;
+      bool there = false;
       for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v)
-        if (mesh_.on_boundary(v) && mesh_.vertex(v).freedom > 0 && !mesh_.star(v).empty()) {
+        if (mesh_.on_boundary(v) && !mesh_.star(v).empty()) {
           const double d = (mesh_.position(v) - c).norm();
-          if (d < 1.5 * options_.cell) near.push_back({d, v});
+          there |= d == 0 && mesh_.vertex(v).freedom == 0;
+          if (d < 1.5 * options_.cell && mesh_.vertex(v).freedom > 0) near.push_back({d, v});
         }
+      if (there) continue;
       std::sort(near.begin(), near.end());
       for (std::size_t i = 0; i < std::min<std::size_t>(near.size(), 8); ++i)
-        if (move_onto(near[i].second, c, 0, -1)) {
+        if (move_onto(near[i].second, c, {0, -1})) {
           ++report_.fitted_corners;
           break;
         }
     }
   }
 
-  /// The edges of the boundary that are too far away, the farthest first.
-  std::vector<Task> far_edges() {
+  /// Those edges of some boundary faces that are too far away, the farthest first.
+  std::vector<Task> far_edges(std::span<const Triangle> faces) {
     std::vector<Task> tasks;
-    std::vector<Triangle> faces;
-    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) {
-      mesh_.boundary_faces_at(v, faces);
-      for (const Triangle& f : faces)
-        for (std::size_t k = 0; k < 3; ++k)
-          if (f[k] == v && f[(k + 1) % 3] > v) {
-            // Each edge once: its other triangle passes it the other way round.
-            const double d = improvement_.edge_deviation(v, f[(k + 1) % 3]).distance;
-            if (d > options_.tolerance * options_.cell) tasks.push_back({d, v, f[(k + 1) % 3]});
-          }
-    }
+    for (const Triangle& f : faces)
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::int32_t a = f[k];
+        const std::int32_t b = f[(k + 1) % 3];
+        // The triangle beyond passes the edge the other way round.
+        if (a > b) continue;
+        if (!nested_ && std::max(touched_[static_cast<std::size_t>(a)], touched_[static_cast<std::size_t>(b)]) < round_ - 1) continue;
+        const double d = improvement_.edge_deviation(a, b).distance;
+        if (d > tolerance_) tasks.push_back({d, a, b});
+      }
     std::sort(tasks.begin(), tasks.end(), [](const Task& s, const Task& t) {
       return std::tuple(-s.deviation, s.a, s.b) < std::tuple(-t.deviation, t.a, t.b);
     });
     return tasks;
   }
 
+  std::vector<Triangle> boundary() {
+    std::vector<Triangle> all, faces;
+    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) {
+      mesh_.boundary_faces_at(v, faces);
+      for (const Triangle& f : faces)
+        if (std::min({f[0], f[1], f[2]}) == v) all.push_back(f);
+    }
+    return all;
+  }
+
   Index fit_edges() {
     Index done = 0;
-    for (const Task& task : far_edges()) {
+    for (const Task& task : far_edges(boundary())) {
       check_interrupt();
-      if (!mesh_.has_edge(task.a, task.b)) continue;
-      const Deviation d = improvement_.edge_deviation(task.a, task.b);
-      if (d.distance <= options_.tolerance * options_.cell) continue;
-      if (!mesh_.find_ring(task.a, task.b, ring_) || !ring_.open) continue;
-      if (fit_edge(task.a, task.b, d))
-        ++done;
-      else
-        ++report_.refused;
+      done += fit_task(task);
     }
     report_.inserted += done;
     return done;
   }
 
+  bool fit_task(const Task& task) {
+    EdgeRing ring;
+    if (task.a >= mesh_.vertices() || task.b >= mesh_.vertices()) return false;
+    if (!mesh_.find_ring(task.a, task.b, ring) || !ring.open) return false;
+    const Deviation d = improvement_.edge_deviation(task.a, task.b);
+    if (d.distance <= tolerance_) return false;
+    if (fit_edge(task.a, task.b, d)) return true;
+    ++report_.refused;
+    return false;
+  }
+
   bool fit_edge(std::int32_t a, std::int32_t b, const Deviation& d) {
     const Point xa = mesh_.position(a), xb = mesh_.position(b);
     const double length = (xb - xa).norm();
+    const std::array<std::int32_t, 2> edge{a, b};
     for (const FeatureEdges* lines : {&creases_, &ridges_}) {
       if (lines->empty()) continue;
       // The point of the lines that is closest to the edge, by turns.
-      Point p = d.sample;
-      FeaturePoint q = lines->closest(p);
+      FeaturePoint q = lines->closest(d.sample);
       double t = 0.5;
       for (int i = 0; i < 4; ++i) {
         t = std::clamp((q.position - xa).dot(xb - xa) / (length * length), 0.0, 1.0);
-        p = xa + t * (xb - xa);
-        q = lines->closest(p);
+        q = lines->closest(xa + t * (xb - xa));
       }
       if (q.distance > 0.7 * length) continue;
       const bool crease = lines == &creases_;
-      const std::int8_t freedom = crease ? 1 : 2;
-      const std::int32_t curve = crease ? q.curve : -1;
+      const auto binding = [&](const FeaturePoint& p) { return crease ? Binding{1, p.curve} : Binding{2, -1}; };
       const auto snap = [&](std::int32_t v) {
         if (mesh_.vertex(v).freedom != 2) return false;
         const FeaturePoint own = lines->closest(mesh_.position(v));
         if (own.distance > 0.6 * length || own.distance == 0) return false;
-        return move_onto(v, own.position, freedom, crease ? own.curve : -1);
+        return move_onto(v, own.position, binding(own));
       };
       if (t < 0.4 && snap(a)) return true;
       if (t > 0.6 && snap(b)) return true;
-      if (split_at(a, b, q.position, freedom, curve)) return true;
+      if (insert(edge, q.position, binding(q))) return true;
       if (t < 0.5 ? snap(a) || snap(b) : snap(b) || snap(a)) return true;
     }
-    return split_at(a, b, surface_.closest(d.sample).position, 2, -1);
+    return insert(edge, surface_.closest(d.sample).position, {2, -1});
+  }
+
+  /// Points of the surface that are too far away from the boundary become vertices.
+  Index fit_surface() {
+    const std::vector<Triangle> faces = boundary();
+    std::vector<Point> x;
+    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
+    const TriangleTree tree(TriangleMeshView{x, faces});
+    const std::vector<Point> samples = surface_samples();
+    std::vector<MeshPoint> found(samples.size());
+    closest_points(tree, samples, found);
+    std::vector<std::pair<double, std::size_t>> far;
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      if (found[i].squared_distance > 1.5 * 1.5 * tolerance_ * tolerance_) far.push_back({-found[i].squared_distance, i});
+    std::sort(far.begin(), far.end());
+    Index done = 0;
+    std::vector<Point> mended;
+    for (const auto& [d, i] : far) {
+      check_interrupt();
+      // One step for each place and round.
+      if (std::any_of(mended.begin(), mended.end(),
+                      [&](const Point& p) { return (p - samples[i]).norm() < 0.7 * options_.cell; }))
+        continue;
+      mended.push_back(samples[i]);
+      const Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
+      if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
+      done += fit_sample(f, samples[i]);
+    }
+    return done;
+  }
+
+  bool fit_sample(const Triangle& f, const Point& given) {
+    Point x = given;
+    Binding binding{2, -1};
+    if (!creases_.empty()) {
+      const FeaturePoint q = creases_.closest(x);
+      if (q.distance < 0.2 * options_.cell) {
+        x = q.position;
+        binding = {1, q.curve};
+      }
+    }
+    std::array<std::pair<double, std::int32_t>, 3> corners;
+    for (std::size_t k = 0; k < 3; ++k) corners[k] = {(mesh_.position(f[k]) - x).norm(), f[k]};
+    std::sort(corners.begin(), corners.end());
+    for (const auto& [d, v] : corners)
+      if (mesh_.vertex(v).freedom > binding.freedom || (mesh_.vertex(v).freedom == 2 && binding.freedom == 2))
+        if (move_onto(v, x, binding)) return true;
+    for (std::size_t k = 0; k < 3; ++k)
+      if (insert(std::array<std::int32_t, 2>{corners[k].second, corners[(k + 1) % 3].second}, x, binding)) return true;
+    return insert(f, x, binding);
+  }
+
+  /// Corners of the triangles of the surface, and points on them that are at most a third of a cell apart.
+  std::vector<Point> surface_samples() const {
+    std::vector<Point> result(surface_.mesh().vertices.begin(), surface_.mesh().vertices.end());
+    for (Index t = 0; t < surface_.mesh().size(); ++t) {
+      const Point& a = surface_.mesh().corner(t, 0);
+      const Point& b = surface_.mesh().corner(t, 1);
+      const Point& c = surface_.mesh().corner(t, 2);
+      const double longest = std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
+      const int n = static_cast<int>(std::min(std::ceil(longest / (0.33 * options_.cell)), 1000.0));
+      for (int i = 0; i <= n; ++i)
+        for (int k = 0; i + k <= n; ++k) {
+          if (i == n || k == n || i + k == 0) continue;
+          result.push_back(a + (static_cast<double>(i) / n) * (b - a) + (static_cast<double>(k) / n) * (c - a));
+        }
+    }
+    return result;
   }
 
   void improve_all() {
@@ -199,15 +369,20 @@ class FeatureFit {
 
   TetEditor mesh_;
   FeatureFitOptions options_;
+  double tolerance_;
   FeatureEdges creases_;
   FeatureEdges ridges_;
   const MeshDistance& surface_;
   ConstrainedImprovement improvement_;
   double least_;
   FeatureFitReport report_;
-  std::vector<std::int32_t> changed_, seeds_;
+  /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
+  bool compound_ = false, nested_ = false;
+  /// The round in which something around each vertex has changed last.
+  std::vector<int> touched_;
+  int round_ = 0;
+  std::vector<std::int32_t> changed_;
   std::vector<Triangle> faces_;
-  EdgeRing ring_;
 };
 
 }  // namespace
