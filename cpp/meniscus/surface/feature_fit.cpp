@@ -40,7 +40,7 @@ class FeatureFit {
       for (int rounds = 0; rounds < 6; ++rounds) {
         ++round_;
         const Index edges = fit_edges();
-        if (edges + fit_surface() == 0) break;
+        if (edges + fit_surface() + fit_faces() == 0) break;
       }
       if (compound_) break;
       std::fill(touched_.begin(), touched_.end(), round_);
@@ -100,6 +100,8 @@ class FeatureFit {
     all.erase(std::unique(all.begin(), all.end()), all.end());
     return excess(all);
   }
+
+  int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
 
   bool take_back(std::size_t mark) {
     mesh_.undo(mark);
@@ -216,7 +218,7 @@ class FeatureFit {
         const std::int32_t b = f[(k + 1) % 3];
         // The triangle beyond passes the edge the other way round.
         if (a > b) continue;
-        if (!nested_ && std::max(touched_[static_cast<std::size_t>(a)], touched_[static_cast<std::size_t>(b)]) < round_ - 1) continue;
+        if (!nested_ && std::max(stamp(a), stamp(b)) < round_ - 1) continue;
         const double d = improvement_.edge_deviation(a, b).distance;
         if (d > tolerance_) tasks.push_back({d, a, b});
       }
@@ -312,6 +314,18 @@ class FeatureFit {
       const Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
       done += fit_sample(f, samples[i]);
+    }
+    return done;
+  }
+
+  /// Faces that are too far away in the middle.
+  Index fit_faces() {
+    Index done = 0;
+    for (const Triangle& f : boundary()) {
+      if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
+      if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
+      const Deviation d = improvement_.deviation(f);
+      if (d.distance > 1.2 * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
     }
     return done;
   }
