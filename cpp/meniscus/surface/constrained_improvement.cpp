@@ -9,17 +9,25 @@ namespace {
 /// An operation has to be better by this factor, so that there is an end.
 constexpr double better = 1e-3;
 
+/// A step that leaves more bad tetrahedra than this is not worth the work.
+constexpr std::size_t most_at_once = 24;
+
 bool has(const Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] == v || t[3] == v; }
 
 bool is_better(double now, double before) { return now > before + better; }
 
-constexpr std::array<std::array<double, 3>, 7> sample_weights{{{0.5, 0.5, 0.0},
-                                                                {0.0, 0.5, 0.5},
-                                                                {0.5, 0.0, 0.5},
-                                                                {1.0 / 3, 1.0 / 3, 1.0 / 3},
-                                                                {2.0 / 3, 1.0 / 6, 1.0 / 6},
-                                                                {1.0 / 6, 2.0 / 3, 1.0 / 6},
-                                                                {1.0 / 6, 1.0 / 6, 2.0 / 3}}};
+constexpr std::array<std::array<double, 3>, 12> sample_weights{{{0.5, 0.5, 0.0},
+                                                                 {0.0, 0.5, 0.5},
+                                                                 {0.5, 0.0, 0.5},
+                                                                 {0.5, 0.25, 0.25},
+                                                                 {0.25, 0.5, 0.25},
+                                                                 {0.25, 0.25, 0.5},
+                                                                 {0.75, 0.25, 0.0},
+                                                                 {0.25, 0.75, 0.0},
+                                                                 {0.0, 0.75, 0.25},
+                                                                 {0.0, 0.25, 0.75},
+                                                                 {0.25, 0.0, 0.75},
+                                                                 {0.75, 0.0, 0.25}}};
 
 }  // namespace
 
@@ -28,12 +36,11 @@ Deviation ConstrainedImprovement::deviation(const Triangle& face) const {
   const Point& a = mesh_.position(face[0]);
   const Point& b = mesh_.position(face[1]);
   const Point& c = mesh_.position(face[2]);
-  std::int32_t hint = 0;
   double largest = -1;
   for (const auto& w : sample_weights) {
     const Point p = w[0] * a + w[1] * b + w[2] * c;
-    const MeshPoint q = bound_.surface.closest(p, hint);
-    hint = q.slot;
+    const MeshPoint q = bound_.surface.closest(p, hint_);
+    hint_ = q.slot;
     if (q.squared_distance <= largest) continue;
     largest = q.squared_distance;
     worst.sample = p;
@@ -45,11 +52,10 @@ Deviation ConstrainedImprovement::deviation(const Triangle& face) const {
 Deviation ConstrainedImprovement::edge_deviation(std::int32_t a, std::int32_t b) const {
   Deviation worst;
   double largest = -1;
-  std::int32_t hint = 0;
   for (const double t : {0.5, 0.25, 0.75}) {
     const Point p = (1 - t) * mesh_.position(a) + t * mesh_.position(b);
-    const MeshPoint q = bound_.surface.closest(p, hint);
-    hint = q.slot;
+    const MeshPoint q = bound_.surface.closest(p, hint_);
+    hint_ = q.slot;
     if (q.squared_distance <= largest) continue;
     largest = q.squared_distance;
     worst.sample = p;
@@ -58,9 +64,12 @@ Deviation ConstrainedImprovement::edge_deviation(std::int32_t a, std::int32_t b)
   return worst;
 }
 
-double ConstrainedImprovement::deviation(std::span<const Triangle> faces) const {
+double ConstrainedImprovement::deviation(std::span<const Triangle> faces, double enough) const {
   double worst = 0;
-  for (const Triangle& f : faces) worst = std::max(worst, deviation(f).distance);
+  for (const Triangle& f : faces) {
+    worst = std::max(worst, deviation(f).distance);
+    if (worst > enough) break;
+  }
   return worst;
 }
 
@@ -83,7 +92,7 @@ bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::sp
   if (!boundary_changes) return true;
   mesh_.boundary_faces(made_, faces_after_);
   const double limit = std::max(bound_.tolerance, deviation(faces_before_));
-  if (deviation(faces_after_) <= limit) return true;
+  if (deviation(faces_after_, limit) <= limit) return true;
   mesh_.undo(mark);
   return false;
 }
@@ -91,7 +100,11 @@ bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::sp
 Point ConstrainedImprovement::bound_position(const EditedVertex& v, const Point& x, bool& valid) const {
   valid = true;
   if (v.freedom == 3) return x;
-  if (v.freedom == 2) return bound_.surface.closest(x).position;
+  if (v.freedom == 2) {
+    const MeshPoint q = bound_.surface.closest(x, hint_);
+    hint_ = q.slot;
+    return q.position;
+  }
   const FeaturePoint p = bound_.creases.closest(x);
   valid = p.curve == v.curve;
   return p.position;
@@ -99,14 +112,46 @@ Point ConstrainedImprovement::bound_position(const EditedVertex& v, const Point&
 
 double ConstrainedImprovement::star_quality(std::int32_t v, const Point& x, double enough) const {
   double least = std::numeric_limits<double>::infinity();
-  for (const std::int32_t i : mesh_.star(v)) {
-    const Tet& t = mesh_.tet(i);
+  const auto star = mesh_.star(v);
+  // What has refused the last position is likely to refuse this one.
+  const std::size_t first = refused_by_ < star.size() ? refused_by_ : 0;
+  for (std::size_t n = 0; n < star.size(); ++n) {
+    const std::size_t i = first + n < star.size() ? first + n : first + n - star.size();
+    const Tet& t = mesh_.tet(star[i]);
     std::array<Point, 4> p;
     for (std::size_t k = 0; k < 4; ++k) p[k] = t[k] == v ? x : mesh_.position(t[k]);
     least = std::min(least, least_sine(p[0], p[1], p[2], p[3]));
-    if (least <= enough) return least;
+    if (least > enough) continue;
+    refused_by_ = i;
+    return least;
   }
   return least;
+}
+
+/// Unit vectors, each standing for itself and its opposite: evenly in space, or in the tangent plane.
+const std::vector<Point>& ConstrainedImprovement::directions_of(std::int32_t v) {
+  directions_.clear();
+  if (mesh_.vertex(v).freedom == 2) {
+    mesh_.boundary_faces_at(v, faces_before_);
+    Point normal = Point::Zero();
+    for (const Triangle& f : faces_before_) normal += area_vector(mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]));
+    if (normal.norm() > 0) {
+      Eigen::Index least;
+      normal.cwiseAbs().minCoeff(&least);
+      const Point s = normal.cross(Point::Unit(least)).normalized();
+      const Point t = normal.cross(s).normalized();
+      constexpr double half = 0.7071067811865476;
+      directions_ = {s, t, half * (s + t), half * (s - t)};
+      return directions_;
+    }
+  }
+  for (int x = -1; x <= 1; ++x)
+    for (int y = -1; y <= 1; ++y)
+      for (int k = -1; k <= 1; ++k) {
+        const Point d(x, y, k);
+        if (9 * x + 3 * y + k > 0) directions_.push_back(d.normalized());
+      }
+  return directions_;
 }
 
 bool ConstrainedImprovement::smooth(std::int32_t v) {
@@ -124,9 +169,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
     for (const std::int32_t u : mesh_.tet(i))
       if (u != v) size = std::min(size, (mesh_.position(u) - start).norm());
   size = std::max(size, 0.1 * bound_.cell);
-  static const std::array<Point, 13> directions{
-      Point(1, 0, 0),  Point(0, 1, 0),  Point(0, 0, 1),  Point(1, 1, 0),  Point(1, -1, 0), Point(1, 0, 1), Point(1, 0, -1),
-      Point(0, 1, 1),  Point(0, 1, -1), Point(1, 1, 1),  Point(-1, 1, 1), Point(1, -1, 1), Point(1, 1, -1)};
+  const std::vector<Point>& directions = directions_of(v);
   bool moved = false;
   for (double step = 0.3 * size; step > 0.01 * size; step *= 0.5) {
     for (int repeat = 0; repeat < 3; ++repeat) {
@@ -135,7 +178,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
       for (const Point& d : directions)
         for (const double sign : {1.0, -1.0}) {
           bool valid;
-          const Point x = bound_position(vertex, from + (sign * step / d.norm()) * d, valid);
+          const Point x = bound_position(vertex, from + sign * step * d, valid);
           if (!valid) continue;
           const double q = star_quality(v, x, best);
           if (q <= best) continue;
@@ -148,7 +191,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
             EditedVertex trial = vertex;
             trial.position = x;
             mesh_.set(v, trial);
-            const double now = deviation(faces_before_);
+            const double now = deviation(faces_before_, limit);
             mesh_.undo(mark);
             if (now > limit) continue;
           }
@@ -192,6 +235,7 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b) {
   const std::size_t n = r.size();
   if (n < 3 || n > 10) return false;
   if (ring_.open && mesh_.has_edge(r.front(), r.back())) return false;
+  if (n == 3 && mesh_.tets_with(r[0], r[1], r[2]) > 0) return false;
   const double before = least_quality(ring_.tets);
   // The triangulation of the ring whose worst tetrahedron is best: best[i][k] is that of the vertices from i to k.
   std::array<std::array<double, 10>, 10> best;
@@ -220,6 +264,9 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b) {
     open.pop_back();
     if (k < i + 2) continue;
     const std::size_t m = middle[i][k];
+    // Among inverted tetrahedra a diagonal may be there already.
+    if (i + 1 < m && mesh_.has_edge(r[i], r[m])) return false;
+    if (m + 1 < k && mesh_.has_edge(r[m], r[k])) return false;
     fresh.push_back({r[i], r[m], r[k], b});
     fresh.push_back({r[i], r[k], r[m], a});
     open.push_back({i, m});
@@ -244,7 +291,7 @@ bool ConstrainedImprovement::improve_tet(std::int32_t t) {
   return false;
 }
 
-Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, double target) {
+Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, double target, std::size_t most) {
   std::vector<std::pair<double, std::int32_t>> bad;
   for (const std::int32_t t : tets) {
     if (!mesh_.alive(t)) continue;
@@ -252,6 +299,7 @@ Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, d
     if (q < target) bad.push_back({q, t});
   }
   std::sort(bad.begin(), bad.end());
+  if (bad.size() > most) bad.resize(most);
   Index useful = 0;
   for (const auto& [q, t] : bad)
     if (mesh_.alive(t) && mesh_.quality(mesh_.tet(t)) < target) useful += improve_tet(t);
@@ -265,7 +313,7 @@ void ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double
   for (int pass = 0; pass < passes; ++pass) {
     std::sort(tets.begin(), tets.end());
     tets.erase(std::unique(tets.begin(), tets.end()), tets.end());
-    if (improve_tets(tets, target) == 0) break;
+    if (improve_tets(tets, target, most_at_once) == 0) break;
     mesh_.changed(mark, changed);
     tets.insert(tets.end(), changed.begin(), changed.end());
   }

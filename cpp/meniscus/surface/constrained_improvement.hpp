@@ -7,6 +7,8 @@
 #include "meniscus/surface/feature_edges.hpp"
 #include "meniscus/surface/mesh_distance.hpp"
 
+#include <limits>
+
 namespace meniscus {
 
 /// The surface that a mesh is bound to.
@@ -31,13 +33,14 @@ class ConstrainedImprovement {
 
   Deviation deviation(const Triangle& face) const;
   Deviation edge_deviation(std::int32_t a, std::int32_t b) const;
-  /// The largest one of some faces.
-  double deviation(std::span<const Triangle> faces) const;
+  /// The largest one of some faces, or any that is above `enough`.
+  double deviation(std::span<const Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
 
   /// Improves the tetrahedra around some vertices whose quality (`least_sine`) is below a target, in at most so many passes.
   void improve(std::span<const std::int32_t> seeds, double target, int passes);
-  /// One pass over the given tetrahedra. Returns how many operations were of use.
-  Index improve_tets(std::span<const std::int32_t> tets, double target);
+  /// One pass over the worst of the given tetrahedra, as many as `most`. Returns how many operations were of use.
+  Index improve_tets(std::span<const std::int32_t> tets, double target,
+                     std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
   bool improve_tet(std::int32_t t);
@@ -48,6 +51,7 @@ class ConstrainedImprovement {
   double star_quality(std::int32_t v, const Point& x, double enough) const;
   /// Takes new tetrahedra for old ones if they are better and the boundary does not leave the surface.
   bool exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool boundary_changes);
+  const std::vector<Point>& directions_of(std::int32_t v);
   Point bound_position(const EditedVertex& v, const Point& x, bool& valid) const;
 
   TetEditor& mesh_;
@@ -56,6 +60,10 @@ class ConstrainedImprovement {
   EdgeRing ring_;
   std::vector<Triangle> faces_before_, faces_after_;
   std::vector<std::int32_t> made_;
+  std::vector<Point> directions_;
+  /// Where to look first: these change no result.
+  mutable std::int32_t hint_ = 0;
+  mutable std::size_t refused_by_ = 0;
 };
 
 }  // namespace meniscus

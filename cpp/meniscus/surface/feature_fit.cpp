@@ -16,6 +16,10 @@ constexpr double target_quality = 0.26;
 constexpr double closest_vertex = 0.08;
 /// Edges where normals turn by more than this (radians) are good places for vertices, without being bound to.
 constexpr double ridge_angle = 0.2;
+/// Steps of several parts are for what is beyond the tolerance by this factor.
+constexpr double worth_more = 1.3;
+/// How many edges are fitted after a step that has made things worse.
+constexpr std::size_t most_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
 constexpr double neighbourhood = 3;
 
@@ -118,14 +122,16 @@ class FeatureFit {
     // The improvement keeps the boundary where it is, so that what comes before it counts.
     const bool of_use = excess(faces_).below(before);
     if (!of_use && (!compound_ || nested_)) return take_back(mark);
-    improvement_.improve(seeds, target_quality, 4);
+    improvement_.improve(seeds, 1.15 * least_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       if (mesh_.quality(mesh_.tet(t)) < least_) return take_back(mark);
     if (!of_use) {
       nested_ = true;
       mesh_.boundary_faces(changed_, faces_);
-      for (const Task& task : far_edges(std::vector<Triangle>(faces_))) fit_task(task);
+      std::vector<Task> tasks = far_edges(std::vector<Triangle>(faces_));
+      if (tasks.size() > most_nested) tasks.resize(most_nested);
+      for (const Task& task : tasks) fit_task(task);
       nested_ = false;
       mesh_.changed(mark, changed_);
       std::int32_t start = -1;
@@ -220,7 +226,7 @@ class FeatureFit {
         if (a > b) continue;
         if (!nested_ && std::max(stamp(a), stamp(b)) < round_ - 1) continue;
         const double d = improvement_.edge_deviation(a, b).distance;
-        if (d > tolerance_) tasks.push_back({d, a, b});
+        if (d > (compound_ ? worth_more : 1) * tolerance_) tasks.push_back({d, a, b});
       }
     std::sort(tasks.begin(), tasks.end(), [](const Task& s, const Task& t) {
       return std::tuple(-s.deviation, s.a, s.b) < std::tuple(-t.deviation, t.a, t.b);
