@@ -46,9 +46,7 @@ class TetEditor {
   /// The tetrahedra at a vertex, in no particular order.
   std::span<const std::int32_t> star(std::int32_t v) const { return stars_[z(v)]; }
 
-  double quality(const Tet& t) const {
-    return least_sine(position(t[0]), position(t[1]), position(t[2]), position(t[3]));
-  }
+  double quality(const Tet& t) const { return least_sine(position(t[0]), position(t[1]), position(t[2]), position(t[3])); }
 
   /// How many tetrahedra have all of these corners.
   int tets_with(std::int32_t a, std::int32_t b, std::int32_t c) const;

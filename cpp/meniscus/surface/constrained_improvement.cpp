@@ -17,17 +17,17 @@ bool has(const Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] =
 bool is_better(double now, double before) { return now > before + better; }
 
 constexpr std::array<std::array<double, 3>, 12> sample_weights{{{0.5, 0.5, 0.0},
-                                                                 {0.0, 0.5, 0.5},
-                                                                 {0.5, 0.0, 0.5},
-                                                                 {0.5, 0.25, 0.25},
-                                                                 {0.25, 0.5, 0.25},
-                                                                 {0.25, 0.25, 0.5},
-                                                                 {0.75, 0.25, 0.0},
-                                                                 {0.25, 0.75, 0.0},
-                                                                 {0.0, 0.75, 0.25},
-                                                                 {0.0, 0.25, 0.75},
-                                                                 {0.25, 0.0, 0.75},
-                                                                 {0.75, 0.0, 0.25}}};
+                                                                {0.0, 0.5, 0.5},
+                                                                {0.5, 0.0, 0.5},
+                                                                {0.5, 0.25, 0.25},
+                                                                {0.25, 0.5, 0.25},
+                                                                {0.25, 0.25, 0.5},
+                                                                {0.75, 0.25, 0.0},
+                                                                {0.25, 0.75, 0.0},
+                                                                {0.0, 0.75, 0.25},
+                                                                {0.0, 0.25, 0.75},
+                                                                {0.25, 0.0, 0.75},
+                                                                {0.75, 0.0, 0.25}}};
 
 }  // namespace
 
@@ -134,7 +134,8 @@ const std::vector<Point>& ConstrainedImprovement::directions_of(std::int32_t v) 
   if (mesh_.vertex(v).freedom == 2) {
     mesh_.boundary_faces_at(v, faces_before_);
     Point normal = Point::Zero();
-    for (const Triangle& f : faces_before_) normal += area_vector(mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]));
+    for (const Triangle& f : faces_before_)
+      normal += area_vector(mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]));
     if (normal.norm() > 0) {
       Eigen::Index least;
       normal.cwiseAbs().minCoeff(&least);

@@ -18,9 +18,9 @@ struct FeaturePoint {
 
 class FeatureEdges {
  public:
-  /// The edges at which normals turn by more than `angle` (radians, below pi), and those without two triangles. Curves shorter than
-  /// `shortest` (m) are left out unless they join two corners. A corner is a vertex where three or more sharp edges meet, or two
-  /// that turn by more than `angle`.
+  /// The edges at which normals turn by more than `angle` (radians, below pi), and those without two triangles. Curves shorter
+  /// than `shortest` (m) are left out unless they join two corners. A corner is a vertex where three or more sharp edges meet, or
+  /// two that turn by more than `angle`.
   FeatureEdges(const TriangleMeshView& mesh, double angle, double shortest);
 
   bool empty() const { return !tree_; }

@@ -38,7 +38,7 @@ class FeatureFit {
     touched_.assign(mesh.vertices.size(), 0);
   }
 
-  TetMeshData run(FeatureFitReport* report) {
+  TetMeshData run() {
     fit_corners();
     for (compound_ = false;; compound_ = true) {
       for (int rounds = 0; rounds < 6; ++rounds) {
@@ -51,7 +51,6 @@ class FeatureFit {
       fit_corners();
     }
     improve_all();
-    if (report) *report = report_;
     return mesh_.mesh();
   }
 
@@ -194,7 +193,6 @@ class FeatureFit {
   }
 
   void fit_corners() {
-    report_.corners = static_cast<Index>(creases_.corners().size());
     for (const Point& c : creases_.corners()) {
       check_interrupt();
       std::vector<std::pair<double, std::int32_t>> near;
@@ -208,10 +206,7 @@ class FeatureFit {
       if (there) continue;
       std::sort(near.begin(), near.end());
       for (std::size_t i = 0; i < std::min<std::size_t>(near.size(), 8); ++i)
-        if (move_onto(near[i].second, c, {0, -1})) {
-          ++report_.fitted_corners;
-          break;
-        }
+        if (move_onto(near[i].second, c, {0, -1})) break;
     }
   }
 
@@ -250,7 +245,6 @@ class FeatureFit {
       check_interrupt();
       done += fit_task(task);
     }
-    report_.inserted += done;
     return done;
   }
 
@@ -260,9 +254,7 @@ class FeatureFit {
     if (!mesh_.find_ring(task.a, task.b, ring) || !ring.open) return false;
     const Deviation d = improvement_.edge_deviation(task.a, task.b);
     if (d.distance <= tolerance_) return false;
-    if (fit_edge(task.a, task.b, d)) return true;
-    ++report_.refused;
-    return false;
+    return fit_edge(task.a, task.b, d);
   }
 
   bool fit_edge(std::int32_t a, std::int32_t b, const Deviation& d) {
@@ -306,7 +298,9 @@ class FeatureFit {
     closest_points(tree, samples, found);
     std::vector<std::pair<double, std::size_t>> far;
     for (std::size_t i = 0; i < samples.size(); ++i)
-      if (found[i].squared_distance > 1.5 * 1.5 * tolerance_ * tolerance_) far.push_back({-found[i].squared_distance, i});
+      // What is farther away than a cell, the lattice has not found.
+      if (found[i].squared_distance > 2.25 * tolerance_ * tolerance_ && found[i].squared_distance < options_.cell * options_.cell)
+        far.push_back({-found[i].squared_distance, i});
     std::sort(far.begin(), far.end());
     Index done = 0;
     std::vector<Point> mended;
@@ -395,7 +389,6 @@ class FeatureFit {
   const MeshDistance& surface_;
   ConstrainedImprovement improvement_;
   double least_;
-  FeatureFitReport report_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
   /// The round in which something around each vertex has changed last.
@@ -407,11 +400,28 @@ class FeatureFit {
 
 }  // namespace
 
-TetMeshData fit_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureFitOptions& options,
-                         FeatureFitReport* report) {
-  require(options.cell > 0, "cell must be positive, but is ", options.cell);
+TetMeshData fit_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureFitOptions& options) {
+  require(options.cell > 0 && std::isfinite(options.cell), "cell must be positive and finite, but is ", options.cell);
+  require(options.tolerance > 0 && std::isfinite(options.tolerance), "deviation must be positive and finite, but is ",
+          options.tolerance);
+  require(options.least_angle > 0 && options.least_angle < 1, "least_angle must be in (0, 1), but is ", options.least_angle);
   if (mesh.tets.empty()) return mesh;
-  return FeatureFit(mesh, surface, options).run(report);
+  return FeatureFit(mesh, surface, options).run();
+}
+
+TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options, double sharp_angle,
+                         double deviation) {
+  require(options.fit_surface && !std::isfinite(options.depth), "sharp edges are for meshes that are fitted and not hollow");
+  require(surface.report().watertight(), "sharp edges need a watertight surface");
+  FeatureFitOptions fit;
+  fit.cell = options.cell / std::exp2(options.refinements);
+  fit.sharp_angle = sharp_angle;
+  fit.tolerance = deviation;
+  const TetMeshData cut = mesh_level_set(
+      [&](std::span<const Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box, options);
+  TetMeshData result = fit_features(cut, surface, fit);
+  sort_along_curve(result);
+  return result;
 }
 
 }  // namespace meniscus
