@@ -63,6 +63,8 @@ def environment() -> dict[str, Any]:
         "phiml": version("phiml"),
         "pyamg": version("pyamg"),
         "ipctk": version("ipctk"),
+        "scikit-fem": version("scikit-fem"),
+        "taichi": version("taichi"),
         "meniscus": ms.__version__,
         "build": {k: v if isinstance(v, bool) else str(v) for k, v in ms.core.build_info().items()},
         "simd": ms.core.simd_level(),

@@ -19,6 +19,7 @@ import poisson
 import results
 import smoke
 import solids
+import springs
 import tables
 import transport
 import vorticity
@@ -61,8 +62,8 @@ def main(given: list[str] | None = None) -> None:
     cases = bandwidth.probes(quick=options.quick)
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
-    cases += solids.cases(options.quick, chosen)
-    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen)
+    cases += solids.cases(options.quick, chosen) + springs.cases(options.quick, chosen)
+    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + springs.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)
