@@ -9,6 +9,8 @@ namespace {
 /// An operation has to be better by this factor, so that there is an end.
 constexpr double better = 1e-3;
 
+/// Below all that `least_sine` gives.
+constexpr double worst = -2;
 /// A step that leaves more bad tetrahedra than this is not worth the work.
 constexpr std::size_t most_at_once = 24;
 
@@ -79,17 +81,14 @@ double ConstrainedImprovement::least_quality(std::span<const std::int32_t> tets)
   return least;
 }
 
-bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool boundary_changes) {
-  const double before = least_quality(old);
-  for (const Tet& t : fresh)
-    if (!is_better(mesh_.quality(t), before)) return false;
+bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool guarded) {
   const std::size_t mark = mesh_.mark();
-  if (boundary_changes) mesh_.boundary_faces(old, faces_before_);
+  if (guarded) mesh_.boundary_faces(old, faces_before_);
   const std::vector<std::int32_t> gone(old.begin(), old.end());
   made_.clear();
   for (const std::int32_t t : gone) mesh_.remove_tet(t);
   for (const Tet& t : fresh) made_.push_back(mesh_.add_tet(t));
-  if (!boundary_changes) return true;
+  if (!guarded) return true;
   mesh_.boundary_faces(made_, faces_after_);
   const double limit = std::max(bound_.tolerance, deviation(faces_before_));
   if (deviation(faces_after_, limit) <= limit) return true;
@@ -210,12 +209,12 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
   return true;
 }
 
-bool ConstrainedImprovement::contract(std::int32_t a, std::int32_t b) {
+bool ConstrainedImprovement::contract(std::int32_t a, std::int32_t b, When when) {
   const EditedVertex& from = mesh_.vertex(a);
   const EditedVertex& to = mesh_.vertex(b);
   if (from.freedom == 0 || to.freedom > from.freedom) return false;
   if (from.freedom == 1 && to.freedom == 1 && from.curve != to.curve) return false;
-  const double before = least_quality(mesh_.star(a));
+  const double before = when == When::better ? least_quality(mesh_.star(a)) : worst;
   std::vector<Tet> fresh;
   for (const std::int32_t i : mesh_.star(a)) {
     Tet t = mesh_.tet(i);
@@ -227,17 +226,17 @@ bool ConstrainedImprovement::contract(std::int32_t a, std::int32_t b) {
   }
   if (fresh.empty() || !mesh_.contractible(a, b)) return false;
   const std::vector<std::int32_t> old(mesh_.star(a).begin(), mesh_.star(a).end());
-  return exchange(old, fresh, from.freedom < 3);
+  return exchange(old, fresh, from.freedom < 3 && when == When::better);
 }
 
-bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b) {
+bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b, When when) {
   if (!mesh_.find_ring(a, b, ring_)) return false;
   const auto& r = ring_.vertices;
   const std::size_t n = r.size();
   if (n < 3 || n > 10) return false;
   if (ring_.open && mesh_.has_edge(r.front(), r.back())) return false;
   if (n == 3 && mesh_.tets_with(r[0], r[1], r[2]) > 0) return false;
-  const double before = least_quality(ring_.tets);
+  const double before = when == When::better ? least_quality(ring_.tets) : worst;
   // The triangulation of the ring whose worst tetrahedron is best: best[i][k] is that of the vertices from i to k.
   std::array<std::array<double, 10>, 10> best;
   std::array<std::array<std::size_t, 10>, 10> middle{};
@@ -245,7 +244,7 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b) {
   for (std::size_t span = 2; span < n; ++span)
     for (std::size_t i = 0; i + span < n; ++i) {
       const std::size_t k = i + span;
-      best[i][k] = -2;
+      best[i][k] = worst;
       for (std::size_t m = i + 1; m < k; ++m) {
         double q = std::min(best[i][m], best[m][k]);
         if (q <= best[i][k] || !is_better(q, before)) continue;
@@ -274,7 +273,7 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b) {
     open.push_back({m, k});
   }
   const std::vector<std::int32_t> old = ring_.tets;
-  return exchange(old, fresh, ring_.open);
+  return exchange(old, fresh, ring_.open && when == When::better);
 }
 
 bool ConstrainedImprovement::improve_tet(std::int32_t t) {

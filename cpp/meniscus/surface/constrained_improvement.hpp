@@ -36,6 +36,14 @@ class ConstrainedImprovement {
   /// The largest one of some faces, or any that is above `enough`.
   double deviation(std::span<const Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
 
+  // Changes of an edge, made if they make the worst tetrahedron there better and do not take the boundary away from the surface;
+  // or in any case, so that the caller may see to that.
+  enum class When : std::int8_t { better, always };
+  /// Moves vertex a to b and drops what is between.
+  bool contract(std::int32_t a, std::int32_t b, When when = When::better);
+  /// Takes the best tetrahedra without the edge. One of the boundary is flipped.
+  bool remove_edge(std::int32_t a, std::int32_t b, When when = When::better);
+
   /// Improves the tetrahedra around some vertices whose quality (`least_sine`) is below a target, in at most so many passes.
   void improve(std::span<const std::int32_t> seeds, double target, int passes);
   /// One pass over the worst of the given tetrahedra, as many as `most`. Returns how many operations were of use.
@@ -45,12 +53,10 @@ class ConstrainedImprovement {
  private:
   bool improve_tet(std::int32_t t);
   bool smooth(std::int32_t v);
-  bool contract(std::int32_t a, std::int32_t b);
-  bool remove_edge(std::int32_t a, std::int32_t b);
   double least_quality(std::span<const std::int32_t> tets) const;
   double star_quality(std::int32_t v, const Point& x, double enough) const;
-  /// Takes new tetrahedra for old ones if they are better and the boundary does not leave the surface.
-  bool exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool boundary_changes);
+  /// Takes new tetrahedra for old ones. With `guarded`, not if the boundary leaves the surface.
+  bool exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool guarded);
   const std::vector<Point>& directions_of(std::int32_t v);
   Point bound_position(const EditedVertex& v, const Point& x, bool& valid) const;
 

@@ -284,7 +284,29 @@ class FeatureFit {
       if (insert(edge, q.position, binding(q))) return true;
       if (t < 0.5 ? snap(a) || snap(b) : snap(b) || snap(a)) return true;
     }
-    return insert(edge, surface_.closest(d.sample).position, {2, -1});
+    if (insert(edge, surface_.closest(d.sample).position, {2, -1})) return true;
+    return reconnect(a, b);
+  }
+
+  /// Flips or contracts an edge of the boundary.
+  bool reconnect(std::int32_t a, std::int32_t b) {
+    using When = ConstrainedImprovement::When;
+    const Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
+    const Excess near = compound_ && !nested_ ? excess_near(a, x) : Excess{};
+    for (const int way : {0, 1, 2}) {
+      const std::size_t mark = mesh_.mark();
+      std::vector<std::int32_t> seeds{a, b};
+      EdgeRing ring;
+      if (!mesh_.find_ring(a, b, ring)) return false;
+      seeds.insert(seeds.end(), ring.vertices.begin(), ring.vertices.end());
+      mesh_.boundary_faces(way == 0 ? std::span<const std::int32_t>(ring.tets) : mesh_.star(way == 1 ? a : b), faces_);
+      const Excess before = excess(faces_);
+      const bool changed = way == 0   ? improvement_.remove_edge(a, b, When::always)
+                           : way == 1 ? improvement_.contract(a, b, When::always)
+                                      : improvement_.contract(b, a, When::always);
+      if (changed && settle(mark, seeds, before, near, x)) return true;
+    }
+    return false;
   }
 
   /// Points of the surface that are too far away from the boundary become vertices.
