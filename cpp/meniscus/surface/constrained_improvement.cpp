@@ -18,62 +18,7 @@ bool has(const Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] =
 
 bool is_better(double now, double before) { return now > before + better; }
 
-constexpr std::array<std::array<double, 3>, 12> sample_weights{{{0.5, 0.5, 0.0},
-                                                                {0.0, 0.5, 0.5},
-                                                                {0.5, 0.0, 0.5},
-                                                                {0.5, 0.25, 0.25},
-                                                                {0.25, 0.5, 0.25},
-                                                                {0.25, 0.25, 0.5},
-                                                                {0.75, 0.25, 0.0},
-                                                                {0.25, 0.75, 0.0},
-                                                                {0.0, 0.75, 0.25},
-                                                                {0.0, 0.25, 0.75},
-                                                                {0.25, 0.0, 0.75},
-                                                                {0.75, 0.0, 0.25}}};
-
 }  // namespace
-
-Deviation ConstrainedImprovement::deviation(const Triangle& face) const {
-  Deviation worst;
-  const Point& a = mesh_.position(face[0]);
-  const Point& b = mesh_.position(face[1]);
-  const Point& c = mesh_.position(face[2]);
-  double largest = -1;
-  for (const auto& w : sample_weights) {
-    const Point p = w[0] * a + w[1] * b + w[2] * c;
-    const MeshPoint q = bound_.surface.closest(p, hint_);
-    hint_ = q.slot;
-    if (q.squared_distance <= largest) continue;
-    largest = q.squared_distance;
-    worst.sample = p;
-  }
-  worst.distance = std::sqrt(largest);
-  return worst;
-}
-
-Deviation ConstrainedImprovement::edge_deviation(std::int32_t a, std::int32_t b) const {
-  Deviation worst;
-  double largest = -1;
-  for (const double t : {0.5, 0.25, 0.75}) {
-    const Point p = (1 - t) * mesh_.position(a) + t * mesh_.position(b);
-    const MeshPoint q = bound_.surface.closest(p, hint_);
-    hint_ = q.slot;
-    if (q.squared_distance <= largest) continue;
-    largest = q.squared_distance;
-    worst.sample = p;
-  }
-  worst.distance = std::sqrt(largest);
-  return worst;
-}
-
-double ConstrainedImprovement::deviation(std::span<const Triangle> faces, double enough) const {
-  double worst = 0;
-  for (const Triangle& f : faces) {
-    worst = std::max(worst, deviation(f).distance);
-    if (worst > enough) break;
-  }
-  return worst;
-}
 
 double ConstrainedImprovement::least_quality(std::span<const std::int32_t> tets) const {
   double least = std::numeric_limits<double>::infinity();
@@ -90,8 +35,8 @@ bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::sp
   for (const Tet& t : fresh) made_.push_back(mesh_.add_tet(t));
   if (!guarded) return true;
   mesh_.boundary_faces(made_, faces_after_);
-  const double limit = std::max(bound_.tolerance, deviation(faces_before_));
-  if (deviation(faces_after_, limit) <= limit) return true;
+  const double limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
+  if (off_.of_faces(faces_after_, limit) <= limit) return true;
   mesh_.undo(mark);
   return false;
 }
@@ -100,11 +45,9 @@ Point ConstrainedImprovement::bound_position(const EditedVertex& v, const Point&
   valid = true;
   if (v.freedom == 3) return x;
   if (v.freedom == 2) {
-    const MeshPoint q = bound_.surface.closest(x, hint_);
-    hint_ = q.slot;
-    return q.position;
+    return off_.projected(x);
   }
-  const FeaturePoint p = bound_.creases.closest(x);
+  const FeaturePoint p = creases_.closest(x);
   valid = p.curve == v.curve;
   return p.position;
 }
@@ -168,7 +111,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
   for (const std::int32_t i : mesh_.star(v))
     for (const std::int32_t u : mesh_.tet(i))
       if (u != v) size = std::min(size, (mesh_.position(u) - start).norm());
-  size = std::max(size, 0.1 * bound_.cell);
+  size = std::max(size, 0.1 * cell_);
   const std::vector<Point>& directions = directions_of(v);
   bool moved = false;
   for (double step = 0.3 * size; step > 0.01 * size; step *= 0.5) {
@@ -186,12 +129,12 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
             const std::size_t mark = mesh_.mark();
             if (limit < 0) {
               mesh_.boundary_faces_at(v, faces_before_);
-              limit = std::max(bound_.tolerance, deviation(faces_before_));
+              limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
             }
             EditedVertex trial = vertex;
             trial.position = x;
             mesh_.set(v, trial);
-            const double now = deviation(faces_before_, limit);
+            const double now = off_.of_faces(faces_before_, limit);
             mesh_.undo(mark);
             if (now > limit) continue;
           }

@@ -3,38 +3,17 @@
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007.
 #pragma once
 
-#include "meniscus/mesh/tet_editing.hpp"
+#include "meniscus/surface/boundary_deviation.hpp"
 #include "meniscus/surface/feature_edges.hpp"
-#include "meniscus/surface/mesh_distance.hpp"
-
-#include <limits>
 
 namespace meniscus {
 
-/// The surface that a mesh is bound to.
-struct BoundSurface {
-  const MeshDistance& surface;
-  const FeatureEdges& creases;
-  /// How far boundary triangles may be away from the surface without reason, m.
-  double tolerance;
-  /// The size of cells, m.
-  double cell;
-};
-
-/// The largest distance of the samples of a triangle from the surface, m, and the sample.
-struct Deviation {
-  double distance = 0;
-  Point sample{Point::Zero()};
-};
-
 class ConstrainedImprovement {
  public:
-  ConstrainedImprovement(TetEditor& mesh, const BoundSurface& bound) : mesh_(mesh), bound_(bound) {}
-
-  Deviation deviation(const Triangle& face) const;
-  Deviation edge_deviation(std::int32_t a, std::int32_t b) const;
-  /// The largest one of some faces, or any that is above `enough`.
-  double deviation(std::span<const Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
+  /// Vertices with freedom 2 stay on the surface that `off` is about, those with freedom 1 on their curve of the creases. Cells,
+  /// m, give the size of moves. All has to live as long.
+  ConstrainedImprovement(TetEditor& mesh, const BoundaryDeviation& off, const FeatureEdges& creases, double cell)
+      : mesh_(mesh), off_(off), creases_(creases), cell_(cell) {}
 
   // Changes of an edge, made if they make the worst tetrahedron there better and do not take the boundary away from the surface;
   // or in any case, so that the caller may see to that.
@@ -61,14 +40,15 @@ class ConstrainedImprovement {
   Point bound_position(const EditedVertex& v, const Point& x, bool& valid) const;
 
   TetEditor& mesh_;
-  BoundSurface bound_;
+  const BoundaryDeviation& off_;
+  const FeatureEdges& creases_;
+  double cell_;
   // Scratch, kept between calls.
   EdgeRing ring_;
   std::vector<Triangle> faces_before_, faces_after_;
   std::vector<std::int32_t> made_;
   std::vector<Point> directions_;
-  /// Where to look first: these change no result.
-  mutable std::int32_t hint_ = 0;
+  /// Where to look first; it changes no result.
   mutable std::size_t refused_by_ = 0;
 };
 

@@ -29,10 +29,12 @@ class FeatureFit {
       : mesh_(mesh),
         options_(options),
         tolerance_(options.tolerance * options.cell),
+        near_(neighbourhood * options.cell),
         creases_(surface.mesh(), options.sharp_angle, 1.5 * options.cell),
         ridges_(surface.mesh(), ridge_angle, 0.0),
         surface_(surface),
-        improvement_(mesh_, {surface, creases_, tolerance_, options.cell}),
+        off_(mesh_, surface, tolerance_),
+        improvement_(mesh_, off_, creases_, options.cell),
         least_(std::sin(options.least_angle)) {
     for (const Tet& t : mesh.tets) least_ = std::min(least_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
@@ -55,11 +57,6 @@ class FeatureFit {
   }
 
  private:
-  struct Excess {
-    double largest = 0, sum = 0;
-    bool below(const Excess& other) const { return largest <= other.largest || sum < other.sum; }
-  };
-
   struct Task {
     double deviation;
     std::int32_t a, b;
@@ -69,40 +66,6 @@ class FeatureFit {
     std::int8_t freedom;
     std::int32_t curve;
   };
-
-  /// How far some faces are beyond the tolerance.
-  Excess excess(std::span<const Triangle> faces) const {
-    Excess result;
-    for (const Triangle& f : faces) {
-      const double d = std::max(0.0, improvement_.deviation(f).distance - tolerance_);
-      result.largest = std::max(result.largest, d);
-      result.sum += d * d;
-    }
-    return result;
-  }
-
-  /// That of the boundary faces in the neighbourhood of a point, with a vertex there to start from.
-  Excess excess_near(std::int32_t start, const Point& x) {
-    std::vector<std::int32_t> near{start}, around;
-    std::vector<Triangle> faces, all;
-    std::vector<std::int32_t> seen{start};
-    for (std::size_t i = 0; i < near.size(); ++i) {
-      mesh_.boundary_faces_at(near[i], faces);
-      all.insert(all.end(), faces.begin(), faces.end());
-      mesh_.neighbours(near[i], around);
-      for (const std::int32_t v : around) {
-        if (!mesh_.on_boundary(v) || (mesh_.position(v) - x).norm() > neighbourhood * options_.cell) continue;
-        const auto place = std::lower_bound(seen.begin(), seen.end(), v);
-        if (place != seen.end() && *place == v) continue;
-        seen.insert(place, v);
-        near.push_back(v);
-      }
-    }
-    for (Triangle& f : all) std::rotate(f.begin(), std::min_element(f.begin(), f.end()), f.end());
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    return excess(all);
-  }
 
   int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
 
@@ -119,7 +82,7 @@ class FeatureFit {
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.
-    const bool of_use = excess(faces_).below(before);
+    const bool of_use = off_.excess(faces_).below(before);
     if (!of_use && (!compound_ || nested_)) return take_back(mark);
     improvement_.improve(seeds, 1.15 * least_, 4);
     mesh_.changed(mark, changed_);
@@ -137,7 +100,7 @@ class FeatureFit {
       for (const std::int32_t t : changed_)
         for (const std::int32_t v : mesh_.tet(t))
           if (mesh_.on_boundary(v)) start = v;
-      const Excess after = excess_near(start, x);
+      const Excess after = off_.excess_near(start, x, near_);
       if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
     }
     if (nested_) return true;
@@ -149,10 +112,10 @@ class FeatureFit {
   }
 
   bool move_onto(std::int32_t v, const Point& x, const Binding& binding) {
-    const Excess near = compound_ && !nested_ ? excess_near(v, x) : Excess{};
+    const Excess near = compound_ && !nested_ ? off_.excess_near(v, x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces_at(v, faces_);
-    const Excess before = excess(faces_);
+    const Excess before = off_.excess(faces_);
     mesh_.set(v, {x, binding.freedom, binding.curve});
     std::vector<std::int32_t> seeds;
     mesh_.neighbours(v, seeds);
@@ -171,10 +134,10 @@ class FeatureFit {
       if (common == corners.size()) tets.push_back(t);
     }
     if (tets.empty()) return false;
-    const Excess near = compound_ && !nested_ ? excess_near(corners[0], x) : Excess{};
+    const Excess near = compound_ && !nested_ ? off_.excess_near(corners[0], x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces(tets, faces_);
-    const Excess before = excess(faces_);
+    const Excess before = off_.excess(faces_);
     const std::int32_t m = mesh_.add_vertex({x, binding.freedom, binding.curve});
     for (const std::int32_t i : tets) {
       const Tet t = mesh_.tet(i);
@@ -220,7 +183,7 @@ class FeatureFit {
         // The triangle beyond passes the edge the other way round.
         if (a > b) continue;
         if (!nested_ && std::max(stamp(a), stamp(b)) < round_ - 1) continue;
-        const double d = improvement_.edge_deviation(a, b).distance;
+        const double d = off_.of_edge(a, b).distance;
         if (d > (compound_ ? worth_more : 1) * tolerance_) tasks.push_back({d, a, b});
       }
     std::sort(tasks.begin(), tasks.end(), [](const Task& s, const Task& t) {
@@ -252,7 +215,7 @@ class FeatureFit {
     EdgeRing ring;
     if (task.a >= mesh_.vertices() || task.b >= mesh_.vertices()) return false;
     if (!mesh_.find_ring(task.a, task.b, ring) || !ring.open) return false;
-    const Deviation d = improvement_.edge_deviation(task.a, task.b);
+    const Deviation d = off_.of_edge(task.a, task.b);
     if (d.distance <= tolerance_) return false;
     return fit_edge(task.a, task.b, d);
   }
@@ -292,7 +255,7 @@ class FeatureFit {
   bool reconnect(std::int32_t a, std::int32_t b) {
     using When = ConstrainedImprovement::When;
     const Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
-    const Excess near = compound_ && !nested_ ? excess_near(a, x) : Excess{};
+    const Excess near = compound_ && !nested_ ? off_.excess_near(a, x, near_) : Excess{};
     for (const int way : {0, 1, 2}) {
       const std::size_t mark = mesh_.mark();
       std::vector<std::int32_t> seeds{a, b};
@@ -300,7 +263,7 @@ class FeatureFit {
       if (!mesh_.find_ring(a, b, ring)) return false;
       seeds.insert(seeds.end(), ring.vertices.begin(), ring.vertices.end());
       mesh_.boundary_faces(way == 0 ? std::span<const std::int32_t>(ring.tets) : mesh_.star(way == 1 ? a : b), faces_);
-      const Excess before = excess(faces_);
+      const Excess before = off_.excess(faces_);
       const bool changed = way == 0   ? improvement_.remove_edge(a, b, When::always)
                            : way == 1 ? improvement_.contract(a, b, When::always)
                                       : improvement_.contract(b, a, When::always);
@@ -315,7 +278,7 @@ class FeatureFit {
     std::vector<Point> x;
     for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
     const TriangleTree tree(TriangleMeshView{x, faces});
-    const std::vector<Point> samples = surface_samples();
+    const std::vector<Point> samples = triangle_samples(surface_.mesh(), 0.33 * options_.cell);
     std::vector<MeshPoint> found(samples.size());
     closest_points(tree, samples, found);
     std::vector<std::pair<double, std::size_t>> far;
@@ -346,7 +309,7 @@ class FeatureFit {
     for (const Triangle& f : boundary()) {
       if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
-      const Deviation d = improvement_.deviation(f);
+      const Deviation d = off_.of_face(f);
       if (d.distance > 1.2 * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
     }
     return done;
@@ -373,24 +336,6 @@ class FeatureFit {
     return insert(f, x, binding);
   }
 
-  /// Corners of the triangles of the surface, and points on them that are at most a third of a cell apart.
-  std::vector<Point> surface_samples() const {
-    std::vector<Point> result(surface_.mesh().vertices.begin(), surface_.mesh().vertices.end());
-    for (Index t = 0; t < surface_.mesh().size(); ++t) {
-      const Point& a = surface_.mesh().corner(t, 0);
-      const Point& b = surface_.mesh().corner(t, 1);
-      const Point& c = surface_.mesh().corner(t, 2);
-      const double longest = std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
-      const int n = static_cast<int>(std::min(std::ceil(longest / (0.33 * options_.cell)), 1000.0));
-      for (int i = 0; i <= n; ++i)
-        for (int k = 0; i + k <= n; ++k) {
-          if (i == n || k == n || i + k == 0) continue;
-          result.push_back(a + (static_cast<double>(i) / n) * (b - a) + (static_cast<double>(k) / n) * (c - a));
-        }
-    }
-    return result;
-  }
-
   void improve_all() {
     std::vector<std::int32_t> all;
     for (int pass = 0; pass < 3; ++pass) {
@@ -406,9 +351,11 @@ class FeatureFit {
   TetEditor mesh_;
   FeatureFitOptions options_;
   double tolerance_;
+  double near_;
   FeatureEdges creases_;
   FeatureEdges ridges_;
   const MeshDistance& surface_;
+  BoundaryDeviation off_;
   ConstrainedImprovement improvement_;
   double least_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
