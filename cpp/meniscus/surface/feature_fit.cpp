@@ -18,6 +18,8 @@ constexpr double closest_vertex = 0.08;
 constexpr double ridge_angle = 0.2;
 /// Steps of several parts are for what is beyond the tolerance by this factor.
 constexpr double worth_more = 1.3;
+/// Once with single steps, then with steps of several parts.
+constexpr int phases = 4;
 /// How many edges are fitted after a step that has made things worse.
 constexpr std::size_t most_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
@@ -41,16 +43,19 @@ class FeatureFit {
   }
 
   TetMeshData run() {
-    fit_corners();
-    for (compound_ = false;; compound_ = true) {
+    for (int phase = 0; phase < phases; ++phase) {
+      compound_ = phase > 0;
+      if (compound_) {
+        // Better tetrahedra around leave more room.
+        improve_all();
+        std::fill(touched_.begin(), touched_.end(), round_);
+      }
+      fit_corners();
       for (int rounds = 0; rounds < 6; ++rounds) {
         ++round_;
         const Index edges = fit_edges();
         if (edges + fit_surface() + fit_faces() == 0) break;
       }
-      if (compound_) break;
-      std::fill(touched_.begin(), touched_.end(), round_);
-      fit_corners();
     }
     improve_all();
     return mesh_.mesh();
