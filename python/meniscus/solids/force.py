@@ -63,7 +63,7 @@ class Force:
 
     @property
     def nbytes(self) -> int:
-        """Memory, bytes."""
+        """Memory of the compiled force, bytes; copies of what it was made of are kept besides, for pickles."""
         return int(self._core.nbytes)
 
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
