@@ -148,10 +148,9 @@ void bind_soft_bindings(py::module_& m) {
            }),
            py::arg("first"), py::arg("first_weights"), py::arg("second"), py::arg("second_weights"), py::arg("stiffness"),
            py::arg("damping"), py::arg("inverse_mass"), py::arg("targets"))
-      .def_property_readonly("damping",
-                             [](const SoftBindings& s) {
-                               return py::array_t<double>(static_cast<py::ssize_t>(s.damping().size()), s.damping().data());
-                             })
+      .def_property_readonly("damping", [](const SoftBindings& s) { return copy_of(s.damping()); })
+      .def_property_readonly("targets", [](const SoftBindings& s) { return copy_of(s.targets()); })
+      .def_property_readonly("target_velocities", [](const SoftBindings& s) { return copy_of(s.target_velocities()); })
       .def(
           "set_targets",
           [](SoftBindings& s, const py::array& positions, const py::array& velocities) {

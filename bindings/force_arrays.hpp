@@ -26,6 +26,15 @@ std::span<const T> values_of(const py::array& a, const char* name) {
   return {first, static_cast<std::size_t>(a.size())};
 }
 
+inline py::array copy_of(std::span<const double> values) {
+  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+inline py::array copy_of(std::span<const Point> points) {
+  return py::array_t<double>({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}},
+                             reinterpret_cast<const double*>(points.data()));
+}
+
 /// Rows of N node numbers.
 template <std::size_t N>
 std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, const char* name) {

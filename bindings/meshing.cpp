@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/harmonic_morph.hpp"
 #include "meniscus/mesh/red_green.hpp"
-#include "meniscus/surface/bcc_meshing.hpp"
+#include "meniscus/surface/feature_fit.hpp"
 #include "meniscus/surface/mesh_distance.hpp"
 
 namespace meniscus::bindings {
@@ -72,6 +72,17 @@ void bind_level_set_meshing(py::module_& m) {
       },
       py::arg("source"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"), py::arg("fit"),
       py::arg("covering"), py::arg("largest_part_only"), py::arg("depth"));
+  m.def(
+      "mesh_surface",
+      [](const MeshDistance& surface, const V& lower, const V& upper, double cell, int refinements, bool largest_part_only,
+         double sharp_angle, double deviation) {
+        const BccMeshOptions options =
+            options_of(cell, refinements, true, true, largest_part_only, std::numeric_limits<double>::infinity());
+        const Bounds<3> box{Point(lower[0], lower[1], lower[2]), Point(upper[0], upper[1], upper[2])};
+        return arrays_of(interruptible([&, copy = surface] { return mesh_surface(copy, box, options, sharp_angle, deviation); }));
+      },
+      py::arg("surface"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"),
+      py::arg("largest_part_only"), py::arg("sharp_angle"), py::arg("deviation"));
 }
 
 }  // namespace

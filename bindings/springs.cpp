@@ -3,14 +3,6 @@
 #include "meniscus/solids/edge_springs.hpp"
 
 namespace meniscus::bindings {
-namespace {
-
-py::array copy_of(std::span<const double> values) {
-  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
-}  // namespace
-
 void bind_springs(py::module_& m) {
   py::class_<EdgeSprings, Force, std::shared_ptr<EdgeSprings>>(m, "EdgeSprings")
       .def(py::init([](const py::array& ends, const py::array& rest_length, const py::array& stiffness, const py::array& damping,
@@ -33,6 +25,11 @@ void bind_springs(py::module_& m) {
                   values_of<double>(damping, "damping"));
           },
           py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"))
+      .def_property_readonly("directions", [](const EdgeSprings& s) { return copy_of(s.directions()); })
+      .def(
+          "restore_directions",
+          [](EdgeSprings& s, const py::array& directions) { s.restore_directions(positions_of(directions, "directions")); },
+          py::arg("directions"))
       .def_property_readonly("rest_length", [](const EdgeSprings& s) { return copy_of(s.rest_length()); })
       .def_property_readonly("stiffness", [](const EdgeSprings& s) { return copy_of(s.stiffness()); })
       .def_property_readonly("damping", [](const EdgeSprings& s) { return copy_of(s.damping()); });

@@ -64,6 +64,8 @@ def environment() -> dict[str, Any]:
         "pyamg": version("pyamg"),
         "ipctk": version("ipctk"),
         "scikit-image": version("scikit-image"),
+        "scikit-fem": version("scikit-fem"),
+        "taichi": version("taichi"),
         "meniscus": ms.__version__,
         "build": {k: v if isinstance(v, bool) else str(v) for k, v in ms.core.build_info().items()},
         "simd": ms.core.simd_level(),

@@ -22,6 +22,7 @@ import results
 import smoke
 import solids
 import surfaces
+import springs
 import tables
 import transport
 import vorticity
@@ -71,6 +72,8 @@ def main(given: list[str] | None = None) -> None:
     cases += surfaces.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + surfaces.peers(options.quick, chosen)
     others += particle_liquid.peers(options.quick, chosen)
+    cases += solids.cases(options.quick, chosen) + springs.cases(options.quick, chosen)
+    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + springs.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)

@@ -145,10 +145,11 @@ def peers(quick: bool, chosen: Callable[[str], bool]) -> list[Peer]:
     """scikit-fem's assembly of linear elasticity on the same tetrahedra: the stiffness alone, of a material that cannot turn."""
     key, boxes = next(iter((QUICK if quick else FULL).items()))
     name = f"peers/scikit-fem/solids/{key}/stiffness"
-    if not chosen(name):
+    counterpart = f"solids/{key}/corotational/force-and-matrix/frozen"
+    if not chosen(name) and not chosen(counterpart):
         return []
     remark = "linear elasticity, assembled with NumPy to CSR (ours: corotational, force and matrix)"
-    peer = Peer(name, f"scikit-fem {version('scikit-fem')}", f"solids/{key}/corotational/force-and-matrix/frozen", remark)
+    peer = Peer(name, f"scikit-fem {version('scikit-fem')}", counterpart, remark)
     try:
         fem, elasticity = importlib.import_module("skfem"), importlib.import_module("skfem.models.elasticity")
     except ImportError as error:

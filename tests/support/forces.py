@@ -6,6 +6,8 @@ over them.
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -324,6 +326,35 @@ def check_forces_are_added_and_input_is_checked(case: Case) -> None:
             call(bad)
     with pytest.raises(ValueError, match="tangent must be one of"):
         force.differentials(x, x, tangent="numeric")  # type: ignore[arg-type]
+
+
+def check_pickles_and_copies_answer_with_the_same_bits(case: Case) -> None:
+    """Also after a linearisation elsewhere, which some forces remember; and so do the steps of bodies."""
+    force, x = case.build(), case.positions
+    v = np.random.default_rng(11).standard_normal(x.shape)
+    force.prepare(x, v, 0.5)
+    force.differentials(x, v)
+    coincident = np.zeros_like(x)
+    for other in (pickle.loads(pickle.dumps(force)), copy.deepcopy(force), copy.copy(force)):
+        assert type(other) is type(force)
+        assert other.nodes == force.nodes
+        assert other.core is not force.core
+        for p in (x, coincident):
+            for tangent in ("exact", "definite", "frozen"):
+                assert same_bits(other.differentials(p, v, tangent=tangent), force.differentials(p, v, tangent=tangent))
+            assert same_bits(other.forces(p), force.forces(p))
+            assert same_bits(other.damping_forces(p, v), force.damping_forces(p, v))
+            assert np.array_equal(other.energy(p), force.energy(p), equal_nan=True)
+    body = ms.solids.DeformableBody(x, masses=np.random.default_rng(12).uniform(0.5, 2, len(x)))
+    body.add(case.build())
+    body.velocities[...] = 0.1 * v
+    body.step(1e-3, "symplectic-euler")
+    others = [pickle.loads(pickle.dumps(body)), copy.deepcopy(body)]
+    for b in (body, *others):
+        b.step(1e-3, "symplectic-euler")
+    for b in others:
+        assert same_bits(b.positions, body.positions)
+        assert same_bits(b.velocities, body.velocities)
 
 
 CHECKS: list[Callable[[Case], None]] = [f for name, f in list(globals().items()) if name.startswith("check_")]

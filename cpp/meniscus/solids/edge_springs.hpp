@@ -41,6 +41,11 @@ class EdgeSprings final : public Force {
   /// Takes other rest lengths, stiffnesses and damping coefficients; this allocates.
   void set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping);
 
+  /// The directions that springs without length keep; empty unless they do.
+  std::span<const Point> directions() const { return direction_; }
+  /// Takes these as another one has had them, bit by bit.
+  void restore_directions(std::span<const Point> directions);
+
   Index size() const { return static_cast<Index>(ends_.size()); }
   std::span<const Ends> ends() const { return ends_; }
   std::span<const double> rest_length() const { return rest_length_; }

@@ -27,6 +27,13 @@ void PointLoads::add_forces(std::span<const Point>, std::span<Point> f) const {
   for (std::size_t i = 0; i < node_.size(); ++i) f[static_cast<std::size_t>(node_[i])] += load_[i];
 }
 
+void Wind::restore(std::span<const Point> wind, std::span<const Point> relative) {
+  require(wind.size() == wind_.size() && relative.size() == wind_.size(), "there must be a wind for each of the ", wind_.size(),
+          " nodes");
+  std::copy(wind.begin(), wind.end(), wind_.begin());
+  std::copy(relative.begin(), relative.end(), relative_.begin());
+}
+
 void Wind::set(std::span<const Point> wind, std::span<const Point> velocities) {
   require(wind.size() <= 1 || wind.size() >= wind_.size(), "there must be one wind, or one for each of the ", wind_.size(),
           " nodes, not ", wind.size());

@@ -41,6 +41,10 @@ class Wind {
   /// One value for all nodes, or one for each; m/s. Both may be empty, which leaves them as they are.
   void set(std::span<const Point> wind, std::span<const Point> velocities);
   const Point& at(std::size_t node) const { return wind_[node]; }
+  std::span<const Point> wind() const { return wind_; }
+  std::span<const Point> relative() const { return relative_; }
+  /// Takes both as another one has had them, bit by bit.
+  void restore(std::span<const Point> wind, std::span<const Point> relative);
   /// Wind minus velocity at the last update.
   const Point& relative(std::size_t node) const { return relative_[node]; }
   std::size_t nbytes() const { return 2 * wind_.capacity() * sizeof(Point); }

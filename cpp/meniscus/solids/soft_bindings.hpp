@@ -32,6 +32,8 @@ class SoftBindings final : public Force {
   std::span<const double> damping() const { return damping_; }
   /// Positions (m) and velocities (m/s) of prescribed ends.
   void set_targets(std::span<const Point> positions, std::span<const Point> velocities);
+  std::span<const Point> targets() const { return target_; }
+  std::span<const Point> target_velocities() const { return target_velocity_; }
   /// The vectors from the second to the first end.
   void gaps(std::span<const Point> x, std::span<Point> out) const;
 

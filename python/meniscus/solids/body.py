@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -322,8 +323,11 @@ class DeformableBody(HeldNodes):
         return self.copy()
 
     def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
-        """Same as `copy`."""
-        return self.copy()
+        """Return an independent body with forces of its own."""
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        other._set_up(self._parts(), copy.deepcopy(self._forces, memo), copy.deepcopy(self._paths, memo), dict(self._targets))
+        return other
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle state, set-up and forces; forces and functions of time must be picklable."""

@@ -133,7 +133,8 @@ class AltitudeSprings(Force):
         n = len(tets)
         k = per_element("stiffness", stiffness if stiffness is not None else spring_constant, n)  # type: ignore[arg-type]
         b, inverse = damping_and_masses(damping, damping_fraction, masses, n, int(tets.max(initial=-1)) + 1)
-        self._core = _solids.AltitudeSprings(
+        self._make(
+            _solids.AltitudeSprings,
             tets,
             x,
             k,
@@ -270,7 +271,7 @@ class DihedralBending(Force):
         b, inverse = damping_and_masses(damping, damping_fraction, masses, n, int(hinges.max(initial=-1)) + 1)
         kind = _LAWS[_checks.choice("law", law, BendingLaw)]
         k = per_element("stiffness", stiffness, n)
-        self._core = _solids.DihedralBending(hinges, x, k, b, inverse, angles, kind, _fraction("collapsed", collapsed))
+        self._make(_solids.DihedralBending, hinges, x, k, b, inverse, angles, kind, _fraction("collapsed", collapsed))
         self._rest_angles = angles
 
     @property

@@ -30,6 +30,12 @@ class _InWind(Force):
         self._wind = None
         self._core.set_wind(_velocities(wind, self.nodes), _NO_VELOCITIES)
 
+    def _changes(self) -> Any:
+        return self._core.wind
+
+    def _restore(self, changes: Any) -> None:
+        self._core.restore_wind(*changes)
+
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
         """Take the wind at positions `x` (m) and a `time` (s), and the velocities `v` (m/s) that quadratic drag has its factor from."""
         _checks.points("x", x, FLOAT64, 3)
@@ -81,7 +87,7 @@ class WindDrag(_InWind):
             c = _per_node("coefficient", coefficient, nodes)
         else:
             c = _checks.number("per_area", per_area) * _node_areas(triangles, _rest(mesh, rest_positions, triangles), nodes)
-        self._core = _solids.WindDrag(triangles, np.ascontiguousarray(c), bool(quadratic))
+        self._make(_solids.WindDrag, triangles, np.ascontiguousarray(c), bool(quadratic))
         self.set_wind(wind)
 
 
@@ -109,7 +115,7 @@ class Drag(_InWind):
         if nodes is None and len(size) != 1:
             raise ValueError("coefficient must have shape (n,) where the number of nodes is not given")
         n = size[0] if nodes is None else _checks.integer("nodes", nodes, 0)
-        self._core = _solids.Drag(per_element("coefficient", coefficient, n), bool(quadratic))
+        self._make(_solids.Drag, per_element("coefficient", coefficient, n), bool(quadratic))
         self.set_wind(wind)
 
 
@@ -133,7 +139,13 @@ class PointLoads(Force):
             raise TypeError("nodes must be an int32 array of shape (m,)")
         f = _checks.points("loads", loads, FLOAT64, 3)
         _checks.require_finite("loads", f)
-        self._core = _solids.PointLoads(np.ascontiguousarray(nodes), f)
+        self._make(_solids.PointLoads, np.ascontiguousarray(nodes), f)
+
+    def _changes(self) -> Any:
+        return self.loads.copy()
+
+    def _restore(self, changes: Any) -> None:
+        self.loads[...] = changes
 
     @property
     def loads(self) -> Floats:
@@ -160,7 +172,13 @@ class Pressure(Force):
 
     def __init__(self, mesh: Any, pressure: float) -> None:
         triangles = elements("mesh", getattr(mesh, "triangles", mesh), 3)
-        self._core = _solids.Pressure(triangles, _checks.number("pressure", pressure), _is_closed(triangles))
+        self._make(_solids.Pressure, triangles, _checks.number("pressure", pressure), _is_closed(triangles))
+
+    def _changes(self) -> Any:
+        return self.pressure
+
+    def _restore(self, changes: Any) -> None:
+        self.pressure = changes
 
     @property
     def pressure(self) -> float:

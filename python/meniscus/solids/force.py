@@ -32,12 +32,29 @@ class Force:
     finite. Results have the same bits on any number of threads.
     """
 
-    _core: _solids.Force
+    _core: Any
+    _made_of: tuple[Any, ...]
+
+    def _make(self, kind: Any, *arguments: Any) -> None:
+        """Make the compiled force of its arguments, and keep copies of these for pickles."""
+        self._core = kind(*arguments)
+        self._made_of = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
+
+    def _changes(self) -> Any:
+        """Return what may have changed since the force was made, for `_restore`."""
+
+    def _restore(self, changes: Any) -> None:
+        """Take what `_changes` has returned elsewhere."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what the force was made of and what has changed; functions of time must be picklable. Copies are pickles."""
+        parts = {name: value for name, value in self.__dict__.items() if name != "_core"}
+        return _rebuild, (type(self), type(self._core), parts, self._changes())
 
     @property
     def core(self) -> _solids.Force:
         """The compiled force, for `DeformableBody.add`."""
-        return self._core
+        return self._core  # type: ignore[no-any-return]
 
     @property
     def nodes(self) -> int:
@@ -46,7 +63,7 @@ class Force:
 
     @property
     def nbytes(self) -> int:
-        """Memory, bytes."""
+        """Memory of the compiled force, bytes; copies of what it was made of are kept besides, for pickles."""
         return int(self._core.nbytes)
 
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
@@ -113,6 +130,15 @@ class Force:
     def strain_rate(self, x: Floats, v: Floats) -> float:
         """Return the fastest relative change of a length within the force at positions `x` (m) and velocities `v` (m/s), 1/s."""
         return float(self._core.strain_rate(_nodes("x", x), _nodes("v", v)))
+
+
+def _rebuild(kind: Any, core: Any, parts: dict[str, Any], changes: Any) -> Any:
+    """Make a force of what its pickle holds."""
+    force = kind.__new__(kind)
+    force.__dict__.update(parts)
+    force._core = core(*force._made_of)
+    force._restore(changes)
+    return force
 
 
 def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:

@@ -115,13 +115,20 @@ class EdgeSprings(Force):
         lengths = np.maximum(lengths, _checks.number("shortest", shortest))
         k = _spring_constants(stiffness, spring_constant, lengths)
         b = coefficients(damping, damping_fraction, masses, k, lambda m: inverse_masses(m, edges).sum(axis=1))
-        self._core = _solids.EdgeSprings(edges, lengths, k, b, list(pieces or ()), last, along)
-        self._edges = edges
+        self._make(_solids.EdgeSprings, edges, lengths, k, b, list(pieces or ()), last, along)
+
+    def _changes(self) -> Any:
+        return self.rest_lengths, self.spring_constants, self.damping, np.asarray(self._core.directions)
+
+    def _restore(self, changes: Any) -> None:
+        *parameters, directions = changes
+        self._core.set(*parameters)
+        self._core.restore_directions(directions)
 
     @property
     def edges(self) -> Ints:
         """The ends (m, 2) of the springs."""
-        return self._edges
+        return self._made_of[0]  # type: ignore[no-any-return]
 
     def change(
         self,
@@ -140,7 +147,7 @@ class EdgeSprings(Force):
         Raises:
             TypeError, ValueError: wrong type or shape, negative values, springs without rest length where there are `pieces`.
         """
-        n = len(self._edges)
+        n = len(self.edges)
         self._core.set(
             self.rest_lengths if rest_lengths is None else per_element("rest_lengths", rest_lengths, n),
             self.spring_constants if spring_constant is None else per_element("spring_constant", spring_constant, n),
@@ -270,7 +277,14 @@ class SoftBindings(Force):
         nodes = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
         k = per_element("spring_constant", spring_constant, n)
         d, inverse = damping_and_masses(damping, damping_fraction, masses, n, nodes)
-        self._core = _solids.SoftBindings(a, wa, b, wb, k, d, inverse, t)
+        self._make(_solids.SoftBindings, a, wa, b, wb, k, d, inverse, t)
+
+    def _changes(self) -> Any:
+        return self._core.targets, self._core.target_velocities
+
+    def _restore(self, changes: Any) -> None:
+        if len(changes[0]):
+            self._core.set_targets(*changes)
 
     def set_targets(self, positions: Floats, velocities: Floats | None = None) -> None:
         """Move the prescribed ends to `positions` (m, 3) in m; `velocities` (m, 3) in m/s are 0 if left out."""

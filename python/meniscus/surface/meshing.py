@@ -41,6 +41,8 @@ def bcc_mesh(
     *,
     refine: int = 0,
     compress: bool = False,
+    sharp_angle: float | None = None,
+    deviation: float = 0.025,
     keep: Kept = "covering",
     bounds: tuple[Sequence[float], Sequence[float]] | None = None,
     largest_part_only: bool = False,
@@ -55,6 +57,10 @@ def bcc_mesh(
     the surface are cut off by less than a cell of the finest lattice, and parts thinner than that may be lost. The boundary is a closed
     manifold; vertices and tetrahedra lie along Morton curves.
 
+    With `sharp_angle`, vertices are also put onto the corners and sharp edges of a triangle surface and wherever else the boundary is
+    farther away than `deviation`, as long as the angles around can be kept above 10 and below 165 degrees; where they cannot, the boundary
+    stays where it is (`hausdorff_distance` tells). This is serial, and as slow as the surface is rough.
+
     Args:
         surface: a 3-D `LevelSet` or `Shape`, a `MeshDistance`, a `TriangleMesh`, or a function of points (n, 3) float64 with values (n,),
             negative inside, m. Values should change by no more than the distance (slope one): they tell which tetrahedra are far away.
@@ -62,6 +68,10 @@ def bcc_mesh(
         refine: how often tetrahedra at the surface are refined: their cubes have an edge of cell_size / 2^refine. The lattice gets coarser
             with the distance from the surface.
         compress: fit the boundary to the surface.
+        sharp_angle: rad, for `compress` and a watertight `TriangleMesh` or `MeshDistance`, without `bounds` and `depth`: edges at which
+            normals turn by more than this are sharp; 0.6 is a good value.
+        deviation: how far the boundary should be away from the surface at most, in cells of the finest lattice, as samples on its
+            triangles see it; used with `sharp_angle`.
         keep: without `compress`, take all tetrahedra that the solid reaches into ('covering'), or those with their centre inside
             ('centred').
         bounds: lower and upper corner of a box, m, at whose sides the solid ends; needed for functions and for unbounded shapes.
@@ -77,14 +87,31 @@ def bcc_mesh(
         NotWatertightWarning: the winding number decides what is inside of a `TriangleMesh`.
 
     Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
-    tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Lee 2018,
-    section 2.3.1.
+    tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Klingner and
+    Shewchuk, "Aggressive tetrahedral mesh improvement", 2007 (sharp edges); Lee 2018, section 2.3.1.
     """
     _checks.choice("keep", keep, Kept)
     _checks.choice("holes", holes, Holes)
     source = _source_of(surface, bounds, refuse_holes=holes == "refuse")
     if not depth > 0:
         raise ValueError(f"depth must be positive, but is {depth}")
+    if sharp_angle is not None:
+        if not compress or bounds is not None or depth < math.inf:
+            raise ValueError("sharp_angle is for compress=True, without bounds and depth")
+        if not isinstance(surface, TriangleMesh | MeshDistance):
+            raise TypeError(f"sharp_angle needs a TriangleMesh or a MeshDistance, not {type(surface).__name__}")
+        return TetMesh(
+            *_surface.mesh_surface(
+                source.core,
+                tuple(source.lower.tolist()),
+                tuple(source.upper.tolist()),
+                _checks.positive("cell_size", cell_size),
+                _checks.integer("refine", refine, at_least=0),
+                bool(largest_part_only),
+                _checks.positive("sharp_angle", sharp_angle),
+                _checks.positive("deviation", deviation),
+            )
+        )
     return TetMesh(
         *_surface.mesh_level_set(
             source.core,
