@@ -14,6 +14,7 @@ import bandwidth
 import collision
 import environment
 import harness
+import particles
 import peers
 import poisson
 import results
@@ -62,7 +63,8 @@ def main(given: list[str] | None = None) -> None:
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     cases += solids.cases(options.quick, chosen)
-    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen)
+    cases += particles.cases(options.quick, chosen)
+    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + particles.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)

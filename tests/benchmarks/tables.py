@@ -19,6 +19,7 @@ TITLES = {
     "simd": "Instruction sets, one thread",
     "other": "Around transport",
     "solids": "Deformable solids",
+    "particles": "Particle level set",
 }
 
 Report = dict[str, Any]

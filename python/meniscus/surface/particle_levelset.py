@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
-from meniscus.grid import Grid, MacField, NodeField, Particles, advect, max_speed
+from meniscus.grid import Grid, MacField, NodeField, Particles, advect, max_speed, sample
 from meniscus.grid.boundary import side_names
 from meniscus.surface.kinematic import KinematicSolid
 from meniscus.surface.levelset import LevelSet, Location
@@ -187,7 +187,7 @@ class ParticleLevelSet:
         core = self._solid(solid, start + seconds)[0]
         # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
         reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
-        self._stretch(velocity, 0.5 * seconds, start)
+        self._stretch(velocity, 0.5 * seconds, False, start)
         if o.method == "semi-lagrangian":
             carried = _surface.advect_band(
                 self.levelset.field._core,
@@ -214,12 +214,12 @@ class ParticleLevelSet:
             )
             carried = int(np.count_nonzero(active))
         trace = getattr(_grid.Trace, o.marker_trace)
-        moved = [
-            _surface.advance_markers(p._core, velocity._core, seconds, trace, core, start, self._workspace)
-            for p in (self.particles, self.bubbles)
-        ]
-        self._stretch(velocity, 0.5 * seconds, start)
-        return carried, MarkerMotion(*moved[0])
+        small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
+        args = velocity._core, seconds, trace, core
+        motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))
+        _surface.advance_markers(self.bubbles._core, *args, 0.0, start, self._workspace)
+        self._stretch(velocity, 0.5 * seconds, True, start)
+        return carried, motion
 
     def correct(self, *, time: float = 0.0) -> Correction:
         """Let escaped markers correct the level set at the samples around them.
@@ -245,17 +245,32 @@ class ParticleLevelSet:
         most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
         return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
 
-    def adjust_radii(self, *, time: float = 0.0) -> None:
+    def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
         """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.
 
         Args:
+            every: of every marker in any case: for when the level set has been moved by something that the markers do not know of.
             time: s, handed to boundary functions.
 
         Source: Enright et al. 2002, section 3.5.
         """
         o, when = self._options, _checks.number("time", time)
-        far_only = o.radii_from == "flow"
-        _surface.adjust_radii(self.levelset.field._core, self.particles._core, o.radius_bounds, far_only, when, self._workspace)
+        far_only = o.radii_from == "flow" and not every
+        bounds = o.radii if every else o.radius_bounds
+        _surface.adjust_radii(self.levelset.field._core, self.particles._core, bounds, far_only, when, self._workspace)
+
+    def accept(self, *, time: float = 0.0) -> int:
+        """Take the level set for right: remove markers on its wrong side, read all radii from it; return how many markers went.
+
+        For changes from outside, such as liquid that is poured in: escaped markers would undo them. `reseed` then fills the new band.
+
+        Args:
+            time: s, handed to boundary functions.
+        """
+        phi = sample(self.levelset.field, self.particles.positions, time=time)
+        gone = self.particles.remove(phi * self.particles["sign"] < 0, workspace=self._workspace)
+        self.adjust_radii(every=True, time=time)
+        return gone
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
@@ -425,11 +440,11 @@ class ParticleLevelSet:
         self._seedings += 1
         return Seeding(*info)
 
-    def _stretch(self, velocity: MacField, dt: float, time: float) -> None:
+    def _stretch(self, velocity: MacField, dt: float, second: bool, time: float) -> None:
+        """Half a step of the radii, the first with the level set a distance, the second with everything carried."""
         if self._options.radii_from == "flow":
-            bounds = self._options.radius_bounds
-            field = self.levelset.field._core
-            _surface.stretch_radii(field, self.particles._core, velocity._core, dt, bounds, time, self._workspace)
+            args = self.levelset.field._core, self.particles._core, velocity._core, dt, self._options.radius_bounds, second, time
+            _surface.stretch_radii(*args, self._workspace)
 
     def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
         """Native level set and velocity of a solid, each None where there is none."""
