@@ -46,10 +46,10 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("phi"), py::arg("particles"), py::arg("escape"), py::arg("time"), py::arg("workspace"));
   m.def(
       "adjust_radii",
-      [](F& phi, ParticleSet& particles, const std::array<double, 2>& bounds, bool far_only, double time, Workspace& workspace) {
-        interruptible([&] { adjust_radii(phi, particles, RadiusBounds{bounds[0], bounds[1]}, far_only, time, workspace); });
+      [](F& phi, ParticleSet& particles, const std::array<double, 2>& bounds, RadiusOf which, double time, Workspace& workspace) {
+        interruptible([&] { adjust_radii(phi, particles, RadiusBounds{bounds[0], bounds[1]}, which, time, workspace); });
       },
-      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("far_only"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("which"), py::arg("time"), py::arg("workspace"));
   m.def(
       "stretch_radii",
       [](F& phi, ParticleSet& particles, M& velocity, double dt, const std::array<double, 2>& bounds, bool second, double time,
@@ -121,6 +121,10 @@ double volume_of(const py::array& radius) {
 }  // namespace
 
 void bind_particle_levelset(py::module_& m) {
+  py::enum_<RadiusOf>(m, "RadiusOf")
+      .value("every", RadiusOf::every)
+      .value("inside", RadiusOf::inside)
+      .value("far", RadiusOf::far);
   py::class_<SeedingOptions>(m, "SeedingOptions")
       .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape, bool spare_escaped,
                        std::uint64_t seed, std::uint32_t step) {

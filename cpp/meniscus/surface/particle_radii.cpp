@@ -20,7 +20,7 @@ void check(const RadiusBounds& bounds) {
 }  // namespace
 
 template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, bool far_only, double time,
+void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
                   Workspace& workspace) {
   check(bounds);
   const MarkerColumns<T, D> markers(particles);
@@ -34,7 +34,8 @@ void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& 
   parallel_for(0, n, 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const T own = static_cast<T>(markers.sign[i]) * values.data()[i];
-      markers.radius[i] = std::clamp(far_only && own < most ? markers.radius[i] : own, least, most);
+      const bool stays = (which == RadiusOf::far && own < most) || (which == RadiusOf::inside && own < T(0));
+      markers.radius[i] = std::clamp(stays ? markers.radius[i] : own, least, most);
     }
   });
 }
@@ -103,7 +104,7 @@ void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& vel
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, bool, double, Workspace&);               \
+  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, RadiusOf, double, Workspace&);           \
   template void stretch_radii<T, D>(Field<T, D>&, ParticleSet&, MacField<T, D>&, double, const RadiusBounds&, StretchedHalf, \
                                     double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)

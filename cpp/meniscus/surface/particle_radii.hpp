@@ -13,10 +13,16 @@ struct RadiusBounds {
   double most = 0.5;
 };
 
-/// radius = s phi(x), within the bounds (Enright, Fedkiw, Ferziger and Mitchell 2002, section 3.5). `far_only`: only of particles
-/// with s phi(x) >= the largest radius; the others keep theirs.
+/// Whose radius is read from the level set.
+enum class RadiusOf {
+  every,   ///< particle
+  inside,  ///< those on their own side of the surface; who has escaped keeps his
+  far,     ///< those with s phi(x) >= the largest radius
+};
+
+/// radius = s phi(x), within the bounds (Enright, Fedkiw, Ferziger and Mitchell 2002, section 3.5).
 template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, bool far_only, double time,
+void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
                   Workspace& workspace);
 
 /// The parts of a step before and after everything is carried.

@@ -168,7 +168,11 @@ class ParticleLevelSet:
         self.adjust_radii(time=end)
         self._steps += 1
         every = self._options.reseed_every
-        seeding = None if every is None or self._steps % every else self.reseed(solid=solid, time=end)
+        seeding = None
+        if every is not None and self._steps % every == 0:
+            if self._options.reread:
+                self._read_radii(_surface.RadiusOf.inside, end)
+            seeding = self.reseed(solid=solid, time=end)
         return ParticleReport(carried, markers, corrections, removal, seeding)
 
     def advect(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
@@ -254,10 +258,8 @@ class ParticleLevelSet:
 
         Source: Enright et al. 2002, section 3.5.
         """
-        o, when = self._options, _checks.number("time", time)
-        far_only = o.radii_from == "flow" and not every
-        bounds = o.radii if every else o.radius_bounds
-        _surface.adjust_radii(self.levelset.field._core, self.particles._core, bounds, far_only, when, self._workspace)
+        which = _surface.RadiusOf.every if every or self._options.radii_from == "levelset" else _surface.RadiusOf.far
+        self._read_radii(which, time)
 
     def accept(self, *, time: float = 0.0) -> int:
         """Take the level set for right: remove markers on its wrong side, read all radii from it; return how many markers went.
@@ -439,6 +441,12 @@ class ParticleLevelSet:
         info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
         self._seedings += 1
         return Seeding(*info)
+
+    def _read_radii(self, which: Any, time: float) -> None:
+        far = which == _surface.RadiusOf.far
+        bounds = self._options.radius_bounds if far else self._options.radii
+        args = self.levelset.field._core, self.particles._core, bounds, which, _checks.number("time", time)
+        _surface.adjust_radii(*args, self._workspace)
 
     def _stretch(self, velocity: MacField, dt: float, second: bool, time: float) -> None:
         """Half a step of the radii, the first with the level set a distance, the second with everything carried."""
