@@ -32,6 +32,9 @@ GOALS = (
     Goal("scalar/3d/float64/semi-lagrangian-cubic-midpoint", goal=8.0, speedup=1.6),
     Goal("solids/1e5/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
     Goal("solids/1e6/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
+    Goal("particles/128/float32/carry", speedup=1.6),
+    Goal("particles/128/float32/correct", speedup=1.6),
+    Goal("particles/128/float32/advance", speedup=1.6),
 )
 
 Timings = dict[str, dict[int, Timing]]

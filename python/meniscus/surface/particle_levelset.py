@@ -46,7 +46,7 @@ class ParticleLevelSet:
     stage is a method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
 
     A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and
-    memory of a step are those of the band, but for readings of the whole field that find the band, and for one scratch copy of it.
+    memory of a step are those of the band, but for readings of the whole field that find the band, and for two scratch blocks of its size.
 
     Args:
         grid: 2-D or 3-D.
