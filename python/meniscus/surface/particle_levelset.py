@@ -13,9 +13,8 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
-from meniscus.grid import Grid, MacField, NodeField, Particles, advect, max_speed, sample
+from meniscus.grid import Grid, MacField, Particles, advect, max_speed, sample
 from meniscus.grid.boundary import side_names
-from meniscus.surface.kinematic import KinematicSolid
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.particle_options import (
     Correction,
@@ -28,11 +27,11 @@ from meniscus.surface.particle_options import (
     SprayFlight,
     Transfer,
 )
+from meniscus.surface.particle_sets import SolidOnGrid, columns_of, no_markers, none_removed, require_velocity, solid_on_grid
 from meniscus.surface.redistance import redistance
 from meniscus.surface.shapes import Shape
 from meniscus.surface.solid import Solid, SolidSample
 
-SolidOnGrid = Solid | SolidSample | Shape | NodeField | LevelSet
 # Cells beyond the band of particles within which the level set is kept a distance: correction and the widest interpolation look two
 # cells farther.
 _MARGIN = 2.0
@@ -71,9 +70,9 @@ class ParticleLevelSet:
         self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
         self.levelset = LevelSet(grid, location, dtype)
         none = np.empty((0, grid.dimension), self.levelset.dtype)
-        self.particles = _markers(none)
-        self.spray = _removed(none)
-        self.bubbles = _removed(none)
+        self.particles = no_markers(none)
+        self.spray = none_removed(none)
+        self.bubbles = none_removed(none)
         self._steps = 0
         self._seedings = 0
         self._workspace = Workspace()
@@ -113,7 +112,7 @@ class ParticleLevelSet:
     @property
     def nbytes(self) -> int:
         """Bytes of the samples with their ghosts, of all particles, and of the scratch memory that is kept."""
-        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in _columns(p)) for p in self._sets()}
+        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in columns_of(p)) for p in self._sets()}
         held = sum(row[id(p)] * p.capacity for p in self._sets())
         return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
 
@@ -456,31 +455,12 @@ class ParticleLevelSet:
 
     def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
         """Native level set and velocity of a solid, each None where there is none."""
-        if solid is None:
-            return None, None
-        _checks.one_of_type("solid", solid, (Solid, SolidSample, Shape, NodeField, LevelSet))
-        if isinstance(solid, Shape):
-            solid = KinematicSolid(solid)
-        if isinstance(solid, Solid):
-            if self._solid_sample is None:
-                self._solid_sample = SolidSample(self.grid, self.dtype)
-            solid = solid.sample(self.grid, time, out=self._solid_sample)
-        velocity = solid.velocity if isinstance(solid, SolidSample) else None
-        field = solid.levelset if isinstance(solid, SolidSample) else solid.field if isinstance(solid, LevelSet) else solid
-        if not isinstance(field, NodeField) or field.dtype != np.float64:
-            raise TypeError("the level set of a solid must be float64 and at the nodes")
-        if field.grid != self.grid:
-            raise ValueError(f"solid must have the grid of the level set, {self.grid}, not {field.grid}")
-        if velocity is not None and velocity.dtype != self.dtype:
-            raise TypeError(f"the velocity of the solid must be of dtype {self.dtype} like the level set, not {velocity.dtype}")
-        return field._core, None if velocity is None else velocity._core
+        if isinstance(solid, (Solid, Shape)) and self._solid_sample is None:
+            self._solid_sample = SolidSample(self.grid, self.dtype)
+        return solid_on_grid(solid, self.levelset, time, self._solid_sample)
 
     def _require_velocity(self, velocity: MacField) -> None:
-        _checks.one_of_type("velocity", velocity, MacField)
-        if velocity.grid != self.grid:
-            raise ValueError(f"velocity must have the grid of the level set, {self.grid}, not {velocity.grid}")
-        if velocity.dtype != self.dtype:
-            raise TypeError(f"velocity must be of dtype {self.dtype} like the level set, not {velocity.dtype}")
+        require_velocity(velocity, self.levelset)
 
     def _sets(self) -> tuple[Particles, Particles, Particles]:
         return self.particles, self.spray, self.bubbles
@@ -491,20 +471,6 @@ class ParticleLevelSet:
             getattr(self, name).restore(snapshot[name])
         steps, seedings = snapshot["counters"]
         self._steps, self._seedings = int(steps), int(seedings)
-
-
-def _columns(particles: Particles) -> list[npt.NDArray[Any]]:
-    return [particles.positions, particles.ids, *(particles[n] for n in particles.columns)]
-
-
-def _markers(positions: npt.NDArray[Any]) -> Particles:
-    """No markers yet."""
-    return Particles(positions, sign=np.empty(0, np.int8), radius=np.empty(0, positions.dtype))
-
-
-def _removed(positions: npt.NDArray[Any]) -> Particles:
-    """No droplets or bubbles yet."""
-    return Particles(positions, velocity=np.empty_like(positions), radius=np.empty(0, positions.dtype))
 
 
 def _rebuild(
