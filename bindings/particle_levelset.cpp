@@ -28,13 +28,15 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("time"), py::arg("workspace"));
   m.def(
       "advance_markers",
-      [](ParticleSet& particles, M& velocity, double dt, Trace trace, Solid solid, double time, Workspace& workspace) {
-        const MarkerAdvanceInfo i = interruptible(
-            [&] { return advance_markers(particles, velocity, dt, trace, solid.value_or(nullptr), time, workspace); });
+      [](ParticleSet& particles, M& velocity, double dt, Trace trace, Solid solid, double pushed_radius, double time,
+         Workspace& workspace) {
+        const MarkerAdvanceInfo i = interruptible([&] {
+          return advance_markers(particles, velocity, dt, trace, solid.value_or(nullptr), pushed_radius, time, workspace);
+        });
         return std::array<Index, 3>{i.left, i.in_solid, i.pushed};
       },
-      py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("trace"), py::arg("solid"), py::arg("time"),
-      py::arg("workspace"));
+      py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("trace"), py::arg("solid"), py::arg("pushed_radius"),
+      py::arg("time"), py::arg("workspace"));
   m.def(
       "correct_by_particles",
       [](F& phi, ParticleSet& particles, double escape, double time, Workspace& workspace) {
@@ -44,18 +46,19 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("phi"), py::arg("particles"), py::arg("escape"), py::arg("time"), py::arg("workspace"));
   m.def(
       "adjust_radii",
-      [](F& phi, ParticleSet& particles, const std::array<double, 2>& bounds, bool far_only, double time, Workspace& workspace) {
-        interruptible([&] { adjust_radii(phi, particles, RadiusBounds{bounds[0], bounds[1]}, far_only, time, workspace); });
+      [](F& phi, ParticleSet& particles, const std::array<double, 2>& bounds, RadiusOf which, double time, Workspace& workspace) {
+        interruptible([&] { adjust_radii(phi, particles, RadiusBounds{bounds[0], bounds[1]}, which, time, workspace); });
       },
-      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("far_only"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("which"), py::arg("time"), py::arg("workspace"));
   m.def(
       "stretch_radii",
-      [](F& phi, ParticleSet& particles, M& velocity, double dt, const std::array<double, 2>& bounds, double time,
+      [](F& phi, ParticleSet& particles, M& velocity, double dt, const std::array<double, 2>& bounds, bool second, double time,
          Workspace& workspace) {
-        interruptible([&] { stretch_radii(phi, particles, velocity, dt, RadiusBounds{bounds[0], bounds[1]}, time, workspace); });
+        const auto half = second ? StretchedHalf::second : StretchedHalf::first;
+        interruptible([&] { stretch_radii(phi, particles, velocity, dt, {bounds[0], bounds[1]}, half, time, workspace); });
       },
-      py::arg("phi"), py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("bounds"), py::arg("time"),
-      py::arg("workspace"));
+      py::arg("phi"), py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("bounds"), py::arg("second"),
+      py::arg("time"), py::arg("workspace"));
   m.def(
       "seed_particles",
       [](F& phi, ParticleSet& particles, Solid solid, const SeedingOptions& options, double time, Workspace& workspace) {
@@ -118,6 +121,10 @@ double volume_of(const py::array& radius) {
 }  // namespace
 
 void bind_particle_levelset(py::module_& m) {
+  py::enum_<RadiusOf>(m, "RadiusOf")
+      .value("every", RadiusOf::every)
+      .value("inside", RadiusOf::inside)
+      .value("far", RadiusOf::far);
   py::class_<SeedingOptions>(m, "SeedingOptions")
       .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape, bool spare_escaped,
                        std::uint64_t seed, std::uint32_t step) {

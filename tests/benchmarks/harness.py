@@ -31,7 +31,10 @@ TOLERATED_WAIT = 0.05
 
 TASKS = Path("/proc/self/task")
 
-SCALE = dict.fromkeys(("Mcell/s", "Mpoint/s", "Mparticle/s", "Mghost/s", "Mtet/s", "Mface/s", "Mspring/s"), 1e6) | {"iteration/s": 1, "GB/s": 1e9}
+SCALE = dict.fromkeys(("Mcell/s", "Mpoint/s", "Mparticle/s", "Mghost/s", "Mtet/s", "Mface/s", "Mspring/s"), 1e6) | {
+    "iteration/s": 1,
+    "GB/s": 1e9,
+}
 
 
 def nothing() -> None:

@@ -34,6 +34,9 @@ GOALS = (
     Goal("solids/1e6/corotational/force-and-matrix/frozen", floor=2.0, goal=5.0, speedup=1.6),
     Goal("particles/float32/to-grid/pic", floor=10.0, goal=25.0, speedup=1.6),
     Goal("particles/float64/to-particles/flip", floor=10.0, goal=25.0, speedup=1.6),
+    Goal("particles/128/float32/carry", speedup=1.6),
+    Goal("particles/128/float32/correct", speedup=1.6),
+    Goal("particles/128/float32/advance", speedup=1.6),
 )
 
 Timings = dict[str, dict[int, Timing]]

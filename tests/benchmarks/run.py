@@ -16,13 +16,14 @@ import environment
 import harness
 import levelsets
 import particle_liquid
+import particles
 import peers
 import poisson
 import results
 import smoke
 import solids
-import surfaces
 import springs
+import surfaces
 import tables
 import transport
 import vorticity
@@ -30,9 +31,7 @@ import vorticity
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
-    parser = argparse.ArgumentParser(
-        description="Time the hot parts of the library beside the memory bandwidth and peers."
-    )
+    parser = argparse.ArgumentParser(description="Time the hot parts of the library beside the memory bandwidth and peers.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
     parser.add_argument("--only", metavar="PATTERN", help="run the cases in whose name this regular expression is found")
@@ -74,6 +73,8 @@ def main(given: list[str] | None = None) -> None:
     others += particle_liquid.peers(options.quick, chosen)
     cases += solids.cases(options.quick, chosen) + springs.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + springs.peers(options.quick, chosen)
+    cases += particles.cases(options.quick, chosen)
+    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + particles.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)

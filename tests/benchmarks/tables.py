@@ -21,7 +21,7 @@ TITLES = {
     "solids": "Deformable solids",
     "levelset": "Level sets",
     "surfaces": "Surfaces of liquids",
-    "particles": "Liquids by particles",
+    "particles": "Particles of liquids",
 }
 
 Report = dict[str, Any]

@@ -510,9 +510,8 @@ def test_particle_level_set(dimension: int, dtype: type) -> None:
     thrown = rng.uniform(0, 2 * center, (3000, dimension)).astype(dtype)
     # Order matters to sums and to sorting, not to which particles there are: radii from the level set make many escape.
     for radii, location in (("flow", "cells"), ("levelset", "nodes")):
-        options = ParticleOptions(
-            per_cell={2: 32, 3: 8}[dimension], radii_from=radii, spray=True, outer="bubbles", removal=0.3, reseed_every=2
-        )  # type: ignore[arg-type]
+        numbers_and_ways: Any = {"per_cell": {2: 32, 3: 8}[dimension], "radii_from": radii, "reseed_every": 2}
+        options = ParticleOptions(spray=True, outer="bubbles", removal=0.3, **numbers_and_ways)
 
         def run(options: Any = options, location: Any = location) -> list[np.ndarray]:
             p = ParticleLevelSet(g, location, dtype, options=options)

@@ -252,12 +252,37 @@ def test_radii_that_follow_the_flow():
     p.advect(velocity, 0.05)
     assert same_bits(p.particles.ids, ids)
     np.testing.assert_allclose(p.particles["radius"][touching], start[touching] * np.exp(-a * 0.05), rtol=1e-12)
-    assert same_bits(p.particles["radius"][~touching], start[~touching])
+    # Who comes closer than the largest radius takes the distance from the level set.
+    coming = ~touching & (y < 0.5 / n * np.exp(a * 0.05))
+    np.testing.assert_allclose(p.particles["radius"][coming], y[coming] * np.exp(-a * 0.05), rtol=1e-12)
+    assert coming.sum() > 10
+    far = y > 0.51 / n * np.exp(a * 0.05)
+    assert same_bits(p.particles["radius"][far], start[far])
     p = ball(2)
     start = p.particles["radius"].copy()
     p.advect(swirl(p.grid, np.float64), 0.05)
     # Round-off, but for those that look across the kink in the middle of the ball.
     np.testing.assert_allclose(p.particles["radius"], start, rtol=1e-9)
+
+
+def test_changes_from_outside_are_accepted(dimension, dtype):
+    """A second ball is poured in: without a word to the markers they take it out again, as far as they reach into it."""
+    options = {"reseed_every": None}
+    p = ball(dimension, dtype, radius=0.2, **options)
+    h = p.grid.spacing
+    second = Sphere((0.5 + 0.2 + h, *(0.5,) * (dimension - 1)), 0.1).signed_distance
+    x = np.stack(np.broadcast_arrays(*p.levelset.field.coordinates()), axis=-1).reshape(-1, dimension)
+    union = np.minimum(p.levelset.array, second(x).reshape(p.levelset.array.shape).astype(dtype))
+    p.levelset.array = union
+    volume, q = p.levelset.volume(), p.copy()
+    p.correct()
+    assert p.levelset.volume() < 0.99 * volume
+    wrong = (q.levelset.sample(q.particles.positions) * q.particles["sign"] < 0).sum()
+    assert q.accept() == wrong > 0
+    own = q.levelset.sample(q.particles.positions) * q.particles["sign"]
+    np.testing.assert_array_equal(q.particles["radius"], np.clip(own, dtype(0.1 * h), dtype(0.5 * h)))
+    q.correct()
+    assert q.levelset.volume() == pytest.approx(volume, rel=3e-3)
 
 
 def test_a_surface_at_rest_stays_where_it_is(dimension):
@@ -288,7 +313,7 @@ def test_rotation_of_markers_is_second_order(dimension):
         inside = np.linalg.norm(start - 0.5, axis=1) < 0.45
         for _ in range(steps):
             ms._meniscus.surface.advance_markers(
-                p.particles._core, velocity._core, turn / steps, ms._meniscus.grid.Trace.midpoint, None, 0.0, ms.core.Workspace()
+                p.particles._core, velocity._core, turn / steps, ms._meniscus.grid.Trace.midpoint, None, 0.0, 0.0, ms.core.Workspace()
             )
         errors.append(np.abs(p.particles.positions - start)[inside].max())
     orders = np.log2(np.array(errors[:-1]) / errors[1:])

@@ -81,8 +81,9 @@ Index advect_band(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double 
 
 template <class T, int D>
 MarkerAdvanceInfo advance_markers(ParticleSet& particles, MacField<T, D>& velocity, double dt, Trace trace,
-                                  Field<double, D>* solid, double time, Workspace& workspace) {
+                                  Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace) {
   T* position = detail::typed_positions<T, D>(particles);
+  T* const radius = pushed_radius > 0.0 ? detail::typed_column<T>(particles.column("radius"), 1) : nullptr;
   const Grid<D>& grid = velocity.grid();
   require(!solid || solid->grid() == grid, "the level set of the solid must be on the grid of the velocity");
   const Index n = particles.size();
@@ -112,6 +113,9 @@ MarkerAdvanceInfo advance_markers(ParticleSet& particles, MacField<T, D>& veloci
   }
   const NoInterrupts commit;
   std::copy_n(moved.data(), n * D, position);
+  if (radius && info.pushed > 0)
+    for (Index i = 0; i < n; ++i)
+      if (fates.data()[i] == Fate::pushed) radius[i] = std::min(radius[i], static_cast<T>(pushed_radius));
   if (info.left + info.in_solid > 0) particles.remove(removed.data(), workspace);
   return info;
 }
@@ -119,7 +123,7 @@ MarkerAdvanceInfo advance_markers(ParticleSet& particles, MacField<T, D>& veloci
 #define MENISCUS_INSTANTIATE(T, D)                                                                                           \
   template Index advect_band<T, D>(Field<T, D>&, MacField<T, D>&, double, double, Trace, Interpolation, double, Workspace&); \
   template MarkerAdvanceInfo advance_markers<T, D>(ParticleSet&, MacField<T, D>&, double, Trace, Field<double, D>*, double,  \
-                                                   Workspace&);
+                                                   double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

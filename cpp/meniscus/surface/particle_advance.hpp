@@ -21,11 +21,12 @@ struct MarkerAdvanceInfo {
   Index pushed = 0;    ///< pushed out of the solid
 };
 
-/// Carries particles along the velocity for dt seconds. Those that cross a wall of the domain are put onto it, those that cross
-/// another side are removed, those that end in the solid (level set on the nodes, m, <= 0 inside; or nullptr) are pushed out of
-/// it. Nothing is changed if anything is thrown.
+/// Carries particles along the velocity for dt seconds. `pushed_radius` (m; 0: none): what the column 'radius' becomes of
+/// particles that the solid has pushed: they are no longer where the flow would have them. Those that cross a wall of the domain
+/// are put onto it, those that cross another side are removed, those that end in the solid (level set on the nodes, m, <= 0
+/// inside; or nullptr) are pushed out of it. Nothing is changed if anything is thrown.
 template <class T, int D>
 MarkerAdvanceInfo advance_markers(ParticleSet& particles, MacField<T, D>& velocity, double dt, Trace trace,
-                                  Field<double, D>* solid, double time, Workspace& workspace);
+                                  Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace);
 
 }  // namespace meniscus

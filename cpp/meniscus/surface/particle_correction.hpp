@@ -16,7 +16,7 @@ struct CorrectionInfo {
 /// A particle of sign s and radius r at x has escaped where -s phi(x) > escape * r. Every escaped particle is a ball of its own
 /// side with the level set s (r - |X - x|) at the samples X around it; of all of the outside the largest counts (and phi), of all
 /// of the inside the smallest (and phi), and of these two the one of smaller magnitude becomes the value. Escaped particles are
-/// used only if they are on the domain. The result does not depend on the order of the particles, nor on threads. Nothing is
+/// used at the samples of the grid only. The result does not depend on the order of the particles, nor on threads. Nothing is
 /// changed if anything is thrown.
 template <class T, int D>
 CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, double escape, double time, Workspace& workspace);

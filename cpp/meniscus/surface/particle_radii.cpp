@@ -20,7 +20,7 @@ void check(const RadiusBounds& bounds) {
 }  // namespace
 
 template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, bool far_only, double time,
+void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
                   Workspace& workspace) {
   check(bounds);
   const MarkerColumns<T, D> markers(particles);
@@ -34,14 +34,15 @@ void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& 
   parallel_for(0, n, 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const T own = static_cast<T>(markers.sign[i]) * values.data()[i];
-      markers.radius[i] = std::clamp(far_only && own < most ? markers.radius[i] : own, least, most);
+      const bool stays = (which == RadiusOf::far && own < most) || (which == RadiusOf::inside && own < T(0));
+      markers.radius[i] = std::clamp(stays ? markers.radius[i] : own, least, most);
     }
   });
 }
 
 template <class T, int D>
 void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& velocity, double dt, const RadiusBounds& bounds,
-                   double time, Workspace& workspace) {
+                   StretchedHalf half_step, double time, Workspace& workspace) {
   check(bounds);
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
@@ -51,11 +52,12 @@ void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& vel
   sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
   const double h = phi.grid().spacing();
   const auto most = static_cast<T>(bounds.most * h);
+  // Whoever is within the largest radius at the end of the step has been within twice of it before.
   const auto near = list_indices(
       n,
       [&](Index begin, Index end, auto&& take) {
         for (Index i = begin; i < end; ++i)
-          if (static_cast<T>(markers.sign[i]) * values.data()[i] < most) take(i);
+          if (static_cast<T>(markers.sign[i]) * values.data()[i] < 2 * most) take(i);
       },
       workspace);
   // Two points on the normal of each, half a cell to either side.
@@ -77,6 +79,8 @@ void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& vel
   sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
   const NoInterrupts commit;
   const double least = bounds.least * h;
+  const bool first = half_step == StretchedHalf::first;
+  const double largest = (first ? 2.0 : 1.0) * bounds.most * h;
   parallel_for(0, near.size, 4096, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k) {
       double strain = 0.0;  // times h^2
@@ -86,15 +90,23 @@ void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& vel
         strain += (static_cast<double>(points.data()[b]) - static_cast<double>(points.data()[a])) *
                   (static_cast<double>(speeds.data()[b]) - static_cast<double>(speeds.data()[a]));
       }
-      T& radius = markers.radius[near.index[k]];
-      radius = static_cast<T>(std::clamp(static_cast<double>(radius) * std::exp(dt * strain / (h * h)), least, bounds.most * h));
+      const Index i = near.index[k];
+      // Of those farther away than the largest radius, the level set says how far they are while it is a distance.
+      const T own = static_cast<T>(markers.sign[i]) * values.data()[i];
+      const auto before = static_cast<double>(first && own >= most ? own : markers.radius[i]);
+      markers.radius[i] = static_cast<T>(std::clamp(before * std::exp(dt * strain / (h * h)), least, largest));
     }
+  });
+  if (first) return;
+  parallel_for(0, n, 16384, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) markers.radius[i] = std::min(markers.radius[i], most);
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                             \
-  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, bool, double, Workspace&); \
-  template void stretch_radii<T, D>(Field<T, D>&, ParticleSet&, MacField<T, D>&, double, const RadiusBounds&, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, RadiusOf, double, Workspace&);           \
+  template void stretch_radii<T, D>(Field<T, D>&, ParticleSet&, MacField<T, D>&, double, const RadiusBounds&, StretchedHalf, \
+                                    double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

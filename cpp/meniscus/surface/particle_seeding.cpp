@@ -9,6 +9,7 @@
 #include "meniscus/surface/particle_list.hpp"
 #include "meniscus/surface/particle_probe.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -58,11 +59,13 @@ class Seeding {
   void spare_cells_of_escaped() {
     const MarkerColumns<T, D> m(particles_);
     const CellRuns& runs = particles_.cell_runs();
-    for (std::size_t r = 0; r < runs.keys.size(); ++r) {
-      bool any = false;
-      for (Index i = runs.starts[r]; i < runs.starts[r + 1] && !any; ++i) any = escaped(m, i);
-      if (any) spare_around(index_of<D>(runs.keys[r], strides_));
-    }
+    parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
+      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
+        bool any = false;
+        for (Index i = runs.starts[r]; i < runs.starts[r + 1] && !any; ++i) any = escaped(m, i);
+        if (any) spare_around(index_of<D>(runs.keys[r], strides_));
+      }
+    });
   }
 
   void spare_around(const Coord<D>& cell) {
@@ -79,7 +82,7 @@ class Seeding {
         inside = inside && i >= 0 && i < n;
         offset += i * strides_[axis];
       }
-      if (inside) spared_.data()[offset] = 1;
+      if (inside) std::atomic_ref<std::uint8_t>(spared_.data()[offset]).store(1, std::memory_order::relaxed);
     }
   }
 
@@ -127,9 +130,11 @@ class Seeding {
     counts_ = workspace_.take<std::int32_t>(2 * cells_);
     parallel_for(0, 2 * cells_, 1 << 16,
                  [&](Index begin, Index end) { std::fill(counts_.data() + begin, counts_.data() + end, 0); });
-    for (std::size_t r = 0; r < runs.keys.size(); ++r)
-      for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i)
-        if (flags.data()[i] == keep) ++counts_.data()[2 * runs.keys[r] + (m.sign[i] > 0)];
+    parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
+      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r)
+        for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i)
+          if (flags.data()[i] == keep) ++counts_.data()[2 * runs.keys[r] + (m.sign[i] > 0)];
+    });
     particles_.remove(flags.data(), workspace_);
   }
 
@@ -197,7 +202,6 @@ class Seeding {
     });
     info_.failed = particles_.remove(flags.data(), workspace_);
     info_.added = added - info_.failed;
-    particles_.sort_by_cell(grid_, workspace_);
   }
 
   /// Puts particle i into the cell and attracts it. False where that fails.

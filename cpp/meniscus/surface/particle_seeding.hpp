@@ -29,8 +29,8 @@ struct SeedingInfo {
 /// there are more than per_cell of a sign, of which those nearest to the surface (smallest s phi - radius) stay. A new particle
 /// starts at a random place in its cell and is attracted, along the gradient, to a random value of the level set on its side,
 /// which is one that the cell has and between the least radius and the band; the step is halved where it fails, at most 15 times.
-/// None is put into the solid (level set on the nodes, or nullptr). Particles are sorted by cell. Radii are those of
-/// adjust_radii.
+/// None is put into the solid (level set on the nodes, or nullptr). The particles that stay are sorted by cell, new ones follow
+/// them. Radii are those of adjust_radii.
 template <class T, int D>
 SeedingInfo seed_particles(Field<T, D>& phi, ParticleSet& particles, Field<double, D>* solid, const SeedingOptions& options,
                            double time, Workspace& workspace);

@@ -13,9 +13,8 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
-from meniscus.grid import Grid, MacField, NodeField, Particles, advect, max_speed
+from meniscus.grid import Grid, MacField, Particles, advect, max_speed, sample
 from meniscus.grid.boundary import side_names
-from meniscus.surface.kinematic import KinematicSolid
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.particle_options import (
     Correction,
@@ -28,11 +27,11 @@ from meniscus.surface.particle_options import (
     SprayFlight,
     Transfer,
 )
+from meniscus.surface.particle_sets import SolidOnGrid, columns_of, no_markers, none_removed, require_velocity, solid_on_grid
 from meniscus.surface.redistance import redistance
 from meniscus.surface.shapes import Shape
 from meniscus.surface.solid import Solid, SolidSample
 
-SolidOnGrid = Solid | SolidSample | Shape | NodeField | LevelSet
 # Cells beyond the band of particles within which the level set is kept a distance: correction and the widest interpolation look two
 # cells farther.
 _MARGIN = 2.0
@@ -46,7 +45,7 @@ class ParticleLevelSet:
     stage is a method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
 
     A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and
-    memory of a step are those of the band, but for readings of the whole field that find the band, and for one scratch copy of it.
+    memory of a step are those of the band, but for readings of the whole field that find the band, and for two scratch blocks of its size.
 
     Args:
         grid: 2-D or 3-D.
@@ -71,9 +70,9 @@ class ParticleLevelSet:
         self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
         self.levelset = LevelSet(grid, location, dtype)
         none = np.empty((0, grid.dimension), self.levelset.dtype)
-        self.particles = _markers(none)
-        self.spray = _removed(none)
-        self.bubbles = _removed(none)
+        self.particles = no_markers(none)
+        self.spray = none_removed(none)
+        self.bubbles = none_removed(none)
         self._steps = 0
         self._seedings = 0
         self._workspace = Workspace()
@@ -113,7 +112,7 @@ class ParticleLevelSet:
     @property
     def nbytes(self) -> int:
         """Bytes of the samples with their ghosts, of all particles, and of the scratch memory that is kept."""
-        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in _columns(p)) for p in self._sets()}
+        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in columns_of(p)) for p in self._sets()}
         held = sum(row[id(p)] * p.capacity for p in self._sets())
         return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
 
@@ -168,7 +167,11 @@ class ParticleLevelSet:
         self.adjust_radii(time=end)
         self._steps += 1
         every = self._options.reseed_every
-        seeding = None if every is None or self._steps % every else self.reseed(solid=solid, time=end)
+        seeding = None
+        if every is not None and self._steps % every == 0:
+            if self._options.reread:
+                self._read_radii(_surface.RadiusOf.inside, end)
+            seeding = self.reseed(solid=solid, time=end)
         return ParticleReport(carried, markers, corrections, removal, seeding)
 
     def advect(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
@@ -187,7 +190,7 @@ class ParticleLevelSet:
         core = self._solid(solid, start + seconds)[0]
         # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
         reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
-        self._stretch(velocity, 0.5 * seconds, start)
+        self._stretch(velocity, 0.5 * seconds, False, start)
         if o.method == "semi-lagrangian":
             carried = _surface.advect_band(
                 self.levelset.field._core,
@@ -214,12 +217,12 @@ class ParticleLevelSet:
             )
             carried = int(np.count_nonzero(active))
         trace = getattr(_grid.Trace, o.marker_trace)
-        moved = [
-            _surface.advance_markers(p._core, velocity._core, seconds, trace, core, start, self._workspace)
-            for p in (self.particles, self.bubbles)
-        ]
-        self._stretch(velocity, 0.5 * seconds, start)
-        return carried, MarkerMotion(*moved[0])
+        small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
+        args = velocity._core, seconds, trace, core
+        motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))
+        _surface.advance_markers(self.bubbles._core, *args, 0.0, start, self._workspace)
+        self._stretch(velocity, 0.5 * seconds, True, start)
+        return carried, motion
 
     def correct(self, *, time: float = 0.0) -> Correction:
         """Let escaped markers correct the level set at the samples around them.
@@ -245,17 +248,30 @@ class ParticleLevelSet:
         most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
         return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
 
-    def adjust_radii(self, *, time: float = 0.0) -> None:
+    def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
         """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.
 
         Args:
+            every: of every marker in any case: for when the level set has been moved by something that the markers do not know of.
             time: s, handed to boundary functions.
 
         Source: Enright et al. 2002, section 3.5.
         """
-        o, when = self._options, _checks.number("time", time)
-        far_only = o.radii_from == "flow"
-        _surface.adjust_radii(self.levelset.field._core, self.particles._core, o.radius_bounds, far_only, when, self._workspace)
+        which = _surface.RadiusOf.every if every or self._options.radii_from == "levelset" else _surface.RadiusOf.far
+        self._read_radii(which, time)
+
+    def accept(self, *, time: float = 0.0) -> int:
+        """Take the level set for right: remove markers on its wrong side, read all radii from it; return how many markers went.
+
+        For changes from outside, such as liquid that is poured in: escaped markers would undo them. `reseed` then fills the new band.
+
+        Args:
+            time: s, handed to boundary functions.
+        """
+        phi = sample(self.levelset.field, self.particles.positions, time=time)
+        gone = self.particles.remove(phi * self.particles["sign"] < 0, workspace=self._workspace)
+        self.adjust_radii(every=True, time=time)
+        return gone
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
@@ -425,39 +441,26 @@ class ParticleLevelSet:
         self._seedings += 1
         return Seeding(*info)
 
-    def _stretch(self, velocity: MacField, dt: float, time: float) -> None:
+    def _read_radii(self, which: Any, time: float) -> None:
+        far = which == _surface.RadiusOf.far
+        bounds = self._options.radius_bounds if far else self._options.radii
+        args = self.levelset.field._core, self.particles._core, bounds, which, _checks.number("time", time)
+        _surface.adjust_radii(*args, self._workspace)
+
+    def _stretch(self, velocity: MacField, dt: float, second: bool, time: float) -> None:
+        """Half a step of the radii, the first with the level set a distance, the second with everything carried."""
         if self._options.radii_from == "flow":
-            bounds = self._options.radius_bounds
-            field = self.levelset.field._core
-            _surface.stretch_radii(field, self.particles._core, velocity._core, dt, bounds, time, self._workspace)
+            args = self.levelset.field._core, self.particles._core, velocity._core, dt, self._options.radius_bounds, second, time
+            _surface.stretch_radii(*args, self._workspace)
 
     def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
         """Native level set and velocity of a solid, each None where there is none."""
-        if solid is None:
-            return None, None
-        _checks.one_of_type("solid", solid, (Solid, SolidSample, Shape, NodeField, LevelSet))
-        if isinstance(solid, Shape):
-            solid = KinematicSolid(solid)
-        if isinstance(solid, Solid):
-            if self._solid_sample is None:
-                self._solid_sample = SolidSample(self.grid, self.dtype)
-            solid = solid.sample(self.grid, time, out=self._solid_sample)
-        velocity = solid.velocity if isinstance(solid, SolidSample) else None
-        field = solid.levelset if isinstance(solid, SolidSample) else solid.field if isinstance(solid, LevelSet) else solid
-        if not isinstance(field, NodeField) or field.dtype != np.float64:
-            raise TypeError("the level set of a solid must be float64 and at the nodes")
-        if field.grid != self.grid:
-            raise ValueError(f"solid must have the grid of the level set, {self.grid}, not {field.grid}")
-        if velocity is not None and velocity.dtype != self.dtype:
-            raise TypeError(f"the velocity of the solid must be of dtype {self.dtype} like the level set, not {velocity.dtype}")
-        return field._core, None if velocity is None else velocity._core
+        if isinstance(solid, (Solid, Shape)) and self._solid_sample is None:
+            self._solid_sample = SolidSample(self.grid, self.dtype)
+        return solid_on_grid(solid, self.levelset, time, self._solid_sample)
 
     def _require_velocity(self, velocity: MacField) -> None:
-        _checks.one_of_type("velocity", velocity, MacField)
-        if velocity.grid != self.grid:
-            raise ValueError(f"velocity must have the grid of the level set, {self.grid}, not {velocity.grid}")
-        if velocity.dtype != self.dtype:
-            raise TypeError(f"velocity must be of dtype {self.dtype} like the level set, not {velocity.dtype}")
+        require_velocity(velocity, self.levelset)
 
     def _sets(self) -> tuple[Particles, Particles, Particles]:
         return self.particles, self.spray, self.bubbles
@@ -468,20 +471,6 @@ class ParticleLevelSet:
             getattr(self, name).restore(snapshot[name])
         steps, seedings = snapshot["counters"]
         self._steps, self._seedings = int(steps), int(seedings)
-
-
-def _columns(particles: Particles) -> list[npt.NDArray[Any]]:
-    return [particles.positions, particles.ids, *(particles[n] for n in particles.columns)]
-
-
-def _markers(positions: npt.NDArray[Any]) -> Particles:
-    """No markers yet."""
-    return Particles(positions, sign=np.empty(0, np.int8), radius=np.empty(0, positions.dtype))
-
-
-def _removed(positions: npt.NDArray[Any]) -> Particles:
-    """No droplets or bubbles yet."""
-    return Particles(positions, velocity=np.empty_like(positions), radius=np.empty(0, positions.dtype))
 
 
 def _rebuild(

@@ -33,6 +33,8 @@ class ParticleOptions:
             radii from the flow, 0 for those from the level set (below, they would mean nothing).
         reseed_every: steps between reseedings; None: never, which is best for given flows that stretch the surface below the spacing,
             where only particles know what is left of it.
+        reread: radii that follow the flow are read from the level set again when it is reseeded, of markers on their own side: the strain
+            is measured in one cell, and its errors, as those of a velocity that is continued into the outside, should not add up.
         spare_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
         method: how the level set is carried. 'semi-lagrangian' passes over the band only; the others over the whole grid (`grid.advect`).
         interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the documents.
@@ -52,6 +54,7 @@ class ParticleOptions:
     radii_from: RadiiFrom = "flow"
     escape: float | None = None
     reseed_every: int | None = 10
+    reread: bool = True
     spare_escaped: bool = True
     method: Method = "semi-lagrangian"
     interpolation: Interpolation = "cubic"
