@@ -185,6 +185,7 @@ class InterfaceSearch {
           moved[l] += (to[d][l] - x[d][l]) * (to[d][l] - x[d][l]);
           length[l] += to[d][l] * to[d][l];
         }
+      std::array<bool, n> entered{};  // another cell
       for (int l = 0; l < n; ++l) {
         const auto i = static_cast<std::size_t>(l);
         if (state[i] != searching) continue;
@@ -200,9 +201,17 @@ class InterfaceSearch {
               state[i] = failed;
               continue;
             }
-            if (!(second_difference(stencils, l) <= kink * batch.slope[i])) state[i] = failed;
+            entered[i] = true;
           }
         }
+      }
+      bool check = false;
+      for (const bool e : entered) check |= e;
+      if (!check) continue;
+      largest_second_difference<D>(stencils, bend);
+      for (int l = 0; l < n; ++l) {
+        const auto i = static_cast<std::size_t>(l);
+        if (entered[i] && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
       }
     }
     for (int l = 0; l < batch.count; ++l) {
@@ -292,18 +301,6 @@ class InterfaceSearch {
       }
     }
     return true;
-  }
-
-  static double second_difference(const CubicStencils<D>& s, int l) {
-    double largest = 0.0;
-    for (int d = 0; d < D; ++d) {
-      const int shift = 2 * d, stride = 1 << shift;
-      for (int i = 0; i < CubicStencils<D>::size; ++i) {
-        if ((i >> shift & 3) % 3 == 0) continue;
-        largest = std::max(largest, std::abs(s.value[i - stride][l] - 2.0 * s.value[i][l] + s.value[i + stride][l]));
-      }
-    }
-    return largest;
   }
 
   FieldView<const T, D> phi_;
