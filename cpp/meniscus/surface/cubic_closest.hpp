@@ -77,16 +77,17 @@ template <int D>
 MENISCUS_INLINE void largest_second_difference(const CubicStencils<D>& s, double* largest) {
   constexpr int n = closest_lanes;
   for (int l = 0; l < n; ++l) largest[l] = 0.0;
-  int stride = 1;
-  for (int d = D - 1; d >= 0; --d, stride *= 4)
+  for (int d = 0; d < D; ++d) {
+    const int shift = 2 * d, stride = 1 << shift;
     for (int i = 0; i < CubicStencils<D>::size; ++i) {
-      const int at = i / stride % 4;
+      const int at = i >> shift & 3;
       if (at == 0 || at == 3) continue;
       for (int l = 0; l < n; ++l) {
         const double x = std::abs(s.value[i - stride][l] - 2.0 * s.value[i][l] + s.value[i + stride][l]);
         largest[l] = x > largest[l] ? x : largest[l];
       }
     }
+  }
 }
 
 }  // namespace meniscus

@@ -3,9 +3,12 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/surface/distance_strips.hpp"
 #include "meniscus/surface/estimate_heap.hpp"
 #include "meniscus/surface/staggered_level.hpp"
+#include "meniscus/surface/upwind_mean.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -19,6 +22,7 @@ template <class T, int D>
 class Extension {
  public:
   static constexpr int n = strip_lanes;
+  using Mask = MaskOf<T>;
 
   Extension(Field<T, D>& field, const Field<T, D>& phi, std::uint8_t* known, double band, ExtensionSide side,
             Workspace& workspace)
@@ -33,10 +37,11 @@ class Extension {
         grid_(field.layout()),
         queue_(grid_, workspace),
         kind_(workspace.take<std::uint8_t>(grid_.strips())),
+        rows_(workspace.take<std::uint8_t>(grid_.rows)),
         open_(workspace.take<std::uint16_t>(grid_.strips())),
         level_(workspace.take<T>(grid_.strips() * n)),
         value_(workspace.take<T>(grid_.strips() * n)) {
-    level_nowhere_.fill(std::numeric_limits<T>::infinity());
+    level_nowhere_.fill(std::numeric_limits<T>::max());
     value_nowhere_.fill(std::numeric_limits<T>::quiet_NaN());
   }
 
@@ -74,16 +79,44 @@ class Extension {
     });
   }
 
-  /// The key that orders the samples of a strip, and which of them are to be found.
-  MENISCUS_INLINE std::uint16_t keys(const StripPlace<D>& p, T* key) const {
-    const Coord<D> c = index(p);
-    for (int k = 0; k < n; ++k) key[k] = std::numeric_limits<T>::infinity();
-    level_at_.sample(c, p.lanes, key);
-    const std::uint8_t* known = known_ + sample(c);
+  /// The same for the strips of rows that have targets, and if asked for of rows beside them.
+  template <class Body>
+  void for_each_strip_near(bool beside, Body&& body) const {
+    parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
+      for (Index row = b; row < e; ++row) {
+        const Coord<D> start = grid_.row_coordinate(row);
+        bool near = rows_.data()[row] != 0;
+        Index stride = 1;
+        for (int d = D - 2; d >= 0 && beside; --d) {
+          for (const int step : {-1, 1}) {
+            const Index i = grid_.neighbour(d, start[d], step);
+            near |= i >= 0 && rows_.data()[row + (i - start[d]) * stride];
+          }
+          stride *= grid_.count[d];
+        }
+        for (Index s = 0; near && s < grid_.row_strips; ++s) body(start, row, s);
+      }
+    });
+  }
+
+  /// phi at the samples of a strip; the largest number in lanes beyond the row.
+  MENISCUS_INLINE void levels(Coord<D> c, Index s, T* key) const {
+    const int lanes = grid_.lanes(s);
+    c[D - 1] = s * n;
+    for (std::size_t d = 0; d < D; ++d) c[d] += grid_.first[d];
+    if (lanes == n) {
+      level_at_.sample(c, n, key);
+    } else {
+      for (int k = 0; k < n; ++k) key[k] = std::numeric_limits<T>::max();
+      level_at_.sample(c, lanes, key);
+    }
+  }
+
+  /// Which samples of a strip are to be found.
+  std::uint16_t open_lanes(const StripPlace<D>& p, const T* key) const {
+    const std::uint8_t* known = known_ + sample(index(p));
     unsigned open = 0;
     for (int k = 0; k < p.lanes; ++k) open |= static_cast<unsigned>(!known[k] & (std::abs(key[k]) < band_)) << k;
-    if (side_ == ExtensionSide::both)
-      for (int k = 0; k < n; ++k) key[k] = std::abs(key[k]);
     return static_cast<std::uint16_t>(open);
   }
 
@@ -93,22 +126,32 @@ class Extension {
     const T* f = view_.at(c);
     T* level = level_.data() + p.strip * n;
     T* value = value_.data() + p.strip * n;
-    for (int k = 0; k < n; ++k) level[k] = key[k];
+    for (int k = 0; k < n; ++k) level[k] = side_ == ExtensionSide::both ? std::abs(key[k]) : key[k];
     for (int k = 0; k < n; ++k) value[k] = k < p.lanes && known[k] ? f[k] : std::numeric_limits<T>::quiet_NaN();
     open_.data()[p.strip] = open;
   }
 
   void find_targets() {
     std::atomic<bool> all_finite{true};
+    std::fill(rows_.data(), rows_.data() + grid_.rows, std::uint8_t{0});
     for_each_strip([&](const Coord<D>& start, Index row, Index s) {
-      const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, s);
+      // Most strips are far from the surface, and end here.
       alignas(64) T key[n];
-      const std::uint16_t open = keys(p, key);
-      int bad = 0;
-      for (int k = 0; k < p.lanes; ++k) bad |= static_cast<int>(!(key[k] - key[k] == T(0)));
+      levels(start, s, key);
+      Mask near = 0, bad = 0;
+#pragma GCC unroll 1
+      for (int k = 0; k < n; ++k) near |= static_cast<Mask>(std::abs(key[k]) < band_);
+#pragma GCC unroll 1
+      for (int k = 0; k < n; ++k) bad |= static_cast<Mask>(!(std::abs(key[k]) <= std::numeric_limits<T>::max()));
       if (bad) all_finite.store(false, std::memory_order_relaxed);
-      kind_.data()[p.strip] = open ? target : idle;
+      std::uint8_t& kind = kind_.data()[row * grid_.row_strips + s];
+      kind = idle;
+      if (!near) return;
+      const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, s);
+      const std::uint16_t open = open_lanes(p, key);
       if (!open) return;
+      kind = target;
+      rows_.data()[row] = 1;
       store(p, key, open);
       queue_.add(p.strip);
     });
@@ -117,7 +160,7 @@ class Extension {
 
   /// Strips beside targets, for reading.
   void add_sources() {
-    for_each_strip([&](const Coord<D>& start, Index row, Index s) {
+    for_each_strip_near(true, [&](const Coord<D>& start, Index row, Index s) {
       std::uint8_t& kind = kind_.data()[row * grid_.row_strips + s];
       if (kind == target) return;
       const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, s);
@@ -127,12 +170,12 @@ class Extension {
         beside |= q >= 0 && std::atomic_ref<std::uint8_t>(kind_.data()[q]).load(std::memory_order_relaxed) == target;
       if (!beside) return;
       alignas(64) T key[n];
-      keys(p, key);
+      levels(start, s, key);
       store(p, key, 0);
       std::atomic_ref<std::uint8_t>(kind).store(source, std::memory_order_relaxed);
     });
     std::atomic<bool> all_finite{true};
-    for_each_strip([&](const Coord<D>& start, Index row, Index s) {
+    for_each_strip_near(true, [&](const Coord<D>& start, Index row, Index s) {
       if (!kind_.data()[row * grid_.row_strips + s]) return;
       const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, s);
       const Coord<D> c = index(p);
@@ -160,77 +203,33 @@ class Extension {
     }
   }
 
-  /// What one axis contributes to a sample: the neighbour of smaller key that has a value, both where they are equal.
-  struct Upwind {
-    T weight;
-    T value;
-  };
-  static MENISCUS_INLINE Upwind upwind(T own, T low, T low_value, T high, T high_value) {
-    const T a = low_value == low_value && low < own ? low : own;
-    const T b = high_value == high_value && high < own ? high : own;
-    const T value = a < b ? low_value : b < a ? high_value : T(0.5) * (low_value + high_value);
-    return {own - (a < b ? a : b), value};
-  }
-
   void propagate() {
     queue_.run([&](const StripPlace<D>& p) { update(p); });
   }
 
   MENISCUS_INLINE void update(const StripPlace<D>& p) {
-    const unsigned open = open_.data()[p.strip];
     if (kind_.data()[p.strip] != target) return;
-    const bool own_ring = p.beside[2 * D - 1] == p.strip;
+    const unsigned open = open_.data()[p.strip];
     const T* key = level_.data() + p.strip * n;
     T* own = value_.data() + p.strip * n;
-    alignas(64) T weight[n], sum[n], reference[n], before[n], next[n], row_key[n + 2], row[n + 2];
-    alignas(64) int is_open[n];
     std::array<const T*, 2 * D> levels, values;
     for (std::size_t d = 0; d < 2 * D; ++d) {
       levels[d] = level(p.beside[d]);
       values[d] = value(p.beside[d]);
     }
-    for (int k = 0; k < n; ++k) {
-      is_open[k] = static_cast<int>(open >> k & 1u);
-      before[k] = own[k];
-      row_key[k + 1] = key[k];
-      weight[k] = sum[k] = reference[k] = T(0);
-    }
-    row_key[0] = levels[2 * D - 2][p.lanes_before - 1];
-    row_key[p.lanes + 1] = levels[2 * D - 1][0];
-    for (std::size_t d = 0; d < D - 1; ++d)
-      for (int k = 0; k < n; ++k) {
-        const Upwind u = upwind(key[k], levels[2 * d][k], values[2 * d][k], levels[2 * d + 1][k], values[2 * d + 1][k]);
-        const bool used = u.weight > T(0);
-        // Differences to one of the values: constants stay constant to the last bit.
-        reference[k] = weight[k] > T(0) || !used ? reference[k] : u.value;
-        sum[k] += used ? u.weight * (u.value - reference[k]) : T(0);
-        weight[k] += used ? u.weight : T(0);
-      }
-    const T left = values[2 * D - 2][p.lanes_before - 1], right = values[2 * D - 1][0];
-    // Along the row values depend on each other; the order of the keys ends this.
-    for (;;) {
-      for (int k = 0; k < n; ++k) row[k + 1] = own[k];
-      row[0] = own_ring ? own[p.lanes - 1] : left;
-      row[p.lanes + 1] = own_ring ? own[0] : right;
-      int changed = 0;
-      for (int k = 0; k < n; ++k) {
-        const Upwind u = upwind(key[k], row_key[k], row[k], row_key[k + 2], row[k + 2]);
-        const bool used = u.weight > T(0);
-        const T base = weight[k] > T(0) || !used ? reference[k] : u.value;
-        const T total = weight[k] + (used ? u.weight : T(0));
-        const T f = base + (sum[k] + (used ? u.weight * (u.value - base) : T(0))) / total;
-        const bool take = is_open[k] & (total > T(0));
-        next[k] = take ? f : own[k];
-        changed |= take & !(f == own[k]);
-      }
-      if (!changed) break;
-      for (int k = 0; k < n; ++k) own[k] = next[k];
-    }
-    const auto differs = [&](int k) { return own[k] == own[k] && !(own[k] == before[k]); };
+    alignas(64) T before[n];
+    for (int k = 0; k < n; ++k) before[k] = own[k];
+    if (!upwind_means<T, D>(p, open, key, levels, values, own)) return;
+    const auto differs = [&](int k) { return std::bit_cast<Mask>(own[k]) != std::bit_cast<Mask>(before[k]); };
     for (std::size_t d = 0; d < 2 * D - 2; ++d) {
       if (p.beside[d] < 0 || p.beside[d] == p.strip || kind_.data()[p.beside[d]] != target) continue;
-      int concerned = 0;
-      for (int k = 0; k < n; ++k) concerned |= differs(k) & (key[k] < levels[d][k]);
+      Mask concerned = 0;
+      const T* other = levels[d];
+#pragma GCC unroll 1
+      for (int k = 0; k < n; ++k) {
+        const Mask differ = std::bit_cast<Mask>(own[k]) ^ std::bit_cast<Mask>(before[k]);
+        concerned |= key[k] < other[k] ? differ : Mask{0};
+      }
       if (concerned) queue_.add(p.beside[d]);
     }
     const Index previous = p.beside[2 * D - 2], following = p.beside[2 * D - 1];
@@ -244,7 +243,7 @@ class Extension {
   /// follows, in the order of the keys. True if there are any.
   bool fill_minima() {
     std::atomic<bool> any{false};
-    for_each_strip([&](const Coord<D>& start, Index row, Index s) {
+    for_each_strip_near(false, [&](const Coord<D>& start, Index row, Index s) {
       if (kind_.data()[row * grid_.row_strips + s] != target) return;
       for_each_unreached(start, row, s, [&](const Coord<D>& c, Index) {
         if (mean_beside(c) == mean_beside(c)) any.store(true, std::memory_order_relaxed);
@@ -253,7 +252,7 @@ class Extension {
     if (!any) return false;
     EstimateHeap<T> heap(workspace_, 1 << 10);
     for (Index row = 0; row < grid_.rows; ++row)
-      for (Index s = 0; s < grid_.row_strips; ++s)
+      for (Index s = rows_.data()[row] ? 0 : grid_.row_strips; s < grid_.row_strips; ++s)
         if (kind_.data()[row * grid_.row_strips + s] == target)
           for_each_unreached(grid_.row_coordinate(row), row, s, [&](const Coord<D>& c, Index slot) {
             if (mean_beside(c) == mean_beside(c)) heap.push({level_.data()[slot], slot});
@@ -306,7 +305,7 @@ class Extension {
   /// What `update` gives one sample; NaN where no neighbour of smaller key has a value.
   T mean_upwind(const Coord<D>& c, Index slot) const {
     std::array<T, 2 * D> key, f;
-    key.fill(std::numeric_limits<T>::infinity());
+    key.fill(std::numeric_limits<T>::max());
     f.fill(std::numeric_limits<T>::quiet_NaN());
     std::size_t i = 0;
     for (int d = 0; d < D; ++d)
@@ -322,7 +321,7 @@ class Extension {
       }
     T weight = T(0), sum = T(0), reference = T(0);
     for (i = 0; i < 2 * D; i += 2) {
-      const Upwind u = upwind(level_.data()[slot], key[i], f[i], key[i + 1], f[i + 1]);
+      const Upwind<T> u = upwind<T>(level_.data()[slot], key[i], f[i], key[i + 1], f[i + 1]);
       if (!(u.weight > T(0))) continue;
       reference = weight > T(0) ? reference : u.value;
       sum += u.weight * (u.value - reference);
@@ -338,6 +337,7 @@ class Extension {
         [&](Index b, Index e) {
           ExtensionCounts c;
           for (Index row = b; row < e; ++row) {
+            if (!rows_.data()[row]) continue;
             const Coord<D> start = grid_.row_coordinate(row);
             for (Index s = 0; s < grid_.row_strips; ++s) {
               const Index strip = row * grid_.row_strips + s;
@@ -395,6 +395,7 @@ class Extension {
   StripGrid<D> grid_;
   StripQueue<D> queue_;
   Workspace::Lease<std::uint8_t> kind_;
+  Workspace::Lease<std::uint8_t> rows_;  ///< rows that have targets
   Workspace::Lease<std::uint16_t> open_;
   Workspace::Lease<T> level_;
   Workspace::Lease<T> value_;

@@ -72,7 +72,7 @@ class InterfaceFinder {
         if (!any) continue;
         for (Index s = 0; s < grid_.row_strips; ++s) {
           const unsigned wanted = touching(around, row, s);
-          if (wanted) search_strip(StripPlace<D>::of(grid_, start, row, s), wanted, batch);
+          if (wanted) search_strip(around, StripPlace<D>::of(grid_, start, row, s), wanted, batch);
         }
       }
       if (batch.count > 0) search_.closest_points(batch, visible_);
@@ -184,7 +184,7 @@ class InterfaceFinder {
     return touched & ((1u << lanes) - 1u) & ~static_cast<unsigned>(beside_.data()[row * n + s]);
   }
 
-  void search_strip(const StripPlace<D>& place, unsigned wanted, Batch& batch) {
+  void search_strip(const std::array<Index, rows_around>& around, const StripPlace<D>& place, unsigned wanted, Batch& batch) {
     T* own = strips_.touch(place, visibility_);
     enqueue(place);
     for (; wanted != 0; wanted &= wanted - 1) {
@@ -192,7 +192,7 @@ class InterfaceFinder {
       if (std::signbit(own[k])) continue;  // hidden
       Coord<D> c = place.start;
       c[D - 1] += k;
-      add_second(c, own + k, batch);
+      add_second(around, c, own + k, batch);
       if (batch.full()) search_.closest_points(batch, visible_);
     }
   }
@@ -200,33 +200,35 @@ class InterfaceFinder {
   /// The search for a sample of the second layer starts where its neighbour in the first layer with the shortest distance has
   /// found, or would have begun to look for, the surface. The distance may not exceed what the distances of the first layer
   /// allow, by the triangle inequality.
-  void add_second(const Coord<D>& c, T* target, Batch& batch) const {
+  void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
+    static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
     const bool outside = search_.value(c) > 0.0;
     double nearest = far_away, most = far_away;
     Coord<D> from{}, offset{};
-    for (int i = 0; i < 3 * rows_around; ++i) {
+    for (int i = 0; i < rows_around; ++i) {
+      const Index row = around[static_cast<std::size_t>(i)];
+      if (row < 0 || !rows_.data()[row]) continue;
       Coord<D> q, step;
-      int rest = i;
-      bool exists = true;
       Index square = 0;
-      for (int d = D - 1; d >= 0; --d, rest /= 3) {
-        step[d] = rest % 3 - 1;
+      for (int d = 0; d < D - 1; ++d) {
+        step[d] = (d == D - 2 ? i % 3 : i / 3) - 1;
         q[d] = step[d] == 0 ? c[d] : grid_.neighbour(d, c[d], static_cast<int>(step[d]));
-        exists &= q[d] >= 0;
         square += step[d] * step[d];
       }
-      if (!exists || square == 0) continue;
-      Index row = 0;
-      for (int d = 0; d < D - 1; ++d) row = row * grid_.count[d] + q[d];
-      const Index strip = row * grid_.row_strips + q[D - 1] / strip_lanes, lane = q[D - 1] % strip_lanes;
-      if (!(beside_.data()[strip] >> lane & 1)) continue;
-      const double d = -static_cast<double>(strips_.at(strip)[lane]);
-      const double length = std::sqrt(static_cast<double>(square));
-      most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
-      if (d < nearest) {
-        nearest = d;
-        from = q;
-        offset = step;
+      for (int along = -1; along <= 1; ++along) {
+        step[D - 1] = along;
+        q[D - 1] = along == 0 ? c[D - 1] : grid_.neighbour(D - 1, c[D - 1], along);
+        if (q[D - 1] < 0) continue;
+        const Index strip = row * grid_.row_strips + q[D - 1] / strip_lanes, lane = q[D - 1] % strip_lanes;
+        if (!(beside_.data()[strip] >> lane & 1)) continue;
+        const double d = -static_cast<double>(strips_.at(strip)[lane]);
+        const double length = roots[static_cast<std::size_t>(square + along * along)];
+        most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
+        if (d < nearest) {
+          nearest = d;
+          from = q;
+          offset = step;
+        }
       }
     }
     if (nearest >= far_away) return;

@@ -172,30 +172,28 @@ class InterfaceSearch {
         for (int l = 0; l < n; ++l)
           t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
       evaluate_cubics<D>(stencils, t, p, g);
+      // Onto the surface, and along it towards the sample, which is at 0.
+      alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];
+      for (int d = 0; d < D; ++d)
+        for (int l = 0; l < n; ++l) {
+          square[l] += g[d][l] * g[d][l];
+          along[l] += x[d][l] * g[d][l];
+        }
+      for (int d = 0; d < D; ++d)
+        for (int l = 0; l < n; ++l) {
+          to[d][l] = (along[l] - p[l]) / square[l] * g[d][l];
+          moved[l] += (to[d][l] - x[d][l]) * (to[d][l] - x[d][l]);
+          length[l] += to[d][l] * to[d][l];
+        }
+      std::array<bool, n> entered{};  // another cell
       for (int l = 0; l < n; ++l) {
         const auto i = static_cast<std::size_t>(l);
         if (state[i] != searching) continue;
-        double square = 0.0, along = 0.0;
-        for (int d = 0; d < D; ++d) {
-          square += g[d][l] * g[d][l];
-          along += x[d][l] * g[d][l];
-        }
-        if (!(square > 0.0)) {
+        for (int d = 0; d < D; ++d) x[d][l] = to[d][l];
+        // Also false where there is no slope.
+        if (!(length[l] <= farthest_closest * farthest_closest)) {
           state[i] = failed;
-          continue;
-        }
-        // Onto the surface, and along it towards the sample, which is at 0.
-        const double onto = (along - p[l]) / square;
-        double moved = 0.0, length = 0.0;
-        for (int d = 0; d < D; ++d) {
-          const double to = onto * g[d][l];
-          moved += (to - x[d][l]) * (to - x[d][l]);
-          length += to * to;
-          x[d][l] = to;
-        }
-        if (!(length <= farthest_closest * farthest_closest)) {
-          state[i] = failed;
-        } else if (moved <= closest_tolerance * closest_tolerance) {
+        } else if (moved[l] <= closest_tolerance * closest_tolerance) {
           state[i] = found;
         } else {
           if (leaves(cell[i], x, l) && cell_of(batch.sample[i], x, l) != cell[i]) {
@@ -203,9 +201,17 @@ class InterfaceSearch {
               state[i] = failed;
               continue;
             }
-            if (!(second_difference(stencils, l) <= kink * batch.slope[i])) state[i] = failed;
+            entered[i] = true;
           }
         }
+      }
+      bool check = false;
+      for (const bool e : entered) check |= e;
+      if (!check) continue;
+      largest_second_difference<D>(stencils, bend);
+      for (int l = 0; l < n; ++l) {
+        const auto i = static_cast<std::size_t>(l);
+        if (entered[i] && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
       }
     }
     for (int l = 0; l < batch.count; ++l) {
@@ -282,7 +288,7 @@ class InterfaceSearch {
       const bool low = base[d] < 0, high = base[d] + 3 >= grid_.count[d];
       if (grid_.count[d] < 2 || (!low && !high)) continue;
       for (int i = 0; i < CubicStencils<D>::size; ++i) {
-        if (i / stride % 4 != 0) continue;
+        if ((i / stride & 3) != 0) continue;
         const auto v = [&](int k) -> double& { return stencils.value[i + k * stride][l]; };
         if (low && high) {
           v(0) = 2.0 * v(1) - v(2);
@@ -295,18 +301,6 @@ class InterfaceSearch {
       }
     }
     return true;
-  }
-
-  static double second_difference(const CubicStencils<D>& s, int l) {
-    double largest = 0.0;
-    int stride = 1;
-    for (int d = D - 1; d >= 0; --d, stride *= 4)
-      for (int i = 0; i < CubicStencils<D>::size; ++i) {
-        const int k = i / stride % 4;
-        if (k == 0 || k == 3) continue;
-        largest = std::max(largest, std::abs(s.value[i - stride][l] - 2.0 * s.value[i][l] + s.value[i + stride][l]));
-      }
-    return largest;
   }
 
   FieldView<const T, D> phi_;
