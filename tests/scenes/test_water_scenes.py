@@ -16,7 +16,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "dam-break": {"resolution": 24, "dimension": 2, "end": 0.2},
     "falling-drop": {"resolution": 12, "end": 0.3},
     "ball-splash": {"resolution": 12, "end": 0.15},
-    "pour": {"resolution": 14, "end": 0.25},
+    "pour": {"resolution": 16, "end": 0.25, "nozzle_radius": 0.16},
     "river": {"resolution": 10, "end": 0.3},
 }
 ITERATIONS = 16
@@ -61,7 +61,7 @@ def test_the_pressure_needs_few_iterations(name: str) -> None:
     most = 0.0
     for frame in scenes.frames(scenes.SCENES[name](frames=8, **SMALL[name])):
         most = max(most, frame.diagnostics["pressure iterations"])
-        assert abs(frame.diagnostics["volume error"]) < (0.2 if name == "pour" else 0.08)
+        assert abs(frame.diagnostics["volume error"]) < 0.08
     assert 0 < most <= ITERATIONS
 
 
