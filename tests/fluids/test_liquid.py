@@ -219,3 +219,114 @@ def test_viscous_film(dimension: int) -> None:
     exact = slope / (2 * nu) * z * (2 * height - z)
     u = solver.velocity.u.reshape(-1, n)[:, : n // 2]
     assert np.abs(u - exact).max() < 1.1 * slope / (2 * nu) / (4 * n**2)
+
+
+def test_an_error_in_any_stage_leaves_everything_as_it_was(dimension: int) -> None:
+    """And what follows has the same bits as without it."""
+
+    def dam() -> LiquidSolver:
+        solver = LiquidSolver(
+            ms.Grid((12,) * dimension, 1 / 12),
+            LiquidOptions(drift_correction=True, viscosity=1e-3, surface_tension=0.01),
+            sources=[LiquidSource(region=Sphere((0.7,) * dimension, 0.12), velocity=(0.1,) * dimension)],
+            solid=KinematicSolid(Sphere((0.5,) * dimension, 0.14), lambda t: (0.2 * t,) + (0.0,) * (dimension - 1)),
+        )
+        solver.fill(box((-1,) * dimension, (0.4,) * (dimension - 1) + (0.6,)))
+        solver.step(0.01)
+        return solver
+
+    class Stop(Exception):
+        pass
+
+    plain, disturbed = dam(), dam()
+    for stage in LiquidSolver.stages:
+        before = disturbed.snapshot()
+
+        def fail(name: str, _: LiquidSolver, stage: str = stage) -> None:
+            if name == stage:
+                raise Stop
+
+        with pytest.raises(Stop):
+            disturbed.step(0.01, on_stage=fail)
+        assert_same(disturbed.snapshot(), before)
+    plain.step(0.01)
+    disturbed.step(0.01)
+    assert_same(disturbed.snapshot(), plain.snapshot())
+    other = dam()
+    other.restore(plain.snapshot())
+    plain.step(0.01)
+    other.step(0.01)
+    assert_same(other.snapshot(), plain.snapshot())
+
+
+def assert_same(a: Any, b: Any) -> None:
+    """The same bits in nested snapshots."""
+    if isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for key in a:
+            assert_same(a[key], b[key])
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    elif isinstance(a, np.ndarray):
+        np.testing.assert_array_equal(a, b)
+    else:
+        assert a == b
+
+
+def test_a_solve_that_fails_changes_nothing() -> None:
+    solver = still(2, 0.5, 1, "level-set", 12, max_iterations=1)
+    solver.velocity.u[5, 3] = 1.0
+    before = solver.snapshot()
+    with pytest.raises(ms.ConvergenceError, match="the pressure did not converge"):
+        solver.step(0.01)
+    assert_same(solver.snapshot(), before)
+
+
+def test_bad_input_is_one_sentence() -> None:
+    grid = ms.Grid((8, 8), 0.1)
+    for options, message in (
+        ({"viscosity": -1.0}, "viscosity must not be negative"),
+        ({"density": 0.0}, "density must be positive"),
+        ({"tracking": "voodoo"}, "tracking must be one of"),
+        ({"band": 1}, "band must be"),
+        ({"surface_order": "third"}, "surface_order must be one of"),
+        ({"per_cell": 0}, "per_cell must be"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LiquidOptions(**options)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="must be 2-D"):
+        LiquidSolver(grid, sources=[LiquidSource(region=Sphere((0, 0, 0), 1.0))])
+    with pytest.raises(TypeError, match="drains must be"):
+        LiquidSolver(grid, drains=[LiquidSource(region=Sphere((0, 0), 1.0))])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="end must be after start"):
+        Drain(region=Sphere((0, 0), 1.0), start=1.0, end=0.5)
+    solver = LiquidSolver(grid)
+    with pytest.raises(ValueError, match="dt must be positive"):
+        solver.step(0.0)
+    with pytest.raises(TypeError, match="region must be"):
+        solver.fill("pool")  # type: ignore[arg-type]
+    solver.levelset.field.array[3, 4] = 0.0
+    solver.levelset.field.with_ghosts[6, 7] = np.nan
+    with pytest.raises(ValueError, match=r"levelset must be finite"):
+        solver.set_surface()
+
+
+def test_without_any_liquid_nothing_happens(dimension: int) -> None:
+    solver = LiquidSolver(ms.Grid((8,) * dimension, 0.1))
+    for _ in range(3):
+        report = solver.step(0.01)
+    assert report.volume == 0.0
+    assert report.max_speed == 0.0
+    assert solver.volume_report().relative_error == 0.0
+
+
+def test_a_full_box_stays_full(dimension: int) -> None:
+    """Closed and without any air: the pressure is known up to a constant, and nothing moves."""
+    solver = LiquidSolver(ms.Grid((8,) * dimension, 0.1), LiquidOptions(tolerance=1e-12))
+    solver.fill(box((-9,) * dimension, (9,) * dimension))
+    for _ in range(3):
+        report = solver.step(0.01)
+    assert report.max_speed < 1e-11
+    assert report.volume == pytest.approx(0.8**dimension, rel=1e-12)
