@@ -15,6 +15,7 @@ import collision
 import environment
 import harness
 import levelsets
+import liquid
 import particle_liquid
 import particles
 import peers
@@ -67,10 +68,12 @@ def main(given: list[str] | None = None) -> None:
     cases += solids.cases(options.quick, chosen)
     cases += levelsets.cases(options.quick, chosen)
     cases += particle_liquid.cases(options.quick, chosen)
+    cases += liquid.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + levelsets.peers(options.quick, chosen)
     cases += surfaces.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + surfaces.peers(options.quick, chosen)
     others += particle_liquid.peers(options.quick, chosen)
+    others += liquid.peers(options.quick, chosen)
     cases += solids.cases(options.quick, chosen) + springs.cases(options.quick, chosen)
     others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + springs.peers(options.quick, chosen)
     cases += particles.cases(options.quick, chosen)

@@ -22,6 +22,7 @@ TITLES = {
     "levelset": "Level sets",
     "surfaces": "Surfaces of liquids",
     "particles": "Particles of liquids",
+    "liquid": "Liquids with a free surface",
 }
 
 Report = dict[str, Any]

@@ -97,10 +97,11 @@ class LiquidVolume:
     @staticmethod
     def _at_side(fractions: npt.NDArray[Any], axis: int, end: int) -> npt.NDArray[Any]:
         """Return the wet part of the faces on a side: continued linearly from the cells before it."""
-        last = fractions.take(end, axis=axis)
+        last: npt.NDArray[Any] = fractions.take(end, axis=axis)
         if fractions.shape[axis] == 1:
             return last
-        return np.clip(1.5 * last - 0.5 * fractions.take(1 if end == 0 else -2, axis=axis), 0.0, 1.0)
+        at_side: npt.NDArray[Any] = np.clip(1.5 * last - 0.5 * fractions.take(1 if end == 0 else -2, axis=axis), 0.0, 1.0)
+        return at_side
 
     def exchange(self, drops: Any, around: npt.NDArray[np.int32]) -> None:
         """Account for drops that have left the liquid, joined it, or left the domain."""

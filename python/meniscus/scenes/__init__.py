@@ -7,17 +7,22 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from meniscus.scenes.ball_splash import BallSplash
 from meniscus.scenes.billow import Billow
 from meniscus.scenes.cantilever import Cantilever
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.cavity import Cavity
+from meniscus.scenes.dam_break import DamBreak
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.drape import Drape
 from meniscus.scenes.explosion import Explosion
+from meniscus.scenes.falling_drop import FallingDrop
 from meniscus.scenes.flag import Flag
 from meniscus.scenes.pictures import render
 from meniscus.scenes.plume import Plume
+from meniscus.scenes.pour import Pour
 from meniscus.scenes.recovery import Recovery
+from meniscus.scenes.river import River
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
@@ -26,23 +31,29 @@ from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.swirl import Swirl
 from meniscus.scenes.twist import Twist
 from meniscus.scenes.wake import Wake
+from meniscus.scenes.water import Water
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
 
 __all__ = [
     "CHECKPOINT_FOLDER",
     "SCENES",
+    "BallSplash",
     "Billow",
     "Cantilever",
     "Cavity",
+    "DamBreak",
     "Deforming",
     "Drape",
     "Explosion",
+    "FallingDrop",
     "Flag",
     "Frame",
     "Plume",
+    "Pour",
     "Recovery",
     "Restorable",
+    "River",
     "RunOptions",
     "Scene",
     "Step",
@@ -50,6 +61,7 @@ __all__ = [
     "TimeStepper",
     "Twist",
     "Wake",
+    "Water",
     "Wave",
     "Zalesak",
     "find",

@@ -6,14 +6,19 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from meniscus.scenes.ball_splash import BallSplash
 from meniscus.scenes.billow import Billow
 from meniscus.scenes.cantilever import Cantilever
 from meniscus.scenes.cavity import Cavity
+from meniscus.scenes.dam_break import DamBreak
 from meniscus.scenes.drape import Drape
 from meniscus.scenes.explosion import Explosion
+from meniscus.scenes.falling_drop import FallingDrop
 from meniscus.scenes.flag import Flag
 from meniscus.scenes.plume import Plume
+from meniscus.scenes.pour import Pour
 from meniscus.scenes.recovery import Recovery
+from meniscus.scenes.river import River
 from meniscus.scenes.scene import Scene
 from meniscus.scenes.swirl import Swirl
 from meniscus.scenes.twist import Twist
@@ -21,7 +26,26 @@ from meniscus.scenes.wake import Wake
 from meniscus.scenes.wave import Wave
 from meniscus.scenes.zalesak import Zalesak
 
-_SCENES = (Billow, Cantilever, Cavity, Drape, Explosion, Flag, Plume, Recovery, Swirl, Twist, Wake, Wave, Zalesak)
+_SCENES = (
+    BallSplash,
+    Billow,
+    Cantilever,
+    Cavity,
+    DamBreak,
+    Drape,
+    Explosion,
+    FallingDrop,
+    Flag,
+    Plume,
+    Pour,
+    Recovery,
+    River,
+    Swirl,
+    Twist,
+    Wake,
+    Wave,
+    Zalesak,
+)
 
 SCENES: dict[str, type[Scene]] = {s.name: s for s in _SCENES}
 """The scenes of the package, by name."""

@@ -88,7 +88,7 @@ class River(Water):
         if self.solver.vortices is None:
             return
         h = self.solver.grid.spacing
-        inlet = Box((h, 2 * h, 2 * h), (4 * h, WIDTH - 2 * h, self.level - 2 * h))
+        inlet = Box((h, 0.1 * WIDTH, 0.2 * self.level), (4 * h, 0.9 * WIDTH, 0.8 * self.level))
         seed_vortices(
             self.solver.vortices,
             inlet,

@@ -120,7 +120,7 @@ class Water(Scene):
             solid.array = distance.astype(np.float64)
             solids.append(solid.to_mesh())
         drops = frame.particles.get("spray")
-        spray = {} if drops is None or not len(drops["position"]) else {"spray": drops["position"], "spray_radius": drops["radius"]}
+        flying = drops is not None and len(drops["position"]) > 0
         corner = np.asarray(frame.grid.origin, float)
         return viz.water(
             vertices,
@@ -129,7 +129,8 @@ class Water(Scene):
             solids=solids,
             camera=viz.Camera(azimuth=self.azimuth, elevation=self.elevation),
             box=(corner, corner + frame.grid.spacing * np.array(frame.grid.shape)),
-            **spray,
+            spray=drops["position"] if drops is not None and flying else None,
+            spray_radius=drops["radius"] if drops is not None and flying else None,
         )
 
     def clipped(self, liquid: LevelSet, frame: FrameData) -> LevelSet:

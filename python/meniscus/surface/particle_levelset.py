@@ -296,6 +296,12 @@ class ParticleLevelSet:
 
         spray = remove(-1, self.spray) if o.spray else Transfer()
         outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)
+        if o.outer == "delete" and o.outer_depth is not None:
+            phi = sample(self.levelset.field, self.particles.positions, time=when)
+            deep = (self.particles["sign"] > 0) & (phi < -o.outer_depth * self.grid.spacing)
+            volume = float(_surface.total_volume(self.particles["radius"][deep], self.grid.dimension))
+            count = self.particles.remove(deep, workspace=self._workspace)
+            outer = Transfer(outer.count + count, outer.volume + volume)
         return Removal(spray, outer)
 
     def advance_spray(

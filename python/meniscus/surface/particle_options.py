@@ -42,6 +42,9 @@ class ParticleOptions:
         marker_trace: of the markers; 'midpoint' (RK2) as in the documents, or 'rk3'.
         spray: remove markers of the inside that have escaped by more than `removal` radii, as droplets.
         outer: what becomes of markers of the outside that have: 'keep' them, 'delete' them, or remove them as 'bubbles'.
+        outer_depth: cells; with outer='delete', markers of the outside go when they are deeper than this inside, however large. None:
+            no such bound. For liquids below air that is not simulated: a marker of the air that deep belongs to a pocket that has closed,
+            and would carve out of the liquid what nothing gives back.
         removal: in radii.
         ball: the radius of removed particles. 'share': that of a ball with the volume of one particle's share of a cell, so that what is
             removed keeps its volume on average; 'marker': that of the marker, as in the documents, of which many overlap.
@@ -62,12 +65,15 @@ class ParticleOptions:
     marker_trace: Trace = "midpoint"
     spray: bool = False
     outer: OuterEscape = "keep"
+    outer_depth: float | None = None
     removal: float = 1.5
     ball: Ball = "share"
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check everything."""
+        if self.outer_depth is not None:
+            _checks.positive("outer_depth", self.outer_depth)
         if self.per_cell is not None:
             _checks.integer("per_cell", self.per_cell, 1, 4097)
         least, most = _checks.vector("radii", self.radii, 2)

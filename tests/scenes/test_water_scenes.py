@@ -1,0 +1,116 @@
+"""Scenes of water: their runs resume to the same bits, are drawn, and do what the documents say of them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from meniscus import scenes
+from meniscus.scenes.dam_break import MARTIN_MOYCE
+
+SMALL: dict[str, dict[str, Any]] = {
+    "dam-break": {"resolution": 24, "dimension": 2, "end": 0.2},
+    "falling-drop": {"resolution": 12, "end": 0.3},
+    "ball-splash": {"resolution": 12, "end": 0.15},
+    "pour": {"resolution": 16, "end": 0.25, "nozzle_radius": 0.16},
+    "river": {"resolution": 10, "end": 0.3},
+}
+ITERATIONS = 16
+G = 9.8
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("h5py")
+    kind = scenes.SCENES[name]
+    whole = kind(frames=4, **SMALL[name])
+    last = scenes.run(whole)
+    for frame in scenes.frames(kind(frames=4, **SMALL[name]), tmp_path, pictures=False, checkpoint_every=0.0):
+        if frame.number == 2:
+            break
+    resumed = kind(frames=4, **SMALL[name])
+    again = scenes.run(resumed, tmp_path, resume=True, pictures=False)
+    assert isinstance(whole, scenes.Water)
+    assert isinstance(resumed, scenes.Water)
+    np.testing.assert_array_equal(resumed.solver.levelset.array, whole.solver.levelset.array)
+    for d in range(whole.solver.grid.dimension):
+        np.testing.assert_array_equal(resumed.solver.velocity.component(d), whole.solver.velocity.component(d))
+    assert again.diagnostics == last.diagnostics
+    assert last.diagnostics["max speed"] > 0.1
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    scenes.run(scenes.SCENES[name](frames=1, **{**SMALL[name], "end": 0.03}), tmp_path)
+    pictures = {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")}
+    assert len(pictures) == 2
+    assert len(set(pictures.values())) == 2
+    for p in pictures:
+        p.unlink()
+    scenes.render(tmp_path)
+    assert {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")} == pictures
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_the_pressure_needs_few_iterations(name: str) -> None:
+    most = 0.0
+    for frame in scenes.frames(scenes.SCENES[name](frames=8, **SMALL[name])):
+        most = max(most, frame.diagnostics["pressure iterations"])
+        assert abs(frame.diagnostics["volume error"]) < 0.08
+    assert 0 < most <= ITERATIONS
+
+
+def front(resolution: int, **more: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Times, fronts and column heights of a dam break in the units of the measurements, and the volume error before the wall."""
+    scene = scenes.DamBreak(resolution=resolution, frames=60, end=0.19, spray=False, **more)
+    times, fronts, columns, error = [], [], [], 0.0
+    for frame in scenes.frames(scene):
+        times.append(frame.time * math.sqrt(2 * 9.81 / scene.width))
+        fronts.append(frame.diagnostics["front"])
+        columns.append(frame.diagnostics["column"])
+        if fronts[-1] < scene.length - 0.5:
+            error = max(error, abs(frame.diagnostics["volume error"]))
+    return np.array(times), np.array(fronts), np.array(columns), error
+
+
+def check_front(times: np.ndarray, fronts: np.ndarray) -> None:
+    measured = np.array([row for row in MARTIN_MOYCE if row[1] < 4.0])
+    # The onset of the motion was not recorded: see MARTIN_MOYCE.
+    ours = np.interp(measured[:, 0] - 0.175, times, fronts)
+    assert np.abs(ours / measured[:, 1] - 1).max() < 0.10
+    # Without that shift, the front is ahead by what it covers in it.
+    assert np.abs(np.interp(measured[:, 0], times, fronts) / measured[:, 1] - 1).max() < 0.20
+
+
+def test_the_dam_break_follows_the_measurements() -> None:
+    """Martin and Moyce (1952) in two dimensions; the volume stays until the wall is hit."""
+    times, fronts, columns, error = front(64, dimension=2)
+    check_front(times, fronts)
+    assert error < 2e-3
+    assert columns[0] == pytest.approx(2.0, abs=1e-12)
+    assert np.all(np.diff(columns[:40]) < 1e-6)
+
+
+@pytest.mark.slow
+def test_the_dam_break_in_three_dimensions() -> None:
+    times, fronts, _, error = front(64, dimension=3, depth=0.5)
+    check_front(times, fronts)
+    assert error < 3e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cfl", [0.75, 1.75, 3.0])
+@pytest.mark.parametrize("name", ["falling-drop", "ball-splash"])
+def test_splashes_are_stable(name: str, cfl: float) -> None:
+    """At any of the CFL numbers of the document the speed stays within a few free falls, or a few speeds of the ball."""
+    height = 1.5 if name == "falling-drop" else 1.0
+    limit = 3 * math.sqrt(2 * G * height) if name == "falling-drop" else 3 * 8.5
+    end = 0.75 if name == "falling-drop" else 0.4
+    for frame in scenes.frames(scenes.SCENES[name](resolution=32, cfl=cfl, frames=8, end=end)):  # type: ignore[call-arg]
+        assert frame.diagnostics["max speed"] < limit
+        assert frame.diagnostics["pressure iterations"] <= ITERATIONS
