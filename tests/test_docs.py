@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from meniscus import scenes
+from meniscus import fluids, scenes
 
 ROOT = Path(__file__).parents[1]
 METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
@@ -54,3 +55,27 @@ def test_the_scene_of_the_page_on_running_resumes_to_the_same_bits(tmp_path: Pat
     np.testing.assert_array_equal(resumed.heat.array, whole.heat.array)
     np.testing.assert_array_equal(resumed.embers.positions, whole.embers.positions)
     assert 0.0 < whole.heat.array.mean() < 1.0
+
+
+def test_the_page_on_running_names_every_scene() -> None:
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    named = {name for cell in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", cell)}
+    assert set(scenes.SCENES) <= named
+
+
+def test_the_dam_of_the_page_on_water_breaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "water.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    variables: dict[str, Any] = {}
+    exec(compile(code, "water.md", "exec"), variables)
+    assert abs(float(capsys.readouterr().out)) < 5e-3
+    assert (tmp_path / "dam.png").stat().st_size > 5000
+    solver = variables["solver"]
+    assert solver.time >= 0.5
+    assert np.any(solver.levelset.array[80:, 0] <= 0)  # the front has come far
+
+
+def test_the_stages_on_the_page_on_water_are_those_of_the_solver() -> None:
+    listed = re.findall(r"^\d\. `(\w+)`", (ROOT / "docs" / "water.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert tuple(listed) == fluids.LiquidSolver.stages

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-ROOMS = ["meniscus", *(f"meniscus.{room}" for room in ("core", "numerics", "grid", "mesh", "collision", "surface", "fluids", "solids"))]
+ROOMS = [
+    "meniscus",
+    *(
+        f"meniscus.{room}"
+        for room in ("core", "numerics", "grid", "mesh", "collision", "surface", "fluids", "solids", "scenes", "io", "viz")
+    ),
+]
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -56,7 +56,7 @@ class LiquidSolver:
     Raises:
         TypeError, ValueError: wrong types or values.
 
-    Source: Selle 2008, sections 2.9, 3.2 and 4.4.3; Guendelman et al. 2005, section 4.4; Lee 2019, sections 2.4 and 3.4.
+    Source: Selle 2008, sections 2.9, 3.2 and 4.4.3; Guendelman et al. 2005, section 4.4; Lee 2018, sections 2.4 and 3.4.
     """
 
     stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")

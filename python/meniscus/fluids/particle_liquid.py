@@ -61,7 +61,7 @@ class ParticleLiquidSolver:
     Raises:
         TypeError, ValueError: wrong types or values.
 
-    Source: Zhu and Bridson 2005; Jiang et al. 2015; Brochu 2012, section 5.4.1; Lee 2019, chapter 3 (as the baseline).
+    Source: Zhu and Bridson 2005; Jiang et al. 2015; Brochu 2012, section 5.4.1; Lee 2018, chapter 3 (as the baseline).
     """
 
     stages = (

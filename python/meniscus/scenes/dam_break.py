@@ -46,7 +46,7 @@ class DamBreak(Water):
 
     The front on the floor was measured by Martin and Moyce (1952); `MARTIN_MOYCE` has their table.
 
-    Source: Martin and Moyce 1952; Lee 2019, section 2.4 (particle level set).
+    Source: Martin and Moyce 1952; Lee 2018, section 2.4 (particle level set).
     """
 
     name: ClassVar[str] = "dam-break"
