@@ -16,6 +16,9 @@ namespace {
 /// A face with stress but without liquid of its own needs a mass where nothing else settles its value.
 constexpr double smallest_mass = 1e-6;
 
+/// dt nu / h^2 from which on multigrid is faster than the diagonal as preconditioner.
+constexpr double worth_multigrid = 2;
+
 /// Axes of a pair.
 template <int D>
 constexpr std::array<std::array<int, 2>, D*(D - 1) / 2> axes_of_pairs() {
@@ -51,6 +54,10 @@ template <int D>
 Index FreeSurfaceViscosity<D>::bytes() const {
   Index n = fractions_.bytes() + given_.size() + unknown_.size() + 8 * (weight_.size() + stress_.size());
   for (const Vector* v : {&mass_, &inverse_diagonal_, &fixed_, &x_, &b_, &r_, &p_, &q_, &z_}) n += 8 * v->size();
+  for (const Component& c : components_) {
+    n += c.hierarchy.bytes() + 8 * (c.matrix.diagonal.size() + c.matrix.masses.size()) + c.matrix.active.size();
+    for (const Block<double>& f : c.matrix.faces) n += 8 * f.size();
+  }
   return n;
 }
 
@@ -74,13 +81,25 @@ bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>
   require(!problem.solid_velocity || problem.solid_velocity->grid() == grid_,
           "the velocity of the solid must have the grid of the velocity");
   require_finite(velocity);
+  double strongest = problem.viscosity;
   if (problem.viscosities) {
     require_finite(*problem.viscosities, "viscosity");
     const FieldView<const T, D> nu = problem.viscosities->view();
-    for_each_cell_row<D>(cells_, [&](const Coord<D>& c, Index, Index count) {
-      const T* row = nu.at(c);
-      for (Index k = 0; k < count; ++k) require(row[k] >= 0, "viscosity must not be negative, not ", row[k]);
-    });
+    const auto range = parallel_reduce(
+        0, cells_.rows(), std::max<Index>(1, 8192 / cells_.cells[D - 1]), std::array<T, 2>{nu.origin[0], nu.origin[0]},
+        [&](Index begin, Index end) {
+          std::array<T, 2> r{nu.origin[0], nu.origin[0]};
+          for (Index n = begin; n < end; ++n) {
+            const T* row = nu.at(cells_.row_coordinate(n));
+            for (Index k = 0; k < nu.extents[D - 1]; ++k) r = {std::min(r[0], row[k]), std::max(r[1], row[k])};
+          }
+          return r;
+        },
+        [](const std::array<T, 2>& x, const std::array<T, 2>& y) {
+          return std::array<T, 2>{std::min(x[0], y[0]), std::max(x[1], y[1])};
+        });
+    require(range[0] >= 0, "viscosity must not be negative, not ", range[0]);
+    strongest = static_cast<double>(range[1]);
   }
   if (mass_.size() == 0) {
     const Index n = D * layout_.size;
@@ -102,6 +121,9 @@ bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>
   describe_faces(velocity, problem);
   describe_stresses(velocity, problem);
   describe_rows();
+  const double strength = problem.dt * strongest / (grid_.spacing() * grid_.spacing());
+  multigrid_ = strength > worth_multigrid;
+  if (multigrid_) prepare_multigrid(strength);
   conjugate_gradients(*this, ConjugateGradientVectors<FreeSurfaceViscosity>{x_, b_, r_, p_, q_, z_}, options, false, info);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!info.converged) return false;
@@ -362,50 +384,66 @@ void FreeSurfaceViscosity<D>::multiply(Vector& p, Vector& q) {
 }
 
 template <int D>
-void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) const {
+void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) {
   const double *from = r.data(), *scale = inverse_diagonal_.data();
   double* to = z.data();
-  parallel_for(0, r.size(), 1 << 14, [=](Index begin, Index end) {
-    simd_dispatch([=] {
+  const Index size = layout_.size;
+  const auto pieces = [](Index n, auto&& body) {
+    parallel_for(0, n, 1 << 14, [=](Index begin, Index end) { simd_dispatch([=] { body(begin, end); }); });
+  };
+  if (!multigrid_) {
+    pieces(r.size(), [=](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) to[i] = scale[i] * from[i];
     });
-  });
-}
-
-/// Ghosts of residuals are zero, and so are their products.
-template <int D>
-double FreeSurfaceViscosity<D>::inner_product(const Vector& u, const Vector& v) const {
-  constexpr Index lanes = 16;
-  const double *a = u.data(), *b = v.data();
-  return parallel_reduce(
-      0, u.size(), 1 << 14, 0.0,
-      [=](Index begin, Index end) {
-        std::array<double, lanes> sums{};
-        simd_dispatch([=, &sums] {
-          Index i = begin;
-          for (; i + lanes <= end; i += lanes)
-            for (Index l = 0; l < lanes; ++l) sums[static_cast<std::size_t>(l)] += a[i + l] * b[i + l];
-          for (Index l = 0; i < end; ++i, ++l) sums[static_cast<std::size_t>(l)] += a[i] * b[i];
-        });
-        for (std::size_t width = lanes / 2; width > 0; width /= 2)
-          for (std::size_t l = 0; l < width; ++l) sums[l] += sums[l + width];
-        return sums[0];
-      },
-      [](double x, double y) { return x + y; });
-}
-
-template <int D>
-void FreeSurfaceViscosity<D>::combine(double alpha, const Vector& p, double beta, Vector& y) const {
-  const double* from = p.data();
-  double* to = y.data();
-  parallel_for(0, y.size(), 1 << 14, [=](Index begin, Index end) {
-    simd_dispatch([=] {
-      if (beta == 0)
-        for (Index i = begin; i < end; ++i) to[i] = alpha * from[i];
-      else
-        for (Index i = begin; i < end; ++i) to[i] = alpha * from[i] + beta * to[i];
+    return;
+  }
+  for (int axis = 0; axis < D; ++axis) {
+    const Index offset = axis * size;
+    PoissonHierarchy<D>& hierarchy = components_[static_cast<std::size_t>(axis)].hierarchy;
+    float* b = hierarchy.finest().b.data();
+    const std::uint8_t* unknown = unknown_.data() + offset;
+    pieces(size, [=](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) b[i] = unknown[i] ? static_cast<float>(from[offset + i]) : 0.0f;
     });
-  });
+    hierarchy.cycle();
+    const float* x = hierarchy.finest().x.data();
+    pieces(size, [=](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) to[offset + i] = unknown[i] ? static_cast<double>(x[i]) : 0.0;
+    });
+  }
+}
+
+/// The part of the matrix that couples each component with itself alone, which is a Poisson matrix.
+template <int D>
+void FreeSurfaceViscosity<D>::prepare_multigrid(double strength) {
+  for (int axis = 0; axis < D; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const Index offset = axis * layout_.size;
+    FaceMatrix<double, D>& matrix = components_[a].matrix;
+    if (matrix.masses.size() == 0) {
+      matrix.reset(layout_, true);
+      matrix.masses = Block<double>(layout_.size);
+      std::fill(matrix.masses.begin(), matrix.masses.end(), 0.0);
+    }
+    matrix.open_coupling.fill(strength);
+    matrix.open_coupling[a] = 2 * strength;
+    for (int d = 0; d < D; ++d) {
+      const double* weight = weight_.data() + (d == axis ? offset - layout_.strides[a] : (D + pair_of(axis, d)) * layout_.size);
+      double* faces = matrix.faces[static_cast<std::size_t>(d)].data();
+      for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
+        const Index first = layout_.index(c);
+        std::copy_n(weight + first, count, faces + first);
+      });
+    }
+    for_each_cell_row<D>(layout_, [&](const Coord<D>&, Index first, Index count) {
+      for (Index i = first; i < first + count; ++i) {
+        matrix.masses[i] = mass_[offset + i];
+        matrix.diagonal[i] = unknown_[offset + i] ? 1 / inverse_diagonal_[offset + i] : 0.0;
+      }
+    });
+    matrix.finish();
+    components_[a].hierarchy.build(matrix);
+  }
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \

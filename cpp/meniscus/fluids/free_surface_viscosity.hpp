@@ -12,6 +12,8 @@
 #pragma once
 
 #include "meniscus/fluids/liquid_fractions.hpp"
+#include "meniscus/grid/poisson_hierarchy.hpp"
+#include "meniscus/numerics/block_vectors.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
 namespace meniscus {
@@ -51,10 +53,10 @@ class FreeSurfaceViscosity {
   using Vector = Block<double>;
   using Correction = Block<double>;
   void multiply(Vector& p, Vector& q);
-  void precondition(const Vector& r, Correction& z) const;
+  void precondition(const Vector& r, Correction& z);
   void project(Vector&) const {}
-  double inner_product(const Vector& u, const Vector& v) const;
-  void combine(double alpha, const Vector& p, double beta, Vector& y) const;
+  double inner_product(const Vector& u, const Vector& v) const { return meniscus::inner_product(u, v); }
+  void combine(double alpha, const Vector& p, double beta, Vector& y) const { meniscus::combine(alpha, p, beta, y); }
 
  private:
   /// Stresses: the diagonal ones by axis, then those of the pairs of axes.
@@ -64,6 +66,12 @@ class FreeSurfaceViscosity {
   /// Why the value of a face is given (zero: it is not, or it is no unknown).
   enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
 
+  /// The preconditioner of a component.
+  struct Component {
+    FaceMatrix<double, D> matrix;
+    PoissonHierarchy<D> hierarchy;
+  };
+
   template <class T>
   void describe_faces(const MacField<T, D>& velocity, const Problem<T>& problem);
   template <class T>
@@ -71,6 +79,7 @@ class FreeSurfaceViscosity {
   template <class T>
   void describe_edge(const MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
   void describe_rows();
+  void prepare_multigrid(double strength);
   /// stress = weights times the strain rates of the faces.
   void find_stresses(Vector& faces);
   /// to = what the stresses ask of the unknowns, plus their masses times `faces` where not null.
@@ -88,6 +97,8 @@ class FreeSurfaceViscosity {
   Vector mass_, inverse_diagonal_, fixed_, x_, b_, r_, p_, q_, z_;
   /// By stress.
   Block<double> weight_, stress_;
+  std::array<Component, D> components_;
+  bool multigrid_ = false;
 };
 
 }  // namespace meniscus
