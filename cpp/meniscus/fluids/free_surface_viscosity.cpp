@@ -28,8 +28,6 @@ constexpr std::array<std::array<int, 2>, D*(D - 1) / 2> axes_of_pairs() {
     return {{{0, 1}, {0, 2}, {1, 2}}};
 }
 
-constexpr int pair_of(int a, int b) { return a + b - 1; }
-
 /// What the volume of an edge in a side counts with the shear there: from a wall half a cell away, or from a given sample a cell
 /// away, whose volume is cut in half by the side.
 double shear_factor(const GhostRule& rule) {
@@ -52,19 +50,9 @@ FreeSurfaceViscosity<D>::FreeSurfaceViscosity(const Grid<D>& grid)
 
 template <int D>
 Index FreeSurfaceViscosity<D>::bytes() const {
-  Index n = fractions_.bytes() + given_.size() + unknown_.size() + 8 * (weight_.size() + stress_.size());
+  Index n = fractions_.bytes() + components_.bytes() + given_.size() + unknown_.size() + 8 * (weight_.size() + stress_.size());
   for (const Vector* v : {&mass_, &inverse_diagonal_, &fixed_, &x_, &b_, &r_, &p_, &q_, &z_}) n += 8 * v->size();
-  for (const Component& c : components_) {
-    n += c.hierarchy.bytes() + 8 * (c.matrix.diagonal.size() + c.matrix.masses.size()) + c.matrix.active.size();
-    for (const Block<double>& f : c.matrix.faces) n += 8 * f.size();
-  }
   return n;
-}
-
-/// Whether a place with this coordinate lies beyond the cells along an axis.
-template <int D>
-bool FreeSurfaceViscosity<D>::beyond(int axis, Index coordinate) const {
-  return coordinate >= cells_.cells[static_cast<std::size_t>(axis)];
 }
 
 template <int D>
@@ -123,7 +111,7 @@ bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>
   describe_rows();
   const double strength = problem.dt * strongest / (grid_.spacing() * grid_.spacing());
   multigrid_ = strength > worth_multigrid;
-  if (multigrid_) prepare_multigrid(strength);
+  if (multigrid_) components_.prepare(layout_, weight_.data(), mass_.data(), inverse_diagonal_.data(), strength);
   conjugate_gradients(*this, ConjugateGradientVectors<FreeSurfaceViscosity>{x_, b_, r_, p_, q_, z_}, options, false, info);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!info.converged) return false;
@@ -387,63 +375,15 @@ template <int D>
 void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) {
   const double *from = r.data(), *scale = inverse_diagonal_.data();
   double* to = z.data();
-  const Index size = layout_.size;
-  const auto pieces = [](Index n, auto&& body) {
-    parallel_for(0, n, 1 << 14, [=](Index begin, Index end) { simd_dispatch([=] { body(begin, end); }); });
-  };
-  if (!multigrid_) {
-    pieces(r.size(), [=](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) to[i] = scale[i] * from[i];
-    });
+  if (multigrid_) {
+    components_.apply(from, to);
     return;
   }
-  for (int axis = 0; axis < D; ++axis) {
-    const Index offset = axis * size;
-    PoissonHierarchy<D>& hierarchy = components_[static_cast<std::size_t>(axis)].hierarchy;
-    float* b = hierarchy.finest().b.data();
-    const std::uint8_t* unknown = unknown_.data() + offset;
-    pieces(size, [=](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) b[i] = unknown[i] ? static_cast<float>(from[offset + i]) : 0.0f;
+  parallel_for(0, r.size(), 1 << 14, [=](Index begin, Index end) {
+    simd_dispatch([=] {
+      for (Index i = begin; i < end; ++i) to[i] = scale[i] * from[i];
     });
-    hierarchy.cycle();
-    const float* x = hierarchy.finest().x.data();
-    pieces(size, [=](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) to[offset + i] = unknown[i] ? static_cast<double>(x[i]) : 0.0;
-    });
-  }
-}
-
-/// The part of the matrix that couples each component with itself alone, which is a Poisson matrix.
-template <int D>
-void FreeSurfaceViscosity<D>::prepare_multigrid(double strength) {
-  for (int axis = 0; axis < D; ++axis) {
-    const auto a = static_cast<std::size_t>(axis);
-    const Index offset = axis * layout_.size;
-    FaceMatrix<double, D>& matrix = components_[a].matrix;
-    if (matrix.masses.size() == 0) {
-      matrix.reset(layout_, true);
-      matrix.masses = Block<double>(layout_.size);
-      std::fill(matrix.masses.begin(), matrix.masses.end(), 0.0);
-    }
-    matrix.open_coupling.fill(strength);
-    matrix.open_coupling[a] = 2 * strength;
-    for (int d = 0; d < D; ++d) {
-      const double* weight = weight_.data() + (d == axis ? offset - layout_.strides[a] : (D + pair_of(axis, d)) * layout_.size);
-      double* faces = matrix.faces[static_cast<std::size_t>(d)].data();
-      for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
-        const Index first = layout_.index(c);
-        std::copy_n(weight + first, count, faces + first);
-      });
-    }
-    for_each_cell_row<D>(layout_, [&](const Coord<D>&, Index first, Index count) {
-      for (Index i = first; i < first + count; ++i) {
-        matrix.masses[i] = mass_[offset + i];
-        matrix.diagonal[i] = unknown_[offset + i] ? 1 / inverse_diagonal_[offset + i] : 0.0;
-      }
-    });
-    matrix.finish();
-    components_[a].hierarchy.build(matrix);
-  }
+  });
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \

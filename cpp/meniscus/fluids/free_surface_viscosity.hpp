@@ -11,8 +11,8 @@
 /// and 4.
 #pragma once
 
+#include "meniscus/fluids/component_multigrid.hpp"
 #include "meniscus/fluids/liquid_fractions.hpp"
-#include "meniscus/grid/poisson_hierarchy.hpp"
 #include "meniscus/numerics/block_vectors.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
@@ -66,12 +66,6 @@ class FreeSurfaceViscosity {
   /// Why the value of a face is given (zero: it is not, or it is no unknown).
   enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
 
-  /// The preconditioner of a component.
-  struct Component {
-    FaceMatrix<double, D> matrix;
-    PoissonHierarchy<D> hierarchy;
-  };
-
   template <class T>
   void describe_faces(const MacField<T, D>& velocity, const Problem<T>& problem);
   template <class T>
@@ -79,12 +73,12 @@ class FreeSurfaceViscosity {
   template <class T>
   void describe_edge(const MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
   void describe_rows();
-  void prepare_multigrid(double strength);
   /// stress = weights times the strain rates of the faces.
   void find_stresses(Vector& faces);
   /// to = what the stresses ask of the unknowns, plus their masses times `faces` where not null.
   void gather(const double* faces, double* to) const;
-  bool beyond(int axis, Index coordinate) const;
+  /// Whether a place with this coordinate lies beyond the cells along an axis.
+  bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[static_cast<std::size_t>(axis)]; }
 
   Grid<D> grid_;
   CellLayout<D> cells_;
@@ -97,7 +91,7 @@ class FreeSurfaceViscosity {
   Vector mass_, inverse_diagonal_, fixed_, x_, b_, r_, p_, q_, z_;
   /// By stress.
   Block<double> weight_, stress_;
-  std::array<Component, D> components_;
+  ComponentMultigrid<D> components_;
   bool multigrid_ = false;
 };
 
