@@ -1,6 +1,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/fluids/buoyancy.hpp"
+#include "meniscus/fluids/free_surface_viscosity.hpp"
 #include "meniscus/fluids/viscosity.hpp"
 
 namespace meniscus::bindings {
@@ -34,12 +35,34 @@ void bind_gas_scalar(py::module_& m, py::class_<ViscositySolver<D>>& viscosity) 
       py::arg("liquid").none(true), py::arg("sticky"), py::arg("time"), py::arg("options"));
 }
 
+template <class T, int D>
+void bind_liquid_viscosity(py::class_<FreeSurfaceViscosity<D>>& viscosity) {
+  viscosity.def(
+      "diffuse",
+      [](FreeSurfaceViscosity<D>& solver, MacField<T, D>& velocity, double dt, double nu, const Field<T, D>* nus,
+         const Field<double, D>* solid, const MacField<T, D>* solid_velocity, const Field<T, D>* liquid, bool sticky, double time,
+         const SolveOptions& options) {
+        SolveInfo info;
+        const typename FreeSurfaceViscosity<D>::template Problem<T> problem{dt,     nu,     nus, solid, solid_velocity,
+                                                                            liquid, sticky, time};
+        interruptible([&] { return solver.diffuse(velocity, problem, options, info); });
+        return info;
+      },
+      py::arg("velocity"), py::arg("dt"), py::arg("viscosity"), py::arg("viscosities").none(true), py::arg("solid").none(true),
+      py::arg("solid_velocity").none(true), py::arg("liquid").none(true), py::arg("sticky"), py::arg("time"), py::arg("options"));
+}
+
 template <int D>
 void bind_gas_dimension(py::module_& m, const char* name) {
   py::class_<ViscositySolver<D>> viscosity(m, name);
   viscosity.def(py::init<const Grid<D>&>(), py::arg("grid")).def_property_readonly("bytes", &ViscositySolver<D>::bytes);
   bind_gas_scalar<float, D>(m, viscosity);
   bind_gas_scalar<double, D>(m, viscosity);
+  using Liquid = FreeSurfaceViscosity<D>;
+  py::class_<Liquid> liquid(m, D == 2 ? "LiquidViscositySolver2" : "LiquidViscositySolver3");
+  liquid.def(py::init<const Grid<D>&>(), py::arg("grid")).def_property_readonly("bytes", &Liquid::bytes);
+  bind_liquid_viscosity<float, D>(liquid);
+  bind_liquid_viscosity<double, D>(liquid);
 }
 
 }  // namespace

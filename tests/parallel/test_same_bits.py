@@ -23,6 +23,7 @@ from meniscus.fluids import (
     advance_vortices,
     curl_noise,
     diffuse,
+    diffuse_liquid,
     divergence,
     enstrophy,
     grid_to_particles,
@@ -339,6 +340,22 @@ def test_buoyancy_and_viscosity(dimension: int, dtype: type) -> None:
             add_buoyancy(v, 0.1, density=scalar, temperature=scalar, density_weight=0.3, temperature_weight=1.1, ambient=0.2, time=0.3)
             infos = diffuse(v, 0.1, 0.5, solid=solid, time=0.3)
             return [*components(v), *(np.array([i.residual, *i.history]) for i in infos)]
+
+        everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
+
+
+def test_viscosity_of_liquids(dimension: int, dtype: type) -> None:
+    """With either preconditioner."""
+    for periodic, strength in ((False, 0.5), (True, 0.5), (False, 20.0), (True, 20.0)):
+        _, velocity = problem(dimension, dtype, periodic)
+        solid = nodes(velocity.grid, lambda *x: np.sqrt(sum((c - 1.5) ** 2 for c in x)) - 0.8)
+        liquid = ms.CellField(velocity.grid, dtype)
+        liquid.array = (sum(np.cos(1.7 * c) for c in liquid.coordinates()) - 0.4).astype(dtype)
+
+        def run(velocity: Any = velocity, solid: Any = solid, liquid: Any = liquid, strength: float = strength) -> list[np.ndarray]:
+            v = velocity.copy()
+            info = diffuse_liquid(v, 1.0, strength * v.grid.spacing**2, liquid=liquid, solid=solid, time=0.3, tolerance=1e-7)
+            return [*components(v), np.array([info.residual, *info.history])]
 
         everywhere(run, threads=THREADS if dimension == 2 else (2, 3, 8))
 

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/free_surface.hpp"
 #include "meniscus/fluids/projection_rows.hpp"
+#include "meniscus/fluids/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
 
 namespace meniscus {
@@ -19,20 +20,6 @@ Shear shear_of(const GhostRule& rule) {
 
 /// Why a value is given.
 enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
-
-/// Mean of the corner values of face `c` across `axis`, for a node field.
-template <int D>
-double at_face(const FieldView<const double, D>& phi, int axis, const Coord<D>& c) {
-  double sum = 0;
-  for (int corner = 0; corner < (1 << (D - 1)); ++corner) {
-    Coord<D> node = c;
-    int bit = 0;
-    for (int d = 0; d < D; ++d)
-      if (d != axis) node[static_cast<std::size_t>(d)] += (corner >> bit++) & 1;
-    sum += *phi.at(node);
-  }
-  return sum / (1 << (D - 1));
-}
 
 /// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
 template <class T, int D>

@@ -16,11 +16,14 @@ void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to) {
   to.reset(a.layout, a.has_faces);
   for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
   to.mass = static_cast<float>(a.mass);
+  if (a.masses.size() != to.masses.size()) to.masses = a.masses.size() > 0 ? Block<float>(a.masses.size()) : Block<float>();
   parallel_for(0, a.layout.size, 1 << 16, [&](Index b, Index e) {
     if (a.has_faces)
       for (std::size_t d = 0; d < D; ++d)
         for (Index i = b; i < e; ++i) to.faces[d][i] = static_cast<float>(a.faces[d][i]);
     for (Index i = b; i < e; ++i) to.diagonal[i] = static_cast<float>(a.diagonal[i]);
+    if (a.masses.size() > 0)
+      for (Index i = b; i < e; ++i) to.masses[i] = static_cast<float>(a.masses[i]);
   });
   to.finish();
 }

@@ -16,6 +16,7 @@ from meniscus.fluids.inviscid import StepInfo, advance
 from meniscus.fluids.liquid import LiquidSolver
 from meniscus.fluids.liquid_options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid_source import Drain, LiquidSource
+from meniscus.fluids.liquid_viscosity import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.particle_liquid import ParticleLiquidSolver
 from meniscus.fluids.particle_liquid_options import ParticleLiquidOptions, ParticleLiquidReport
 from meniscus.fluids.particle_surface import particle_levelset
@@ -36,6 +37,7 @@ __all__ = [
     "LiquidReport",
     "LiquidSolver",
     "LiquidSource",
+    "LiquidViscositySolver",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",
@@ -59,6 +61,7 @@ __all__ = [
     "curl_noise",
     "deformation",
     "diffuse",
+    "diffuse_liquid",
     "divergence",
     "energy_spectrum",
     "enstrophy",

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.emitter import set_face_velocity
-from meniscus.fluids.forces import ViscositySolver, diffuse
 from meniscus.fluids.liquid_options import LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid_source import Drain, LiquidSource, RegionCells
+from meniscus.fluids.liquid_viscosity import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.liquid_volume import LiquidVolume
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.solid_follower import SolidFollower
@@ -93,7 +93,7 @@ class LiquidSolver:
         self._backup = (self.velocity.copy(), self.pressure.copy())
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
-        self._viscosity_solver = ViscositySolver(grid) if o.viscosity else None
+        self._viscosity_solver = LiquidViscositySolver(grid) if o.viscosity else None
         self._parts: dict[str, Any] = {}
 
     @property
@@ -299,7 +299,7 @@ class LiquidSolver:
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
         if self._viscosity_solver is not None:
-            self._parts["viscosity"] = diffuse(
+            info = diffuse_liquid(
                 self.velocity,
                 dt,
                 self.options.viscosity,
@@ -310,6 +310,7 @@ class LiquidSolver:
                 tolerance=min(self.options.tolerance, 1e-6),
                 solver=self._viscosity_solver,
             )
+            self._parts["viscosity"] = (info,)
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid as it is at the end of the step."""
