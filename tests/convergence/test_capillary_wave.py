@@ -138,6 +138,14 @@ def test_capillary_wave(case: tuple[str, str]) -> None:
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
 
 
+@pytest.mark.parametrize("offset", [0.1, 0.25, 0.75])
+def test_capillary_wave_anywhere_between_samples(offset: float) -> None:
+    """The surface at rest is some cells higher than a face; where the nearest wet sample is close below the surface, errors are larger."""
+    coarse, fine = (wave_error(n, depth=1 + offset / n) for n in (16, 32))
+    assert fine < 0.05
+    assert coarse > 3 * fine
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", BOUNDS)
 def test_capillary_wave_on_64_cells(case: tuple[str, str]) -> None:

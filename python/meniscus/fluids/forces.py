@@ -93,6 +93,8 @@ def diffuse(
     """Let viscosity act on a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
 
     No-slip walls, prescribed sides and no-slip solids act with their velocity; where there is free slip, and on open sides, is no shear.
+    At the surface of a liquid that is not all of the stress: waves lose half of what they should, and a drop that turns is braked;
+    `diffuse_liquid` does that right.
 
     Args:
         velocity: m/s.

@@ -24,7 +24,7 @@ class LiquidOptions:
     Attributes:
         density: kg/m^3.
         gravity: acceleration, m/s^2; default 9.81 down the last axis.
-        viscosity: kinematic, m^2/s.
+        viscosity: kinematic, m^2/s; the surface is free of traction, see `diffuse_liquid`.
         surface_tension: coefficient, N/m.
         air_pressure: Pa.
         slip: how the liquid passes solids, 'free' or 'no-slip'.
