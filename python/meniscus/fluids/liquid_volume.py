@@ -17,9 +17,9 @@ from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST_MOVE = 0.2
+LARGEST_MOVE = 0.5
 """Cells that a correction moves the surface by in a step, at most."""
-PASSES = 3
+PASSES = 8
 ACCURACY = 1e-9
 """Relative, of a corrected volume, within the largest move."""
 
@@ -121,6 +121,7 @@ class LiquidVolume:
         h = self._grid.spacing
         moved = np.zeros(len(self.ledger.volumes))
         limit = LARGEST_MOVE * h
+        farthest = 0.0
         before = levelset.array.copy()
         around = self.ledger.around(workspace)
         for _ in range(PASSES):
@@ -137,11 +138,16 @@ class LiquidVolume:
             moved = np.clip(moved + step, -limit, limit)
             np.subtract(before, moved[around], out=levelset.array, casting="same_kind")
             labels, volumes = self.measure(levelset, solid)
-            if len(volumes) + 1 != len(moved):  # a thin part broke off or closed: next step
+            if len(volumes) + 1 != len(moved):  # a thin part broke off or closed: go on from there
+                farthest += float(np.abs(moved).max())
                 self.ledger.change(None, labels, volumes)
-                break
+                self.ledger.share()
+                moved = np.zeros(len(self.ledger.volumes))
+                before = levelset.array.copy()
+                around = self.ledger.around(workspace)
+                continue
             self.ledger.volumes = np.concatenate(([0.0], volumes))
-        return float(np.abs(moved).max())
+        return farthest + float(np.abs(moved).max())
 
     def report(self, levelset: LevelSet, solid: NodeField | None, spray: float) -> VolumeReport:
         """Return the volumes as they are."""

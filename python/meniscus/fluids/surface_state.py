@@ -23,8 +23,8 @@ from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions
 
 Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
-# Cells, by dimension. Measured on dam breaks of 5 s (2-D) and 2 s (3-D) that fill a quarter of their tank: the volume stays within 2 and
-# 3 %; with half the depth the liquid gains, with twice the depth it loses several times that.
+# Cells, by dimension; measured on dam breaks. With half the depth the liquid gains volume after the first impact, with twice the depth it
+# loses several times as much.
 _LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
