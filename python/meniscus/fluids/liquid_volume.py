@@ -17,7 +17,7 @@ from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST_MOVE = 0.5
+LARGEST_MOVE = 0.3
 """Cells that a correction moves the surface by in a step, at most."""
 PASSES = 8
 ACCURACY = 1e-9
@@ -140,6 +140,7 @@ class LiquidVolume:
             labels, volumes = self.measure(levelset, solid)
             if len(volumes) + 1 != len(moved):  # a thin part broke off or closed: go on from there
                 farthest += float(np.abs(moved).max())
+                limit = LARGEST_MOVE * h - farthest
                 self.ledger.change(None, labels, volumes)
                 self.ledger.share()
                 moved = np.zeros(len(self.ledger.volumes))
