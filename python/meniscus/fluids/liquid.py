@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from meniscus.fluids.liquid_viscosity import LiquidViscositySolver, diffuse_liqu
 from meniscus.fluids.liquid_volume import LiquidVolume
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.solid_follower import SolidFollower
+from meniscus.fluids.staged import StagedSolver
 from meniscus.fluids.surface_state import SurfaceState
 from meniscus.fluids.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.wet_faces import WetFaces
@@ -28,7 +29,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, Shape
 
 
-class LiquidSolver:
+class LiquidSolver(StagedSolver[LiquidReport]):
     """An incompressible liquid with a free surface, below air of constant pressure, around moving solids.
 
     A step emits, carries the surface and the velocity, lets spray fly, adds forces, lets viscosity act, projects with the pressure that
@@ -73,6 +74,7 @@ class LiquidSolver:
         drains: Sequence[Drain] = (),
         vortices: VortexParticles | None = None,
     ) -> None:
+        super().__init__()
         self.options = o = LiquidOptions() if options is None else _checks.one_of_type("options", options, LiquidOptions)
         self._grid = _checks.one_of_type("grid", grid, Grid)
         down = (0.0,) * (grid.dimension - 1) + (-9.81,)
@@ -80,8 +82,6 @@ class LiquidSolver:
         self.velocity = MacField(grid, dtype, boundary)
         self.pressure = CellField(grid)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self.time = 0.0
-        self.report: LiquidReport | None = None
         self._surface = SurfaceState(grid, o, self.velocity)
         self._solid = SolidFollower(grid, self.velocity.dtype, solid)
         self._volume = LiquidVolume(grid, self.velocity)
@@ -94,7 +94,6 @@ class LiquidSolver:
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
         self._viscosity_solver = LiquidViscositySolver(grid) if o.viscosity else None
-        self._parts: dict[str, Any] = {}
 
     @property
     def grid(self) -> Grid:
@@ -145,7 +144,7 @@ class LiquidSolver:
         """
         given = None if velocity is None else _checks.vector("velocity", velocity, self._grid.dimension)
         before = self.levelset.array.copy()
-        self._unite(region)
+        self.levelset.unite(region)
         if given is not None:
             set_face_velocity(self.velocity, (self.levelset.array <= 0) & (before > 0), given)
         self.set_surface()
@@ -179,40 +178,6 @@ class LiquidSolver:
         if o.surface_tension:
             dt = min(dt, math.sqrt(o.density * h**3 / (2 * math.pi * o.surface_tension)))
         return dt
-
-    def step(self, dt: float, on_stage: Callable[[str, LiquidSolver], None] | None = None) -> LiquidReport:
-        """Advance by dt seconds.
-
-        Args:
-            dt: seconds, positive.
-            on_stage: called with the name of each stage and this solver, after the stage.
-
-        Returns:
-            What the step did; also kept as `report`.
-
-        Raises:
-            ConvergenceError: a solve failed; nothing has changed.
-            ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
-        """
-        dt = _checks.positive("dt", dt)
-        self._save()
-        vortices = None if self.vortices is None else self.vortices.snapshot()
-        time, last = self.time, self.report
-        self._parts = {}
-        try:
-            for name in self.stages:
-                getattr(self, name)(dt)
-                if on_stage:
-                    on_stage(name, self)
-            report = self._summarise(dt)
-            self.time, self.report = time + dt, report
-        except BaseException:
-            self._restore()
-            if self.vortices is not None and vortices is not None:
-                self.vortices.restore(vortices)
-            self.time, self.report = time, last
-            raise
-        return report
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
@@ -376,14 +341,6 @@ class LiquidSolver:
         self.time = float(snapshot["time"])
         self._solid.forget()
 
-    def _unite(self, region: Shape | LevelSet) -> None:
-        if isinstance(region, LevelSet):
-            other = region.field
-        else:
-            other = CellField(self._grid, self.velocity.dtype)
-            _checks.one_of_type("region", region, Shape).sample(other)
-        np.minimum(self.levelset.array, other.array, out=self.levelset.array)
-
     def _continue_into_solid(self, solid: Any) -> None:
         """Continue the level set into the solid, so that the liquid meets it at a right angle and no air comes between."""
         if solid is not None:
@@ -414,16 +371,19 @@ class LiquidSolver:
         for d in range(self._grid.dimension):
             velocity.component(d)[...] = self.velocity.component(d)
         pressure.array[...] = self.pressure.array
-        self._kept = (self._surface.snapshot(), self._volume.snapshot(), [k.copy() for k in self._wet.known])
+        vortices = None if self.vortices is None else self.vortices.snapshot()
+        self._kept = (self._surface.snapshot(), self._volume.snapshot(), [k.copy() for k in self._wet.known], vortices)
 
     def _restore(self) -> None:
         velocity, pressure = self._backup
         for d in range(self._grid.dimension):
             self.velocity.component(d)[...] = velocity.component(d)
         self.pressure.array[...] = pressure.array
-        surface, volume, known = self._kept
+        surface, volume, known, vortices = self._kept
         self._surface.restore(surface)
         self._volume.restore(volume)
         for mine, saved in zip(self._wet.known, known, strict=True):
             mine[...] = saved
+        if self.vortices is not None and vortices is not None:
+            self.vortices.restore(vortices)
         self._solid.forget()

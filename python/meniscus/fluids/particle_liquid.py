@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from meniscus.fluids.particle_transfer import grid_to_particles
 from meniscus.fluids.particle_volume import ParticleVolume
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.solid_follower import SolidFollower
+from meniscus.fluids.staged import StagedSolver
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.particles import Particles
@@ -33,7 +34,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape
 
 
-class ParticleLiquidSolver:
+class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     """An incompressible liquid that particles carry through a grid, below air of constant pressure, around moving solids.
 
     A step emits, gives the velocities of the particles to the grid, adds forces, lets viscosity act, projects, continues the velocity
@@ -87,6 +88,7 @@ class ParticleLiquidSolver:
         sources: Sequence[LiquidSource] = (),
         drains: Sequence[Drain] = (),
     ) -> None:
+        super().__init__()
         self.options = o = ParticleLiquidOptions() if options is None else _checks.one_of_type("options", options, ParticleLiquidOptions)
         self._grid = _checks.one_of_type("grid", grid, Grid)
         dimension = grid.dimension
@@ -99,8 +101,6 @@ class ParticleLiquidSolver:
             columns["affine"] = np.empty((0, dimension**2), kind)
         self.particles = Particles(np.empty((0, dimension), kind), **columns)
         self.pressure = CellField(grid)
-        self.time = 0.0
-        self.report: ParticleLiquidReport | None = None
         self._per_cell = 2**dimension if o.per_cell is None else o.per_cell
         self._supply = ParticleSupply(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
@@ -114,7 +114,6 @@ class ParticleLiquidSolver:
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
         self._viscosity_solver = ViscositySolver(grid) if o.viscosity else None
-        self._parts: dict[str, Any] = {}
         sides = self.velocity.boundary
         self._open = [
             not grid.periodic[d] and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
@@ -205,45 +204,6 @@ class ParticleLiquidSolver:
         speed = max(speed, self._supply.speed(self.time))
         speed = max(speed, self._solid.speed(self.velocity, self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
-
-    def step(self, dt: float, on_stage: Callable[[str, ParticleLiquidSolver], None] | None = None) -> ParticleLiquidReport:
-        """Advance by dt seconds.
-
-        Args:
-            dt: seconds, positive.
-            on_stage: called with the name of each stage and this solver, after the stage.
-
-        Returns:
-            What the step did; also kept as `report`.
-
-        Raises:
-            ConvergenceError: a solve failed; nothing has changed.
-            ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
-        """
-        dt = _checks.positive("dt", dt)
-        velocity, pressure = self._backup
-        _copy(self.velocity, velocity)
-        pressure.array[...] = self.pressure.array
-        particles, volumes = self.particles.snapshot(), self._volume.snapshot()
-        time, last = self.time, self.report
-        self._parts = {}
-        try:
-            for name in self.stages:
-                getattr(self, name)(dt)
-                if on_stage:
-                    on_stage(name, self)
-            report = self._summarise(dt)
-            self.time, self.report = time + dt, report
-        except BaseException:
-            self.particles.restore(particles)
-            _copy(velocity, self.velocity)
-            self.pressure.array[...] = pressure.array
-            self._volume.restore(volumes)
-            self.time, self.report = time, last
-            self._stale = True
-            self._solid.forget()
-            raise
-        return report
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
@@ -425,6 +385,22 @@ class ParticleLiquidSolver:
         self._parts["left"] = self._parts.get("left", 0) + gone
         self._parts["in_solid"] = stuck
         self._stale = True
+
+    def _save(self) -> None:
+        velocity, pressure = self._backup
+        _copy(self.velocity, velocity)
+        pressure.array[...] = self.pressure.array
+        self._kept = self.particles.snapshot(), self._volume.snapshot()
+
+    def _restore(self) -> None:
+        velocity, pressure = self._backup
+        particles, volumes = self._kept
+        self.particles.restore(particles)
+        _copy(velocity, self.velocity)
+        self.pressure.array[...] = pressure.array
+        self._volume.restore(volumes)
+        self._stale = True
+        self._solid.forget()
 
     def _summarise(self, dt: float) -> ParticleLiquidReport:
         v = self.particles["velocity"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
 from meniscus.fluids.solid_follower import SolidFollower
+from meniscus.fluids.staged import StagedSolver
 from meniscus.fluids.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity import add_vorticity_confinement, kinetic_energy
 from meniscus.grid.boundary import BoundarySpec
@@ -24,7 +25,7 @@ from meniscus.grid.transport import advect, max_speed
 from meniscus.grid.uniform import Grid
 
 
-class SmokeSolver:
+class SmokeSolver(StagedSolver[SmokeReport]):
     """Smoke and heat carried by incompressible air around moving solids.
 
     A step emits, carries everything by the velocity, adds forces, diffuses and projects; each is a public method that a script may call
@@ -66,6 +67,7 @@ class SmokeSolver:
         emitters: Sequence[Emitter] = (),
         vortices: VortexParticles | None = None,
     ) -> None:
+        super().__init__()
         self.options = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
         self.velocity = MacField(grid, dtype, boundary)
         self.density = CellField(grid, dtype)
@@ -74,8 +76,6 @@ class SmokeSolver:
         self.pressure = CellField(grid)
         self._solid = SolidFollower(grid, self.velocity.dtype, solid)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self.time = 0.0
-        self.report: SmokeReport | None = None
         self._grid = grid
         self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
@@ -83,7 +83,6 @@ class SmokeSolver:
         self._workspace = Workspace()
         self._pressure_solver = PressureSolver(grid)
         self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
-        self._parts: dict[str, Any] = {}
 
     @property
     def grid(self) -> Grid:
@@ -128,40 +127,6 @@ class SmokeSolver:
                 speed = max(speed, float(np.abs(emitter.velocity).max()))
         speed = max(speed, self._solid.speed(self.velocity, self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
-
-    def step(self, dt: float, on_stage: Callable[[str, SmokeSolver], None] | None = None) -> SmokeReport:
-        """Advance by dt seconds.
-
-        Args:
-            dt: seconds, positive.
-            on_stage: called with the name of each stage and this solver, after the stage.
-
-        Returns:
-            What the step did; also kept as `report`.
-
-        Raises:
-            ConvergenceError: a solve failed; nothing has changed.
-            ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
-        """
-        dt = _checks.positive("dt", dt)
-        self._save()
-        vortices = None if self.vortices is None else self.vortices.snapshot()
-        time, last = self.time, self.report
-        self._parts = {}
-        try:
-            for name in self.stages:
-                getattr(self, name)(dt)
-                if on_stage:
-                    on_stage(name, self)
-            report = self._summarise(dt)
-            self.time, self.report = time + dt, report
-        except BaseException:
-            self._restore()
-            if self.vortices is not None and vortices is not None:
-                self.vortices.restore(vortices)
-            self.time, self.report = time, last
-            raise
-        return report
 
     def emit(self, dt: float) -> None:
         """Let the emitters that are on work for dt."""
@@ -307,6 +272,7 @@ class SmokeSolver:
         density.array[...] = self.density.array
         temperature.array[...] = self.temperature.array
         pressure.array[...] = self.pressure.array
+        self._kept_vortices = None if self.vortices is None else self.vortices.snapshot()
 
     def _restore(self) -> None:
         velocity, density, temperature, pressure = self._backup
@@ -315,4 +281,6 @@ class SmokeSolver:
         self.density.array[...] = density.array
         self.temperature.array[...] = temperature.array
         self.pressure.array[...] = pressure.array
+        if self.vortices is not None and self._kept_vortices is not None:
+            self.vortices.restore(self._kept_vortices)
         self._solid.forget()

@@ -1,0 +1,73 @@
+"""A step made of named stages, which happens wholly or not at all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
+
+from meniscus import _checks
+
+Report = TypeVar("Report")
+
+
+class StagedSolver(ABC, Generic[Report]):
+    """What the solvers of fluids share: their stages in order, the transaction around them, time and the last report.
+
+    A subclass names its `stages`, which are methods that take the length of the step, and says how its state is saved and brought back.
+
+    Attributes:
+        time: s.
+        report: of the last step; None before the first.
+    """
+
+    stages: ClassVar[tuple[str, ...]]
+
+    def __init__(self) -> None:
+        self.time = 0.0
+        self.report: Report | None = None
+        self._parts: dict[str, Any] = {}
+        """What stages have to say for the report of the step."""
+
+    def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> Report:
+        """Advance by dt seconds.
+
+        Args:
+            dt: seconds, positive.
+            on_stage: called with the name of each stage and this solver, after the stage.
+
+        Returns:
+            What the step did; also kept as `report`.
+
+        Raises:
+            ConvergenceError: a solve failed; nothing has changed.
+            ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
+        """
+        dt = _checks.positive("dt", dt)
+        self._save()
+        time, last = self.time, self.report
+        self._parts = {}
+        try:
+            for name in self.stages:
+                getattr(self, name)(dt)
+                if on_stage:
+                    on_stage(name, self)
+            report = self._summarise(dt)
+            self.time, self.report = time + dt, report
+        except BaseException:
+            self._restore()
+            self.time, self.report = time, last
+            raise
+        return report
+
+    @abstractmethod
+    def _save(self) -> None:
+        """Keep what the stages may change."""
+
+    @abstractmethod
+    def _restore(self) -> None:
+        """Bring back what was kept."""
+
+    @abstractmethod
+    def _summarise(self, dt: float) -> Report:
+        """Return the report of a step of dt; raises ValueError where something is no longer finite."""
