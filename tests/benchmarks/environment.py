@@ -64,6 +64,7 @@ def environment() -> dict[str, Any]:
         "pyamg": version("pyamg"),
         "ipctk": version("ipctk"),
         "scikit-image": version("scikit-image"),
+        "scikit-fmm": version("scikit-fmm"),
         "scikit-fem": version("scikit-fem"),
         "taichi": version("taichi"),
         "meniscus": ms.__version__,

@@ -65,19 +65,10 @@ def main(given: list[str] | None = None) -> None:
     cases = bandwidth.probes(quick=options.quick)
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
-    cases += solids.cases(options.quick, chosen)
-    cases += levelsets.cases(options.quick, chosen)
-    cases += particle_liquid.cases(options.quick, chosen)
-    cases += liquid.cases(options.quick, chosen)
-    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + levelsets.peers(options.quick, chosen)
-    cases += surfaces.cases(options.quick, chosen)
-    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + surfaces.peers(options.quick, chosen)
-    others += particle_liquid.peers(options.quick, chosen)
-    others += liquid.peers(options.quick, chosen)
-    cases += solids.cases(options.quick, chosen) + springs.cases(options.quick, chosen)
-    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + springs.peers(options.quick, chosen)
-    cases += particles.cases(options.quick, chosen)
-    others = peers.all_peers(worlds, chosen) + solids.peers(options.quick, chosen) + particles.peers(options.quick, chosen)
+    others = peers.all_peers(worlds, chosen)
+    for room in (solids, springs, levelsets, surfaces, particles, particle_liquid, liquid):
+        cases += room.cases(options.quick, chosen)
+        others += room.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)
     steps = smoke.chosen_cases(options.quick, chosen)
     scenes = collision.chosen_cases(options.quick, chosen)

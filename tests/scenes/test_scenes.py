@@ -77,7 +77,10 @@ def test_scene_from_a_file(tmp_path):
 
 
 def test_what_cannot_be_run_is_said(tmp_path):
-    names = "billow, cantilever, cavity, drape, explosion, flag, plume, recovery, swirl, twist, wake, wave, zalesak"
+    names = (
+        "ball-splash, billow, cantilever, cavity, dam-break, drape, explosion, falling-drop, flag, plume, pour, recovery, river, "
+        "swirl, twist, wake, wave, zalesak"
+    )
     with pytest.raises(ValueError, match=f"no scene 'nope'; choose from {names}"):
         scenes.run("nope")
     with pytest.raises(ValueError, match="no parameter 'cells'; it has resolution"):
