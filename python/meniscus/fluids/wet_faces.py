@@ -69,7 +69,8 @@ class WetFaces:
             if masks is None:
                 np.copyto(known, wet[d])
             else:
-                np.logical_and(wet[d], masks.open_faces[d], out=known)
+                # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
+                np.greater(wet[d], masks.inside_faces[d], out=known)
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
         if masks is not None:
             self.known = extrapolate(velocity, self.known, layers=_LAYERS, workspace=workspace)
