@@ -18,7 +18,8 @@ from meniscus.fluids.vorticity import enstrophy, kinetic_energy
 from meniscus.grid import Grid, Open
 from meniscus.grid.transport import max_speed
 from meniscus.io.frames import FrameData, FrameItem
-from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.fluid import FluidScene
+from meniscus.scenes.scene import parameter
 from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Pose, SolidSample, Sphere
@@ -32,30 +33,10 @@ VORTICITY = 2e-3
 
 
 @dataclass(kw_only=True)
-class GasScene(Scene):
+class GasScene(FluidScene[SmokeSolver]):
     """A scene that steps one `SmokeSolver`, its attribute `solver`, which `setup` hands to `use`."""
 
     stages: ClassVar[tuple[str, ...]] = ("seed", *SmokeSolver.stages)
-
-    def use(self, solver: SmokeSolver) -> None:
-        """Take a solver as the state of the run."""
-        self.solver = solver
-        self.steps_done = 0
-
-    def add_particles(self, time: float, dt: float) -> None:
-        """Add the vortex particles of a step; here none."""
-
-    def max_dt(self) -> float:
-        """Return what the solver advises."""
-        return self.solver.max_dt()
-
-    def advance(self, time: float, dt: float) -> None:
-        """Seed vortex particles, then step the solver, each of its stages timed by itself."""
-        with self.stage("seed"):
-            self.add_particles(time, dt)
-        self.solver.time = time
-        self.solver.step(dt, on_stage=self.after_stage)
-        self.steps_done += 1
 
     def report(self, time: float) -> dict[str, float]:
         """Kinetic energy, enstrophy, largest speed, and the iterations of the pressure in the last step."""

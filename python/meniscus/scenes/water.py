@@ -13,13 +13,14 @@ from meniscus.fluids.liquid_options import LiquidOptions, SurfaceOrder, Tracking
 from meniscus.grid import ScalarField
 from meniscus.grid.transport import LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem
-from meniscus.scenes.scene import Scene, parameter
+from meniscus.scenes.fluid import FluidScene
+from meniscus.scenes.scene import parameter
 from meniscus.scenes.state import State
 from meniscus.surface import LevelSet
 
 
 @dataclass(kw_only=True)
-class Water(Scene):
+class Water(FluidScene[LiquidSolver]):
     """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` hands to `use`."""
 
     stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages)
@@ -47,26 +48,6 @@ class Water(Scene):
             drift_correction=self.drift_correction,
             **more,
         )
-
-    def use(self, solver: LiquidSolver) -> None:
-        """Take a solver as the state of the run."""
-        self.solver = solver
-        self.steps_done = 0
-
-    def add_particles(self, time: float, dt: float) -> None:
-        """Add the vortex particles of a step; here none."""
-
-    def max_dt(self) -> float:
-        """Return what the solver advises."""
-        return self.solver.max_dt()
-
-    def advance(self, time: float, dt: float) -> None:
-        """Seed vortex particles, then step the solver, each of its stages timed by itself."""
-        with self.stage("seed"):
-            self.add_particles(time, dt)
-        self.solver.time = time
-        self.solver.step(dt, on_stage=self.after_stage)
-        self.steps_done += 1
 
     def report(self, time: float) -> dict[str, float]:
         """Volumes, their error, the number of drops, energy, largest speed, and the iterations of the pressure in the last step."""

@@ -1,0 +1,37 @@
+"""What the scenes of all solvers of fluids share: a step of the scene is one of the solver, each of its stages timed by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from meniscus.fluids.liquid import LiquidSolver
+from meniscus.fluids.smoke import SmokeSolver
+from meniscus.scenes.scene import Scene
+
+Solver = TypeVar("Solver", SmokeSolver, LiquidSolver)
+
+
+@dataclass(kw_only=True)
+class FluidScene(Scene, Generic[Solver]):
+    """A scene that steps one solver, its attribute `solver`, which `setup` hands to `use`."""
+
+    def use(self, solver: Solver) -> None:
+        """Take a solver as the state of the run."""
+        self.solver: Solver = solver
+        self.steps_done = 0
+
+    def add_particles(self, time: float, dt: float) -> None:
+        """Add the vortex particles of a step; here none."""
+
+    def max_dt(self) -> float:
+        """Return what the solver advises."""
+        return self.solver.max_dt()
+
+    def advance(self, time: float, dt: float) -> None:
+        """Seed vortex particles, then step the solver, each of its stages timed by itself."""
+        with self.stage("seed"):
+            self.add_particles(time, dt)
+        self.solver.time = time
+        self.solver.step(dt, on_stage=self.after_stage)
+        self.steps_done += 1
