@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import collision_peers
-import collision_tables
+from peers.libraries import collision_peers
+from tables.pages import collision_tables
 import numpy as np
 from harness import THREADS, Timing, show_progress, time_waited
 

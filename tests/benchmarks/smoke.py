@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import smoke_peers
-import smoke_report
+from peers.libraries import smoke_peers
+from tables.pages import smoke_report
 from harness import THREADS, Timing, show_progress, time_waited
-from smoke_peers import StepPeer
+from peers.smoke_peers import StepPeer
 
 import meniscus as ms
 from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles

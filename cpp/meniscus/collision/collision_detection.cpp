@@ -1,6 +1,6 @@
 // The queries of a collision mesh that test pairs as they are found, and store none but those asked for.
 #include "meniscus/collision/collision_mesh.hpp"
-#include "meniscus/collision/moving_frame.hpp"
+#include "meniscus/collision/continuous/moving_frame.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 

@@ -4,9 +4,9 @@
 /// sections 3.3.5 and 4.5.4 (grids of boxes; only pairs with overlapping boxes are tested).
 #pragma once
 
-#include "meniscus/collision/broad_phase.hpp"
-#include "meniscus/collision/element_grid.hpp"
-#include "meniscus/collision/intersection.hpp"
+#include "meniscus/collision/broad_phase/broad_phase.hpp"
+#include "meniscus/collision/broad_phase/element_grid.hpp"
+#include "meniscus/collision/proximity/intersection.hpp"
 #include "meniscus/core/block.hpp"
 
 #include <mutex>

@@ -4,7 +4,7 @@
 /// to.
 #pragma once
 
-#include "meniscus/grid/given_values.hpp"
+#include "meniscus/grid/boundary_values.hpp"
 
 namespace meniscus {
 

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
-#include "meniscus/grid/velocity_lanes.hpp"
+#include "meniscus/grid/transport/velocity_lanes.hpp"
 
 #include <cmath>
 #include <limits>

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/continuation.hpp"
-#include "meniscus/grid/given_values.hpp"
+#include "meniscus/grid/boundary_values.hpp"
 
 #include <vector>
 

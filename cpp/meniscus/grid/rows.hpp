@@ -3,7 +3,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field.hpp"
-#include "meniscus/grid/lanes.hpp"
+#include "meniscus/grid/transport/point_lanes.hpp"
 
 namespace meniscus {
 

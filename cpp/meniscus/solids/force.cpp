@@ -1,6 +1,6 @@
 #include "meniscus/solids/force.hpp"
 
-#include "meniscus/solids/element_gather.hpp"
+#include "meniscus/solids/elements/element_gather.hpp"
 
 namespace meniscus {
 

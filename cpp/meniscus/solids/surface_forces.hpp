@@ -3,7 +3,7 @@
 /// Source: Selle 2008, section 6.6 (per vertex, F = c ((wind - v) . N) N, an approximate pressure; quadratic would be better).
 #pragma once
 
-#include "meniscus/solids/element_gather.hpp"
+#include "meniscus/solids/elements/element_gather.hpp"
 #include "meniscus/solids/external_forces.hpp"
 
 namespace meniscus {

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from meniscus.grid import Grid
-from meniscus.io.aside import aside
+from meniscus.io.atomic_file import aside
 
 SCHEMA = 1
 """Version of the layout; files of another one are refused."""

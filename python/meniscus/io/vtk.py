@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.grid import Grid
-from meniscus.io.aside import aside, write_text
+from meniscus.io.atomic_file import aside, write_text
 from meniscus.io.frames import FrameData
 
 

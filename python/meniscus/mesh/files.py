@@ -98,7 +98,7 @@ def read_tets(path: str | os.PathLike[str]) -> _Arrays:
 
 def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
     """Write triangles or tetrahedra; see `TriangleMesh.write` and `TetMesh.write`."""
-    from meniscus.io.aside import aside
+    from meniscus.io.atomic_file import aside
 
     file = Path(path)
     triangles = elements.shape[1] == 3

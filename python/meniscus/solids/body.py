@@ -14,7 +14,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError
-from meniscus.solids.held import HeldNodes, Path
+from meniscus.solids.constraints import HeldNodes, Path
 from meniscus.solids.options import (
     STABILITY,
     Elasticity,

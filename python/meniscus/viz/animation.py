@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meniscus.io.aside import aside
+from meniscus.io.atomic_file import aside
 
 
 def animate(pictures: Sequence[Path], out: Path, *, frames_per_second: float = 8.0) -> Path:

@@ -1,9 +1,9 @@
 // Queries allocate nothing, and searches that are repeated keep their memory.
-#include "../counting_new.hpp"
+#include "counting_new.hpp"
 
-#include "meniscus/collision/hash_queries.hpp"
-#include "meniscus/collision/surface_cells.hpp"
-#include "meniscus/collision/tet_location.hpp"
+#include "meniscus/collision/broad_phase/hash_queries.hpp"
+#include "meniscus/collision/ray_casting/surface_cells.hpp"
+#include "meniscus/collision/point_location/tet_location.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // Springs along a chain of nodes, with damping, as plain as a force can be: for tests of what uses forces.
 #pragma once
 
-#include "meniscus/solids/element_gather.hpp"
+#include "meniscus/solids/elements/element_gather.hpp"
 #include "meniscus/solids/force.hpp"
 
 #include <algorithm>

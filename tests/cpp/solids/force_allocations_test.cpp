@@ -1,9 +1,9 @@
 // Once a force is made, asking it allocates nothing.
-#include "../counting_new.hpp"
+#include "counting_new.hpp"
 
-#include "meniscus/solids/dihedral_bending.hpp"
-#include "meniscus/solids/edge_springs.hpp"
-#include "meniscus/solids/soft_bindings.hpp"
+#include "meniscus/solids/springs/dihedral_bending.hpp"
+#include "meniscus/solids/springs/edge_springs.hpp"
+#include "meniscus/solids/springs/soft_bindings.hpp"
 #include "meniscus/solids/surface_forces.hpp"
 
 #include <doctest/doctest.h>

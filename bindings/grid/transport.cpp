@@ -1,0 +1,155 @@
+#include "bridge.hpp"
+
+#include "meniscus/grid/transport/advect.hpp"
+#include "meniscus/grid/extrapolate.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/transport/point_transport.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+using OptionalMask = std::optional<py::array>;
+
+const std::uint8_t* mask_data(const OptionalMask& mask, Index size, const char* name) {
+  return mask ? reinterpret_cast<const std::uint8_t*>(data_of<bool>(*mask, name, size)) : nullptr;
+}
+
+struct ScalarMasks {
+  OptionalMask active, visible, first_order;
+  AdvectMasks pointers(Index size) const {
+    return {mask_data(active, size, "active"), mask_data(visible, size, "visible"), mask_data(first_order, size, "first_order")};
+  }
+};
+
+template <class T, int D>
+void bind_transport_functions(py::module_& m) {
+  using F = Field<T, D>;
+  using M = MacField<T, D>;
+  m.def(
+      "advect",
+      [](F& field, M& velocity, double dt, const AdvectOptions& options, const ScalarMasks& masks, Workspace& workspace) {
+        const AdvectMasks p = masks.pointers(product<D>(field.extents()));
+        return interruptible([&] { return advect<T, D>(field, velocity, dt, options, p, workspace); });
+      },
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
+  m.def(
+      "advect",
+      [](M& field, M& velocity, double dt, const AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
+         Workspace& workspace) {
+        std::array<AdvectMasks, D> p;
+        for (int d = 0; d < D; ++d) {
+          const auto i = static_cast<std::size_t>(d);
+          p[i] = masks[i].pointers(product<D>(field.component(d).extents()));
+        }
+        return interruptible([&] { return advect<T, D>(field, velocity, dt, options, p, workspace); });
+      },
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
+  m.def(
+      "first_order_pass",
+      [](F& field, M& velocity, double dt, const PassOptions& options, double time, F& out, std::optional<F*> low,
+         std::optional<F*> high) {
+        interruptible(
+            [&] { first_order_pass(field, velocity, dt, options, time, out, low.value_or(nullptr), high.value_or(nullptr)); });
+      },
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("time"), py::arg("out"), py::arg("low"),
+      py::arg("high"));
+  m.def(
+      "extrapolate",
+      [](F& field, const py::array& known, Index layers, Workspace& workspace) {
+        auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(field.extents()), true));
+        return interruptible([&] { return extrapolate(field, k, layers, workspace); });
+      },
+      py::arg("field"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
+  m.def(
+      "extrapolate_component",
+      [](M& field, int axis, const py::array& known, Index layers, Workspace& workspace) {
+        F& c = field.component(axis);
+        auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(c.extents()), true));
+        return interruptible([&] { return extrapolate(c, k, layers, workspace); });
+      },
+      py::arg("field"), py::arg("axis"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
+  m.def(
+      "max_component_speed", [](const M& v) { return interruptible([&] { return max_component_speed(v); }); },
+      py::arg("velocity"));
+  m.def(
+      "require_finite", [](const F& f, const char* name) { interruptible([&] { require_finite(f, name); }); }, py::arg("field"),
+      py::arg("name"));
+  m.def(
+      "sample",
+      [](F& field, const py::array& points, Interpolation interpolation, double time, const py::array& out) {
+        const auto* x = data_of<T>(points, "points");
+        const Index n = points.size() / D;
+        auto* v = data_of<T>(out, "out", n, true);
+        interruptible([&] { sample_points(field, x, n, interpolation, time, v); });
+      },
+      py::arg("field"), py::arg("points"), py::arg("interpolation"), py::arg("time"), py::arg("out"));
+  m.def(
+      "sample",
+      [](M& velocity, const py::array& points, double time, const py::array& out) {
+        const auto* x = data_of<T>(points, "points");
+        const Index n = points.size() / D;
+        auto* v = data_of<T>(out, "out", n * D, true);
+        interruptible([&] { sample_points(velocity, x, n, time, v); });
+      },
+      py::arg("velocity"), py::arg("points"), py::arg("time"), py::arg("out"));
+  m.def(
+      "advance_points",
+      [](M& velocity, const py::array& points, double dt, Trace trace, OutsidePoints outside, double time, Workspace& workspace) {
+        auto* x = data_of<T>(points, "points", -1, true);
+        const Index n = points.size() / D;
+        interruptible([&] { advance_points(velocity, x, n, dt, trace, outside, time, workspace); });
+      },
+      py::arg("velocity"), py::arg("points"), py::arg("dt"), py::arg("trace"), py::arg("outside"), py::arg("time"),
+      py::arg("workspace"));
+}
+
+}  // namespace
+
+void bind_transport(py::module_& m) {
+  py::enum_<Trace>(m, "Trace").value("euler", Trace::euler).value("midpoint", Trace::midpoint).value("rk3", Trace::rk3);
+  py::enum_<Interpolation>(m, "Interpolation").value("linear", Interpolation::linear).value("cubic", Interpolation::cubic);
+  py::enum_<TransportBlock>(m, "TransportBlock")
+      .value("semi_lagrangian", TransportBlock::semi_lagrangian)
+      .value("upwind", TransportBlock::upwind);
+  py::enum_<Limiter>(m, "Limiter")
+      .value("none", Limiter::none)
+      .value("clamp", Limiter::clamp)
+      .value("reversion", Limiter::reversion);
+  py::enum_<FirstOrderNear>(m, "FirstOrderNear")
+      .value("nothing", FirstOrderNear::nothing)
+      .value("objects", FirstOrderNear::objects)
+      .value("walls", FirstOrderNear::walls);
+  py::enum_<HiddenValue>(m, "HiddenValue").value("mean", HiddenValue::mean).value("own", HiddenValue::own);
+  py::enum_<OutsidePoints>(m, "OutsidePoints").value("keep", OutsidePoints::keep).value("clamp", OutsidePoints::clamp);
+  py::class_<PassOptions>(m, "PassOptions")
+      .def(py::init([](TransportBlock block, Trace trace, Interpolation interpolation) {
+             return PassOptions{block, trace, interpolation};
+           }),
+           py::arg("block"), py::arg("trace"), py::arg("interpolation"));
+  py::class_<AdvectOptions>(m, "AdvectOptions")
+      .def(py::init([](CompensationScheme scheme, const PassOptions& pass, Limiter limiter, FirstOrderNear first_order_near,
+                       HiddenValue hidden_value,
+                       double time) { return AdvectOptions{scheme, pass, limiter, first_order_near, hidden_value, time}; }),
+           py::arg("scheme"), py::arg("pass_"), py::arg("limiter"), py::arg("first_order_near"), py::arg("hidden_value"),
+           py::arg("time"));
+  py::class_<AdvectInfo>(m, "AdvectInfo",
+                         "What a transport step did: `cfl`, the largest |component| dt / spacing, and `substeps`.")
+      .def_readonly("cfl", &AdvectInfo::cfl)
+      .def_readonly("substeps", &AdvectInfo::substeps)
+      .def("__repr__", [](const AdvectInfo& i) {
+        return "AdvectInfo(cfl=" + std::string(py::str(py::float_(i.cfl))) + ", substeps=" + std::to_string(i.substeps) + ")";
+      });
+  py::class_<ScalarMasks>(m, "ScalarMasks")
+      .def(py::init([](OptionalMask active, OptionalMask visible, OptionalMask first_order) {
+             return ScalarMasks{std::move(active), std::move(visible), std::move(first_order)};
+           }),
+           py::arg("active") = py::none(), py::arg("visible") = py::none(), py::arg("first_order") = py::none());
+  bind_transport_functions<float, 2>(m);
+  bind_transport_functions<double, 2>(m);
+  bind_transport_functions<float, 3>(m);
+  bind_transport_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,27 @@
+/// Angle-weighted pseudo-normals: a point is outside of a watertight mesh exactly if it lies on the positive side of the
+/// pseudo-normal of the feature (vertex, edge or face) that its closest point is on.
+///
+/// Source: Baerentzen and Aanaes, "Signed distance computation using the angle weighted pseudonormal", 2005.
+#pragma once
+
+#include "meniscus/collision/proximity/closest_point.hpp"
+#include "meniscus/mesh/topology/triangle_topology.hpp"
+
+namespace meniscus {
+
+class PseudoNormals {
+ public:
+  /// `reversed` says of each triangle whether its orientation counts as the opposite.
+  PseudoNormals(const TriangleMeshView& mesh, const TriangleTopology& topology, std::span<const char> reversed);
+
+  /// The unit pseudo-normal at a closest point; zero where the geometry is too thin to say (a triangle without area, or normals
+  /// around the feature that cancel).
+  Point at(const MeshPoint& closest, const Triangle& triangle, const TriangleTopology& topology) const;
+
+ private:
+  std::vector<Point> face_;
+  std::vector<Point> edge_;
+  std::vector<Point> vertex_;
+};
+
+}  // namespace meniscus
