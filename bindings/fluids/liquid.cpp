@@ -8,12 +8,12 @@ namespace {
 template <class T, int D>
 void bind_liquid_scalar(py::module_& m) {
   m.def(
-      "wet_faces",
+      "liquid_faces",
       [](const Field<T, D>& liquid, int axis, const py::array& wet) {
         Coord<D> faces = liquid.extents();
         ++faces[static_cast<std::size_t>(axis)];
         auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(wet, "wet", product<D>(faces), true));
-        interruptible([&] { wet_faces<T, D>(liquid, axis, out); });
+        interruptible([&] { liquid_faces<T, D>(liquid, axis, out); });
       },
       py::arg("liquid"), py::arg("axis"), py::arg("wet"));
   m.def(

@@ -45,12 +45,12 @@ void bind_particle_functions(py::module_& m) {
       },
       py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
   m.def(
-      "settle_particles",
+      "apply_particle_boundary",
       [](ParticleSet& particles, const M& velocity, const std::array<bool, 2 * D>& open, std::optional<Field<double, D>*> solid,
          const py::array& left) {
         auto* flags = reinterpret_cast<std::uint8_t*>(data_of<bool>(left, "left", particles.size(), true));
-        const SettlingInfo info = interruptible(
-            [&] { return settle_particles<T, D>(particles, velocity.grid(), open, solid.value_or(nullptr), flags); });
+        const ParticleBoundaryInfo info = interruptible(
+            [&] { return apply_particle_boundary<T, D>(particles, velocity.grid(), open, solid.value_or(nullptr), flags); });
         return std::array<Index, 3>{info.left, info.moved, info.stuck};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("left"));

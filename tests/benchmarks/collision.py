@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from peers.libraries import collision_peers
-from tables.pages import collision_tables
+from peers import collision_peers
+from tables import collision_tables
 import numpy as np
 from harness import THREADS, Timing, show_progress, time_waited
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from peers.libraries import poisson_solvers
+from peers import poisson_solvers
 from peers.compiled_peers import PeerError
 from harness import Timing, show_progress, time_waited
 from poisson_problems import PROBLEMS

@@ -18,14 +18,14 @@ import levelsets
 import liquid
 import particle_liquid
 import particles
-from peers.libraries import libraries
+from peers import libraries
 import poisson
-from tables.pages import results
+from tables import results
 import smoke
 import solids
 import springs
 import surfaces
-from tables.pages import pages
+from tables import pages
 import transport
 import vorticity
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from peers.libraries import smoke_peers
-from tables.pages import smoke_report
+from peers import smoke_peers
+from tables import smoke_report
 from harness import THREADS, Timing, show_progress, time_waited
 from peers.smoke_peers import StepPeer
 

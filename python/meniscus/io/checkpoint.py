@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from meniscus.grid import Grid
-from meniscus.io.atomic_file import aside
+from meniscus.core.atomic_file import atomic_path
 
 SCHEMA = 1
 """Version of the layout; files of another one are refused."""
@@ -67,7 +67,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     image = _image(checkpoint)
     digest = hashlib.blake2b(image[_USER_BLOCK:], digest_size=32).hexdigest().encode()
     image[:_USER_BLOCK] = (_MAGIC + digest + b"\n").ljust(_USER_BLOCK, b"\0")
-    with aside(path) as part, part.open("wb") as file:
+    with atomic_path(path) as part, part.open("wb") as file:
         file.write(image)
 
 

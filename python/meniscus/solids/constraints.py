@@ -16,7 +16,7 @@ Path = Callable[[float], Any]
 """Positions (k, 3) of k moved nodes at a time (s), or a pair of their positions and velocities."""
 
 
-class HeldNodes:
+class NodeConstraints:
     """The part of a body that holds nodes."""
 
     _core: _solids.DeformableBody

@@ -1,7 +1,7 @@
 """Peers in C and C++: found in the system or among the peers that were built, compiled on demand, called through ctypes.
 
 Each folder in `MENISCUS_BENCH_PEERS` (several are separated like in PATH; default build/peers) may hold installations of hypre
-(see build_hypre.py) and of AMGCL, with `include` and `lib` inside. The drivers are in peers_src.
+(see build_hypre.py) and of AMGCL, with `include` and `lib` inside. The drivers are in drivers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-SOURCES = Path(__file__).with_name("peers_src")
+SOURCES = Path(__file__).with_name("drivers")
 ROOT = Path(__file__).parents[3]
 COMPILED = ROOT / "build" / "benchmarks"
 OPTIMISE = ("-O3", "-march=native")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
 
-from peers.libraries import compiled_peers
+from peers import compiled_peers
 import numpy as np
 from peers.compiled_peers import Installation, Outcome, PeerError
 from peers.libraries import version
@@ -143,7 +143,7 @@ class Ours:
 
 
 class PfmgSettings(ctypes.Structure):
-    """As in peers_src/hypre_pfmg.c."""
+    """As in drivers/hypre_pfmg.c."""
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("relax_type", "rap_type", "sweeps", "skip_relax", "max_iterations")),

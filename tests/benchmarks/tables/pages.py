@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tables.pages import collision_tables
-from tables.pages import poisson_tables
-from tables.pages import smoke_report
+from tables import collision_tables
+from tables import poisson_tables
+from tables import smoke_report
 from tables.table import NONE, Table, number, share, starred
 
 BEGIN = "<!-- benchmarks: begin (generated, do not edit) -->"

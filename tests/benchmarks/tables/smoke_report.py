@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from peers.libraries import smoke_peers
+from peers import smoke_peers
 from tables.table import NONE, Table, number, starred
 
 if TYPE_CHECKING:

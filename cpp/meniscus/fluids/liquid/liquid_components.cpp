@@ -70,7 +70,7 @@ std::int32_t label_around(const Grid<D>& grid, const Coord<D>& c, const std::int
 }  // namespace
 
 template <class T, int D>
-void wet_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet) {
+void liquid_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet) {
   const auto a = static_cast<std::size_t>(axis);
   const FieldView<const T, D> phi = liquid.view();
   const Index cells = phi.extents[a];
@@ -154,7 +154,7 @@ void spread_labels(const Grid<D>& grid, std::int32_t* labels, int layers, Worksp
 template void spread_labels<2>(const Grid<2>&, std::int32_t*, int, Workspace&);
 template void spread_labels<3>(const Grid<3>&, std::int32_t*, int, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                       \
-  template void wet_faces<T, D>(const Field<T, D>&, int, std::uint8_t*); \
+  template void liquid_faces<T, D>(const Field<T, D>&, int, std::uint8_t*); \
   template void component_origins<T, D>(const MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

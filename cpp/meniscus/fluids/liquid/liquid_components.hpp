@@ -12,7 +12,7 @@ namespace meniscus {
 /// wet[face] = whether a cell beside the face across `axis` is liquid to the pressure (see free_surface.hpp); owned extents of
 /// that component. Beyond sides of the domain is no liquid.
 template <class T, int D>
-void wet_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet);
+void liquid_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet);
 
 /// For each cell that has a label now, the label of the cell that it came from, dt seconds along the velocity ago: that of the
 /// cell in which the trace ends, else the one most frequent around it (the smallest, if several are), else zero. Zero in air.

@@ -21,7 +21,7 @@ T inward(double x, bool upper) {
 }  // namespace
 
 template <class T, int D>
-SettlingInfo settle_particles(ParticleSet& particles, const Grid<D>& grid, const std::array<bool, 2 * D>& open,
+ParticleBoundaryInfo apply_particle_boundary(ParticleSet& particles, const Grid<D>& grid, const std::array<bool, 2 * D>& open,
                               const Field<double, D>* solid, std::uint8_t* left) {
   require(!solid || (solid->grid() == grid && solid->stagger() == Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid");
@@ -35,9 +35,9 @@ SettlingInfo settle_particles(ParticleSet& particles, const Grid<D>& grid, const
   }
   const NoInterrupts whole;
   return parallel_reduce(
-      Index{0}, particles.size(), Index{1024}, SettlingInfo{},
+      Index{0}, particles.size(), Index{1024}, ParticleBoundaryInfo{},
       [&](Index begin, Index end) {
-        SettlingInfo info;
+        ParticleBoundaryInfo info;
         for (Index i = begin; i < end; ++i) {
           T* x = positions + i * D;
           bool gone = false;
@@ -51,19 +51,19 @@ SettlingInfo settle_particles(ParticleSet& particles, const Grid<D>& grid, const
           for (std::size_t d = 0; d < D; ++d)
             if (!grid.periodic()[d]) x[d] = std::clamp(x[d], low[d], high[d]);
           if (!solid) continue;
-          const SolidExit exit = leave_solid<T, D>(*solid, x);
-          info.moved += exit == SolidExit::moved;
-          info.stuck += exit == SolidExit::stuck;
+          const PushOutResult exit = push_out_of_solid<T, D>(*solid, x);
+          info.moved += exit == PushOutResult::moved;
+          info.stuck += exit == PushOutResult::stuck;
         }
         return info;
       },
-      [](const SettlingInfo& a, const SettlingInfo& b) {
-        return SettlingInfo{a.left + b.left, a.moved + b.moved, a.stuck + b.stuck};
+      [](const ParticleBoundaryInfo& a, const ParticleBoundaryInfo& b) {
+        return ParticleBoundaryInfo{a.left + b.left, a.moved + b.moved, a.stuck + b.stuck};
       });
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                           \
-  template SettlingInfo settle_particles<T, D>(ParticleSet&, const Grid<D>&, const std::array<bool, 2 * D>&, \
+  template ParticleBoundaryInfo apply_particle_boundary<T, D>(ParticleSet&, const Grid<D>&, const std::array<bool, 2 * D>&, \
                                                const Field<double, D>*, std::uint8_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -6,7 +6,7 @@
 
 namespace meniscus {
 
-struct SettlingInfo {
+struct ParticleBoundaryInfo {
   Index left = 0;   ///< beyond an open side
   Index moved = 0;  ///< out of the solid
   Index stuck = 0;  ///< in the solid, still
@@ -16,7 +16,7 @@ struct SettlingInfo {
 /// is beyond an open side. `open`: per side (see side_index); `solid`: a level set on nodes (<= 0 inside), a distance, or
 /// nullptr.
 template <class T, int D>
-SettlingInfo settle_particles(ParticleSet& particles, const Grid<D>& grid, const std::array<bool, 2 * D>& open,
+ParticleBoundaryInfo apply_particle_boundary(ParticleSet& particles, const Grid<D>& grid, const std::array<bool, 2 * D>& open,
                               const Field<double, D>* solid, std::uint8_t* left);
 
 }  // namespace meniscus

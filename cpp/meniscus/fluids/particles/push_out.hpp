@@ -55,7 +55,7 @@ bool is_in_solid(const Field<double, D>& solid, const T* x) {
   return LevelSetSample<D>(solid, Eigen::Map<const Vec<T, D>>(x).template cast<double>()).phi <= 0.0;
 }
 
-enum class SolidExit {
+enum class PushOutResult {
   outside,  ///< was not in the solid
   moved,    ///< to just outside of it
   stuck,    ///< moved, and still inside
@@ -64,11 +64,11 @@ enum class SolidExit {
 /// Moves a point of the domain out of the solid (a level set on nodes, a distance, <= 0 inside) along its gradient; on periodic
 /// axes around the domain, elsewhere at most to its sides.
 template <class T, int D>
-SolidExit leave_solid(const Field<double, D>& solid, T* x) {
+PushOutResult push_out_of_solid(const Field<double, D>& solid, T* x) {
   const Grid<D>& grid = solid.grid();
   Eigen::Map<Vec<T, D>> position(x);
   LevelSetSample<D> s(solid, position.template cast<double>());
-  if (s.phi > 0.0) return SolidExit::outside;
+  if (s.phi > 0.0) return PushOutResult::outside;
   const double gap = projection_gap * grid.spacing();
   for (int i = 0; i < projection_steps; ++i) {
     const double slope = s.gradient.norm();
@@ -86,9 +86,9 @@ SolidExit leave_solid(const Field<double, D>& solid, T* x) {
     }
     position = moved.template cast<T>();
     s = LevelSetSample<D>(solid, position.template cast<double>());
-    if (s.phi > 0.0) return SolidExit::moved;
+    if (s.phi > 0.0) return PushOutResult::moved;
   }
-  return SolidExit::stuck;
+  return PushOutResult::stuck;
 }
 
 }  // namespace meniscus

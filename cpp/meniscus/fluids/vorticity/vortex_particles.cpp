@@ -92,12 +92,12 @@ Fate settle(const Grid<D>& grid, const Field<double, D>* solid, const VortexAdva
   }
   if (!solid) return Fate::stays;
   if (options.in_solid == InSolid::remove) return is_in_solid<T, D>(*solid, x) ? Fate::in_solid : Fate::stays;
-  switch (leave_solid<T, D>(*solid, x)) {
-    case SolidExit::outside:
+  switch (push_out_of_solid<T, D>(*solid, x)) {
+    case PushOutResult::outside:
       return Fate::stays;
-    case SolidExit::moved:
+    case PushOutResult::moved:
       return Fate::projected;
-    case SolidExit::stuck:
+    case PushOutResult::stuck:
       break;
   }
   return Fate::in_solid;

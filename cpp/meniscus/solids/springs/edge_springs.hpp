@@ -79,7 +79,7 @@ class EdgeSprings final : public Force {
   double tension(std::size_t spring, double length) const;
   Stiffness tangent_stiffness(std::size_t spring, const State& s) const;
 
-  NodeSlices slices_;
+  SlicedEllpack slices_;
   StressStrain law_;
   bool last_direction_;
   bool plain_;

@@ -9,11 +9,11 @@ namespace {
 
 /// Nodes among which those with the most springs come first: few enough that neighbours stay close in memory.
 constexpr std::size_t window = 1024;
-static_assert(window % NodeSlices::lanes == 0);
+static_assert(window % SlicedEllpack::lanes == 0);
 
 }  // namespace
 
-NodeSlices::NodeSlices(std::span<const Ends> springs) {
+SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
   // Kernels compute 3 * node in 32 bits.
   constexpr std::int32_t most_nodes = 2147483647 / 3;
   require(springs.size() < static_cast<std::size_t>(none), "there are too many springs: ", springs.size());
@@ -75,7 +75,7 @@ NodeSlices::NodeSlices(std::span<const Ends> springs) {
     }
 }
 
-std::vector<double> NodeSlices::spread(std::span<const double> per_spring, double padding) const {
+std::vector<double> SlicedEllpack::spread(std::span<const double> per_spring, double padding) const {
   std::vector<double> result(spring_.size(), padding);
   for (std::size_t h = 0; h < spring_.size(); ++h)
     if (const std::int32_t s = spring_[h]; s != none) result[h] = per_spring[static_cast<std::size_t>(s >= 0 ? s : -1 - s)];

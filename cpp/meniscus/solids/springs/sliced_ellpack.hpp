@@ -18,16 +18,16 @@ namespace meniscus {
 using Ends = std::array<std::int32_t, 2>;
 
 /// Slices of nodes; the half springs of a slice lie in rows of one per node.
-class NodeSlices {
+class SlicedEllpack {
  public:
   /// Nodes of a slice.
   static constexpr int lanes = 32;
   /// Slices that one thread takes at a time.
   static constexpr Index chunk = 16;
 
-  NodeSlices() = default;
+  SlicedEllpack() = default;
   /// Throws InvalidArgument for negative nodes, too many of them, and springs between a node and itself.
-  explicit NodeSlices(std::span<const Ends> springs);
+  explicit SlicedEllpack(std::span<const Ends> springs);
 
   /// One more than the highest node.
   Index nodes() const { return nodes_; }

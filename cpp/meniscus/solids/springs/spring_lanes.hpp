@@ -13,7 +13,7 @@ namespace meniscus::lanes {
 /// A spring has no direction at and below this multiple of its rest length.
 inline constexpr double collapsed = 1e-12;
 
-inline constexpr int count = NodeSlices::lanes;
+inline constexpr int count = SlicedEllpack::lanes;
 using Values = std::array<double, static_cast<std::size_t>(count)>;
 
 /// One vector per node of a slice.
@@ -25,7 +25,7 @@ struct Vectors {
 
 /// The half springs, with one coefficient for each.
 struct HalfSprings {
-  const NodeSlices& slices;
+  const SlicedEllpack& slices;
   const double* rest_length;
   const double* coefficient;
   /// Per spring, for those that have collapsed; or null.
@@ -52,10 +52,10 @@ MENISCUS_INLINE void load(const double* all, const std::int32_t* node, Vectors& 
 
 /// total[node] += scale * (what `kernel` sums up over the half springs of the node).
 template <class Kernel>
-void for_slices(const NodeSlices& slices, std::span<const Point> vectors, std::span<Point> total, double scale, Kernel&& kernel) {
+void for_slices(const SlicedEllpack& slices, std::span<const Point> vectors, std::span<Point> total, double scale, Kernel&& kernel) {
   const double* const all = vectors.empty() ? nullptr : vectors.data()->data();
   double* const out = total.empty() ? nullptr : total.data()->data();
-  parallel_for(0, slices.slices(), NodeSlices::chunk, [&](Index begin, Index end) {
+  parallel_for(0, slices.slices(), SlicedEllpack::chunk, [&](Index begin, Index end) {
     simd_dispatch([&] {
       for (Index s = begin; s < end; ++s) {
         Vectors own;
@@ -80,14 +80,14 @@ void for_slices(const NodeSlices& slices, std::span<const Point> vectors, std::s
 
 /// Calls body(node, spring) for the springs of every node in a fixed order; the nodes in parallel.
 template <class Body>
-void for_halves(const NodeSlices& slices, Body&& body) {
-  parallel_for(0, slices.slices(), NodeSlices::chunk, [&](Index begin, Index end) {
+void for_halves(const SlicedEllpack& slices, Body&& body) {
+  parallel_for(0, slices.slices(), SlicedEllpack::chunk, [&](Index begin, Index end) {
     for (Index s = begin; s < end; ++s)
       for (int l = 0; l < slices.used(s); ++l) {
         const auto node = static_cast<std::size_t>(slices.nodes_of(s)[l]);
         for (Index r = slices.first_row(s); r < slices.first_row(s + 1); ++r) {
           const std::int32_t half = slices.springs()[static_cast<std::size_t>(count * r + l)];
-          if (half == NodeSlices::none) break;
+          if (half == SlicedEllpack::none) break;
           body(node, static_cast<std::size_t>(half >= 0 ? half : -1 - half));
         }
       }
@@ -138,7 +138,7 @@ MENISCUS_INLINE void directions(const HalfSprings& half, const double* all, cons
   if (half.last_direction == nullptr || any == 0) return;
   const std::int32_t* const spring = half.slices.springs().data() + count * row;
   for (int l = 0; l < count; ++l) {
-    if (length[l] > collapsed * l0[l] || spring[l] == NodeSlices::none) continue;
+    if (length[l] > collapsed * l0[l] || spring[l] == SlicedEllpack::none) continue;
     const Point& last = half.last_direction[spring[l] >= 0 ? spring[l] : -1 - spring[l]];
     const double sign = spring[l] >= 0 ? 1 : -1;
     d.x[l] = sign * last[0];

@@ -145,7 +145,7 @@ TetMeshData mesh_level_set(const LevelSetFunction& given, const Bounds<3>& box, 
   TetMeshData result;
   std::vector<bool> kept;
   if (options.fit_surface) {
-    result = cut_at_surface(phi, lattice, values);
+    result = clip_lattice(phi, lattice, values);
     kept.assign(result.tets.size(), true);
   } else {
     kept = kept_tets(phi, lattice, values, options);

@@ -27,7 +27,7 @@ constexpr double neighbourhood = 3;
 
 class FeatureFit {
  public:
-  FeatureFit(const TetMeshData& mesh, const MeshDistance& surface, const FeatureFitOptions& options)
+  FeatureFit(const TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options)
       : mesh_(mesh),
         options_(options),
         tolerance_(options.tolerance * options.cell),
@@ -354,7 +354,7 @@ class FeatureFit {
   }
 
   TetEditor mesh_;
-  FeatureFitOptions options_;
+  FeatureMeshingOptions options_;
   double tolerance_;
   double near_;
   FeatureEdges creases_;
@@ -374,7 +374,7 @@ class FeatureFit {
 
 }  // namespace
 
-TetMeshData fit_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureFitOptions& options) {
+TetMeshData mesh_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options) {
   require(options.cell > 0 && std::isfinite(options.cell), "cell must be positive and finite, but is ", options.cell);
   require(options.tolerance > 0 && std::isfinite(options.tolerance), "deviation must be positive and finite, but is ",
           options.tolerance);
@@ -387,13 +387,13 @@ TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, cons
                          double deviation) {
   require(options.fit_surface && !std::isfinite(options.depth), "sharp edges are for meshes that are fitted and not hollow");
   require(surface.report().watertight(), "sharp edges need a watertight surface");
-  FeatureFitOptions fit;
+  FeatureMeshingOptions fit;
   fit.cell = options.cell / std::exp2(options.refinements);
   fit.sharp_angle = sharp_angle;
   fit.tolerance = deviation;
   const TetMeshData cut = mesh_level_set(
       [&](std::span<const Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box, options);
-  TetMeshData result = fit_features(cut, surface, fit);
+  TetMeshData result = mesh_features(cut, surface, fit);
   sort_along_curve(result);
   return result;
 }

@@ -15,7 +15,7 @@
 
 namespace meniscus {
 
-struct FeatureFitOptions {
+struct FeatureMeshingOptions {
   /// Edge of the cubes of the lattice at the surface, m.
   double cell = 0;
   /// Edges where normals turn by more than this are sharp, radians.
@@ -29,7 +29,7 @@ struct FeatureFitOptions {
 
 /// `mesh` is conforming, with a boundary that is a manifold with its vertices on the surface. Where the angles do not allow it,
 /// the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
-TetMeshData fit_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureFitOptions& options);
+TetMeshData mesh_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
 
 /// The mesh of what a watertight surface encloses, as `mesh_level_set` makes it with `fit_surface`, with its sharp edges and
 /// within `deviation` (in cells of the finest lattice) of it. The box has to hold the surface.

@@ -233,7 +233,7 @@ class Cutter {
 
 }  // namespace
 
-TetMeshData cut_at_surface(const LevelSetFunction& phi, const TetMeshData& lattice, std::span<const double> values) {
+TetMeshData clip_lattice(const LevelSetFunction& phi, const TetMeshData& lattice, std::span<const double> values) {
   const Crossings crossings(phi, lattice, values);
   std::vector<Side> side(values.size());
   for (std::size_t v = 0; v < values.size(); ++v) side[v] = values[v] < 0 ? Side::inside : Side::outside;

@@ -72,7 +72,7 @@ MENISCUS_INLINE Concerned<D> relax(const StripPlace<D>& p, const std::array<cons
 }  // namespace
 
 template <class T, int D, class Visibility>
-Index solve_eikonal_rounds(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, T band, const Visibility& visibility) {
+Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, T band, const Visibility& visibility) {
   return queue.run([&](const StripPlace<D>& p) {
     std::array<const T*, 2 * D> beside;
     for (std::size_t d = 0; d < 2 * D; ++d) beside[d] = strips.read(p.beside[d]);
@@ -83,8 +83,8 @@ Index solve_eikonal_rounds(const DistanceStrips<T, D>& strips, StripQueue<D>& qu
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                            \
-  template Index solve_eikonal_rounds<T, D, EverySample>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const EverySample&); \
-  template Index solve_eikonal_rounds<T, D, MaskedSamples>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const MaskedSamples&);
+  template Index march_in_parallel<T, D, EverySample>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const EverySample&); \
+  template Index march_in_parallel<T, D, MaskedSamples>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const MaskedSamples&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

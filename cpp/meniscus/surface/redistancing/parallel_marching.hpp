@@ -9,6 +9,6 @@ namespace meniscus {
 /// fast iterative method (Jeong and Whitaker 2008) on strips instead of samples. Both sides of the interface at once, as final
 /// samples keep them apart. The fixed point is the solution of fast marching. Returns the number of rounds.
 template <class T, int D, class Visibility>
-Index solve_eikonal_rounds(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, T band, const Visibility& visibility);
+Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, T band, const Visibility& visibility);
 
 }  // namespace meniscus

@@ -56,7 +56,7 @@ Index redistance_visible(Field<T, D>& phi, const RedistanceOptions& options, con
   StripQueue<D> queue(grid, workspace);
   if (!find_interface<T, D, Visibility>(phi, options.interface, visibility, strips, queue, workspace)) require_finite(phi, "phi");
   if (options.method == EikonalMethod::rounds)
-    solve_eikonal_rounds<T, D, Visibility>(strips, queue, limit, visibility);
+    march_in_parallel<T, D, Visibility>(strips, queue, limit, visibility);
   else
     march<T, D, Visibility>(strips, limit, visibility, workspace);
 

@@ -15,7 +15,7 @@ from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.gas.forces import ViscositySolver, add_buoyancy, diffuse
 from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
-from meniscus.fluids.pressure.sampled_solid import SolidFollower
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
@@ -74,7 +74,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.temperature = CellField(grid, dtype)
         self.temperature.array[...] = self.options.ambient
         self.pressure = CellField(grid)
-        self._solid = SolidFollower(grid, self.velocity.dtype, solid)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self._grid = grid
         self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]

@@ -21,7 +21,7 @@ _BALANCE_TOLERANCE = 1e-4
 _LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
-class WetFaces:
+class LiquidFaces:
     """Masks of the faces of one velocity, one array per axis.
 
     Attributes:
@@ -45,7 +45,7 @@ class WetFaces:
         """Return the faces beside liquid; overwritten by the next call."""
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):
-            core.wet_faces(levelset.field._core, d, mask)
+            core.liquid_faces(levelset.field._core, d, mask)
         return self._wet
 
     def extend(

@@ -17,11 +17,11 @@ from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
-from meniscus.fluids.pressure.sampled_solid import SolidFollower
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.liquid.surface import SurfaceState
+from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
-from meniscus.fluids.liquid.faces import WetFaces
+from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
@@ -82,10 +82,10 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.velocity = MacField(grid, dtype, boundary)
         self.pressure = CellField(grid)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self._surface = SurfaceState(grid, o, self.velocity)
-        self._solid = SolidFollower(grid, self.velocity.dtype, solid)
+        self._surface = LiquidSurface(grid, o, self.velocity)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid)
         self._volume = LiquidVolume(grid, self.velocity)
-        self._wet = WetFaces(self.velocity, o.balanced_extension)
+        self._wet = LiquidFaces(self.velocity, o.balanced_extension)
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]

@@ -49,7 +49,7 @@ class Drops:
     lost_volume: float = 0.0
 
 
-class SurfaceState:
+class LiquidSurface:
     """The level set of a liquid, on cells, and how it moves.
 
     Args:

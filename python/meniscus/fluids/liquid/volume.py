@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from meniscus.core import Workspace
 from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
-from meniscus.fluids.liquid.volume_budget import VolumeLedger
+from meniscus.fluids.liquid.volume_budget import VolumeBudget
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import MacField, NodeField
 from meniscus.grid.uniform import Grid
@@ -33,7 +33,7 @@ class LiquidVolume:
 
     def __init__(self, grid: Grid, velocity: MacField) -> None:
         self._grid = grid
-        self.ledger = VolumeLedger(grid)
+        self.ledger = VolumeBudget(grid)
         self._clipped = LevelSet(grid, "cells", velocity.dtype)
         self._labels = np.zeros(grid.shape, np.int32)
         self._fractions: Any = None

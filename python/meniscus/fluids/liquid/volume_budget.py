@@ -24,7 +24,7 @@ RESOLVED = {2: 12, 3: 40}
 TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 
 
-class VolumeLedger:
+class VolumeBudget:
     """Follows the components of a liquid through motion, mergers and break-ups.
 
     Where a component breaks up, its pieces share its expected volume by the number of their cells that come from it; where components

@@ -19,12 +19,12 @@ from meniscus.fluids.particles.faces import ParticleFaces
 from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
 from meniscus.fluids.particles.seeding import ParticleSeeder
 from meniscus.fluids.particles.spacing import ParticleSpacing
-from meniscus.fluids.particles.sources import ParticleSupply
+from meniscus.fluids.particles.sources import ParticleSources
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
 from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
-from meniscus.fluids.pressure.sampled_solid import SolidFollower
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
@@ -102,10 +102,10 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self.particles = Particles(np.empty((0, dimension), kind), **columns)
         self.pressure = CellField(grid)
         self._per_cell = 2**dimension if o.per_cell is None else o.per_cell
-        self._supply = ParticleSupply(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
+        self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
-        self._solid = SolidFollower(grid, kind, solid)
+        self._solid = SampledSolid(grid, kind, solid)
         self._faces = ParticleFaces(self.velocity)
         self._volume = ParticleVolume(grid, self.velocity, self._per_cell)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
@@ -379,7 +379,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         levelset = None if solid is None else self._outside(solid, self.time + dt)._core
         left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, _, stuck = core.settle_particles(self.particles._core, self.velocity._core, self._open, levelset, left)
+        gone, _, stuck = core.apply_particle_boundary(self.particles._core, self.velocity._core, self._open, levelset, left)
         if gone:
             self._volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
         self._parts["left"] = self._parts.get("left", 0) + gone

@@ -19,7 +19,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape
 
 
-class ParticleSupply:
+class ParticleSources:
     """Adds and removes the particles of one solver.
 
     Attributes:

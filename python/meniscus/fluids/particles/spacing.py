@@ -89,7 +89,7 @@ class ParticleSpacing:
         )
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):
-            core.wet_faces(levelset.field._core, d, mask)
+            core.liquid_faces(levelset.field._core, d, mask)
             if masks is not None:
                 np.logical_and(mask, masks.open_faces[d], out=mask)
         known = extrapolate(self._shift, self._wet, layers=band, workspace=workspace)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.grid.fields import CellField, MacField, NodeField
-from meniscus.grid.poisson.cached_solver import KeptSolver
+from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.grid.transport.advection import component_masks
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
@@ -49,7 +49,7 @@ class ProjectionInfo(SolveInfo):
     regions: tuple[Region, ...] = field(default=())
 
 
-class PressureSolver(KeptSolver):
+class PressureSolver(CachedSolver):
     """Matrix, multigrid levels and scratch memory that projections on one grid may share.
 
     A projection with a kept solver allocates nothing and reuses the matrix where nothing around the fluid has changed.

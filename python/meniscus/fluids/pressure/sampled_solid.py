@@ -14,7 +14,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import KinematicSolid, Shape, Solid, SolidSample
 
 
-class SolidFollower:
+class SampledSolid:
     """What solvers need to know of a solid, or of none, during their steps; a kept sample serves as long as it says the same.
 
     Args:

@@ -9,12 +9,12 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.pressure.projection import SolidLike, liquid_field, solid_fields
 from meniscus.fluids.pressure.solid_masks import Slip
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.poisson.cached_solver import KeptSolver
+from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 from meniscus.surface import LevelSet
 
 
-class LiquidViscositySolver(KeptSolver):
+class LiquidViscositySolver(CachedSolver):
     """Coefficients and scratch memory that `diffuse_liquid` keeps between steps on one grid."""
 
     @staticmethod

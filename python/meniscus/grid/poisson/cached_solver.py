@@ -8,7 +8,7 @@ from meniscus import _checks
 from meniscus.grid.uniform import Grid
 
 
-class KeptSolver:
+class CachedSolver:
     """Matrices and scratch memory on one grid, derived from what each call is given.
 
     Args:

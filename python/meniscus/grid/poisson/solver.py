@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
-from meniscus.grid.poisson.cached_solver import KeptSolver
+from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
 
 Doubles = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ class PoissonRegion:
     first_cell: tuple[int, ...]
 
 
-class PoissonSolver(KeptSolver):
+class PoissonSolver(CachedSolver):
     """Solves sum over the faces of a cell of coefficient * (x - x of the neighbour) = rhs, by conjugate gradients over multigrid.
 
     Conjugate gradients run in double precision over a multigrid cycle in single precision, matrix-free on the face coefficients. Any

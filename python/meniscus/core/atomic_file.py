@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; at the end that file is flushed to the disk and takes the place of `path`.
 
     When the body fails, what was written is removed and `path` stays as it was. An OSError names `path`.
@@ -40,7 +40,7 @@ def naming(path: Path) -> Iterator[None]:
 
 def write_bytes(path: Path, content: bytes | memoryview) -> None:
     """Write a file aside and rename it. Raises OSError that names it."""
-    with aside(path) as part, part.open("wb") as file:
+    with atomic_path(path) as part, part.open("wb") as file:
         file.write(content)
 
 
