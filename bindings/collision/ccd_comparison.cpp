@@ -38,13 +38,13 @@ struct Motion {
                 i % dimension, "] is ", x[i]);
   }
 
-  std::span<const Point, 4> four(const double* x, Index i) const {
-    return std::span<const Point, 4>(reinterpret_cast<const Point*>(x) + 4 * i, 4);
+  std::span<const mesh::Point, 4> four(const double* x, Index i) const {
+    return std::span<const mesh::Point, 4>(reinterpret_cast<const mesh::Point*>(x) + 4 * i, 4);
   }
   /// Three points of the plane.
-  std::array<Point, 3> three(const double* x, Index i) const {
-    std::array<Point, 3> p;
-    for (Index k = 0; k < 3; ++k) p[static_cast<std::size_t>(k)] = Point(x[6 * i + 2 * k], x[6 * i + 2 * k + 1], 0);
+  std::array<mesh::Point, 3> three(const double* x, Index i) const {
+    std::array<mesh::Point, 3> p;
+    for (Index k = 0; k < 3; ++k) p[static_cast<std::size_t>(k)] = mesh::Point(x[6 * i + 2 * k], x[6 * i + 2 * k + 1], 0);
     return p;
   }
 
@@ -78,7 +78,7 @@ class Rows {
   const std::int32_t* first_ = nullptr;
 };
 
-py::array_t<double> cubic_contacts(PairKind kind, const py::array& start, const py::array& end, double tolerance) {
+py::array_t<double> cubic_contacts(collision::PairKind kind, const py::array& start, const py::array& end, double tolerance) {
   const Motion motion(start, end, 4, 3);
   py::array_t<double> times(motion.count);
   double* const out = times.mutable_data();
@@ -86,7 +86,7 @@ py::array_t<double> cubic_contacts(PairKind kind, const py::array& start, const 
     motion.require_finite();
     parallel_for(0, motion.count, chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i)
-        out[i] = cubic_contact(kind, motion.four(motion.start, i), motion.four(motion.end, i), tolerance);
+        out[i] = collision::cubic_contact(kind, motion.four(motion.start, i), motion.four(motion.end, i), tolerance);
     });
   });
   return times;
@@ -105,7 +105,7 @@ py::tuple space_time_arrays(const Motion& motion, Ask&& ask) {
     motion.require_finite();
     parallel_for(0, motion.count, chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
-        const SpaceTimeContact found = ask(i);
+        const collision::SpaceTimeContact found = ask(i);
         time[i] = found.time;
         for (Index d = 0; d < motion.dimension; ++d) normal[motion.dimension * i + d] = found.normal[d];
         displacement[i] = found.displacement;
@@ -115,31 +115,31 @@ py::tuple space_time_arrays(const Motion& motion, Ask&& ask) {
   return py::make_tuple(times, normals, displacements);
 }
 
-py::tuple space_time_contacts(PairKind kind, const py::array& start, const py::array& end,
-                              const std::optional<py::array>& indices, SimplexMethod method) {
+py::tuple space_time_contacts(collision::PairKind kind, const py::array& start, const py::array& end,
+                              const std::optional<py::array>& indices, collision::SimplexMethod method) {
   const Motion motion(start, end, 4, 3);
   const Rows<4> rows(indices, motion.count);
   return space_time_arrays(motion, [&](Index i) {
-    return space_time_contact(kind, method, motion.four(motion.start, i), motion.four(motion.end, i), rows[i]);
+    return collision::space_time_contact(kind, method, motion.four(motion.start, i), motion.four(motion.end, i), rows[i]);
   });
 }
 
 py::tuple point_segment_contacts(const py::array& start, const py::array& end, const std::optional<py::array>& indices,
-                                 SimplexMethod method) {
+                                 collision::SimplexMethod method) {
   const Motion motion(start, end, 3, 2);
   const Rows<3> rows(indices, motion.count);
   return space_time_arrays(motion, [&](Index i) {
-    return space_time_point_segment(method, motion.three(motion.start, i), motion.three(motion.end, i), rows[i]);
+    return collision::space_time_point_segment(method, motion.three(motion.start, i), motion.three(motion.end, i), rows[i]);
   });
 }
 
 }  // namespace
 
 void bind_ccd_comparison(py::module_& m) {
-  py::enum_<SimplexMethod>(m, "SimplexMethod")
-      .value("cramer", SimplexMethod::cramer)
-      .value("elimination", SimplexMethod::elimination)
-      .value("integer_elimination", SimplexMethod::integer_elimination);
+  py::enum_<collision::SimplexMethod>(m, "SimplexMethod")
+      .value("cramer", collision::SimplexMethod::cramer)
+      .value("elimination", collision::SimplexMethod::elimination)
+      .value("integer_elimination", collision::SimplexMethod::integer_elimination);
   m.def("cubic_contacts", &cubic_contacts, py::arg("kind"), py::arg("start"), py::arg("end"), py::arg("tolerance"));
   m.def("space_time_contacts", &space_time_contacts, py::arg("kind"), py::arg("start"), py::arg("end"), py::arg("indices"),
         py::arg("method"));

@@ -23,8 +23,8 @@ py::tuple closest_arrays(const py::array& points, Find&& find) {
   double* const weights = barycentric.mutable_data();
   double* const position = positions.mutable_data();
   interruptible([&] {
-    std::vector<MeshPoint> found(x.size());
-    find(x, std::span<MeshPoint>(found));
+    std::vector<collision::MeshPoint> found(x.size());
+    find(x, std::span<collision::MeshPoint>(found));
     for (std::size_t i = 0; i < found.size(); ++i) {
       distance[i] = std::sqrt(found[i].squared_distance);
       triangle[i] = found[i].triangle;

@@ -7,18 +7,19 @@
 namespace meniscus::bindings {
 namespace {
 
-std::span<const CollisionMesh::Edge> edges_of(const py::array& a) {
+std::span<const collision::CollisionMesh::Edge> edges_of(const py::array& a) {
   const std::int32_t* first = data_of<std::int32_t>(a, "edges");
   require(a.ndim() == 2 && a.shape(1) == 2, "edges must have shape (m, 2)");
-  return {reinterpret_cast<const CollisionMesh::Edge*>(first), static_cast<std::size_t>(a.shape(0))};
+  return {reinterpret_cast<const collision::CollisionMesh::Edge*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
-Motion motion_of(const py::array& start, const py::array& end) {
+collision::Motion motion_of(const py::array& start, const py::array& end) {
   return {positions_of(start, "start"), positions_of(end, "end")};
 }
 
-DetectionOptions options_of(const Motion& motion, const std::optional<py::array>& changed, bool moving_frame) {
-  DetectionOptions options;
+collision::DetectionOptions options_of(const collision::Motion& motion, const std::optional<py::array>& changed,
+                                       bool moving_frame) {
+  collision::DetectionOptions options;
   if (changed) {
     const bool* first = data_of<bool>(*changed, "changed");
     require(static_cast<std::size_t>(changed->size()) == motion.start.size(), "changed must have one flag per position, ",
@@ -30,11 +31,13 @@ DetectionOptions options_of(const Motion& motion, const std::optional<py::array>
 }
 
 /// Pairs as a (k, 2) array over the memory they lie in.
-py::array array_of(Block<ElementPair>& pairs) {
+py::array array_of(Block<collision::ElementPair>& pairs) {
   return view(reinterpret_cast<std::int32_t*>(pairs.data()), Coord<2>{pairs.size(), 2}, Coord<2>{2, 1}, pairs.memory());
 }
 
-py::tuple arrays_of(CollisionPairs pairs) { return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.edge_edge)); }
+py::tuple arrays_of(collision::CollisionPairs pairs) {
+  return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.edge_edge));
+}
 
 /// A copy of edges or triangles.
 template <std::size_t K>
@@ -47,73 +50,75 @@ py::array_t<std::int32_t> copy_of(std::span<const std::array<std::int32_t, K>> e
 }  // namespace
 
 void bind_collision_mesh(py::module_& m) {
-  py::enum_<BroadPhase>(m, "BroadPhase")
-      .value("tree", BroadPhase::tree)
-      .value("grid", BroadPhase::grid)
-      .value("brute_force", BroadPhase::brute_force);
-  py::class_<CollisionMesh>(m, "CollisionMesh")
+  py::enum_<collision::BroadPhase>(m, "BroadPhase")
+      .value("tree", collision::BroadPhase::tree)
+      .value("grid", collision::BroadPhase::grid)
+      .value("brute_force", collision::BroadPhase::brute_force);
+  py::class_<collision::CollisionMesh>(m, "CollisionMesh")
       .def(py::init([](const std::optional<py::array>& edges, const py::array& triangles) {
              const auto t = triangles_of(triangles);
-             std::optional<std::span<const CollisionMesh::Edge>> e;
+             std::optional<std::span<const collision::CollisionMesh::Edge>> e;
              if (edges) e = edges_of(*edges);
-             return interruptible([&] { return std::make_unique<CollisionMesh>(e, t); });
+             return interruptible([&] { return std::make_unique<collision::CollisionMesh>(e, t); });
            }),
            py::arg("edges"), py::arg("triangles"))
-      .def_property_readonly("edges", [](const CollisionMesh& self) { return copy_of(self.edges()); })
-      .def_property_readonly("triangles", [](const CollisionMesh& self) { return copy_of(self.triangles()); })
+      .def_property_readonly("edges", [](const collision::CollisionMesh& self) { return copy_of(self.edges()); })
+      .def_property_readonly("triangles", [](const collision::CollisionMesh& self) { return copy_of(self.triangles()); })
       .def_property_readonly("nbytes",
-                             [](const CollisionMesh& self) {
+                             [](const collision::CollisionMesh& self) {
                                return interruptible([&] { return self.nbytes(); });  // waits for a call that is running
                              })
       .def(
           "candidates",
-          [](CollisionMesh& self, const py::array& start, const py::array& end, double inflation, BroadPhase method) {
-            const Motion motion = motion_of(start, end);
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, double inflation,
+             collision::BroadPhase method) {
+            const collision::Motion motion = motion_of(start, end);
             return arrays_of(interruptible([&] { return self.candidates(motion, inflation, method); }));
           },
           py::arg("start"), py::arg("end"), py::arg("inflation"), py::arg("method"))
       .def(
           "candidates_with",
-          [](CollisionMesh& self, CollisionMesh& other, const py::array& start, const py::array& end,
+          [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& start, const py::array& end,
              const py::array& other_start, const py::array& other_end, double inflation) {
-            const Motion motion = motion_of(start, end);
-            const Motion other_motion{positions_of(other_start, "other_start"), positions_of(other_end, "other_end")};
-            MutualPairs pairs = interruptible([&] { return self.candidates_with(other, motion, other_motion, inflation); });
+            const collision::Motion motion = motion_of(start, end);
+            const collision::Motion other_motion{positions_of(other_start, "other_start"), positions_of(other_end, "other_end")};
+            collision::MutualPairs pairs =
+                interruptible([&] { return self.candidates_with(other, motion, other_motion, inflation); });
             return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.face_vertex), array_of(pairs.edge_edge));
           },
           py::arg("other"), py::arg("start"), py::arg("end"), py::arg("other_start"), py::arg("other_end"), py::arg("inflation"))
       .def(
           "collides",
-          [](CollisionMesh& self, const py::array& start, const py::array& end, ContactMode mode,
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, collision::ContactMode mode,
              const std::optional<py::array>& changed, bool moving_frame) {
-            const Motion motion = motion_of(start, end);
-            const DetectionOptions options = options_of(motion, changed, moving_frame);
+            const collision::Motion motion = motion_of(start, end);
+            const collision::DetectionOptions options = options_of(motion, changed, moving_frame);
             return interruptible([&] { return self.collides(motion, mode, options); });
           },
           py::arg("start"), py::arg("end"), py::arg("mode"), py::arg("changed"), py::arg("moving_frame"))
       .def(
           "collisions",
-          [](CollisionMesh& self, const py::array& start, const py::array& end, ContactMode mode,
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, collision::ContactMode mode,
              const std::optional<py::array>& changed, bool moving_frame) {
-            const Motion motion = motion_of(start, end);
-            const DetectionOptions options = options_of(motion, changed, moving_frame);
+            const collision::Motion motion = motion_of(start, end);
+            const collision::DetectionOptions options = options_of(motion, changed, moving_frame);
             return arrays_of(interruptible([&] { return self.collisions(motion, mode, options); }));
           },
           py::arg("start"), py::arg("end"), py::arg("mode"), py::arg("changed"), py::arg("moving_frame"))
       .def(
           "time_of_impact",
-          [](CollisionMesh& self, const py::array& start, const py::array& end, double tolerance,
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, double tolerance,
              const std::optional<py::array>& changed, bool moving_frame) {
-            const Motion motion = motion_of(start, end);
-            const DetectionOptions options = options_of(motion, changed, moving_frame);
+            const collision::Motion motion = motion_of(start, end);
+            const collision::DetectionOptions options = options_of(motion, changed, moving_frame);
             return interruptible([&] { return self.time_of_impact(motion, tolerance, options); });
           },
           py::arg("start"), py::arg("end"), py::arg("tolerance"), py::arg("changed"), py::arg("moving_frame"))
       .def(
           "self_intersections",
-          [](CollisionMesh& self, const py::array& positions, DegenerateContact degenerate) {
+          [](collision::CollisionMesh& self, const py::array& positions, collision::DegenerateContact degenerate) {
             const auto x = positions_of(positions, "positions");
-            Block<ElementPair> pairs = interruptible([&] { return self.self_intersections(x, degenerate); });
+            Block<collision::ElementPair> pairs = interruptible([&] { return self.self_intersections(x, degenerate); });
             return array_of(pairs);
           },
           py::arg("positions"), py::arg("degenerate"));

@@ -8,11 +8,11 @@
 namespace meniscus::bindings {
 namespace {
 
-std::span<const Tet> tets_of(const py::array& a) {
-  static_assert(sizeof(Tet) == 4 * sizeof(std::int32_t));
+std::span<const mesh::Tet> tets_of(const py::array& a) {
+  static_assert(sizeof(mesh::Tet) == 4 * sizeof(std::int32_t));
   const std::int32_t* first = data_of<std::int32_t>(a, "tets");
   require(a.ndim() == 2 && a.shape(1) == 4, "tets must have shape (m, 4)");
-  return {reinterpret_cast<const Tet*>(first), static_cast<std::size_t>(a.shape(0))};
+  return {reinterpret_cast<const mesh::Tet*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
 std::span<const std::int32_t> numbers_of(const std::optional<py::array>& a, const char* name) {
@@ -20,19 +20,19 @@ std::span<const std::int32_t> numbers_of(const std::optional<py::array>& a, cons
   return {data_of<std::int32_t>(*a, name), static_cast<std::size_t>(a->size())};
 }
 
-std::span<const Box> boxes_of(const py::array& a, const char* name) {
-  static_assert(sizeof(Box) == 6 * sizeof(double));
+std::span<const mesh::Box> boxes_of(const py::array& a, const char* name) {
+  static_assert(sizeof(mesh::Box) == 6 * sizeof(double));
   const double* first = data_of<double>(a, name);
   require(a.ndim() == 3 && a.shape(1) == 2 && a.shape(2) == 3, name, " must have shape (n, 2, 3)");
-  return {reinterpret_cast<const Box*>(first), static_cast<std::size_t>(a.shape(0))};
+  return {reinterpret_cast<const mesh::Box*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
-void require_finite_boxes(std::span<const Box> boxes, const char* name) {
+void require_finite_boxes(std::span<const mesh::Box> boxes, const char* name) {
   for (std::size_t i = 0; i < boxes.size(); ++i)
     require(boxes[i].low.allFinite() && boxes[i].high.allFinite(), name, " must be finite, but box ", i, " is not");
 }
 
-py::array_t<std::int32_t> pairs_array(std::span<const IndexPair> pairs) {
+py::array_t<std::int32_t> pairs_array(std::span<const collision::IndexPair> pairs) {
   py::array_t<std::int32_t> a({static_cast<py::ssize_t>(pairs.size()), py::ssize_t{2}});
   std::copy_n(reinterpret_cast<const std::int32_t*>(pairs.data()), 2 * pairs.size(), a.mutable_data());
   return a;
@@ -41,7 +41,7 @@ py::array_t<std::int32_t> pairs_array(std::span<const IndexPair> pairs) {
 /// Never changed once it is there; a move puts another in its place, so that other Python threads may go on with the one they
 /// have.
 struct LocatorHandle {
-  std::shared_ptr<const TetLocator> locator;
+  std::shared_ptr<const collision::TetLocator> locator;
 };
 
 void bind_tet_locator(py::module_& m) {
@@ -51,7 +51,7 @@ void bind_tet_locator(py::module_& m) {
             const auto x = positions_of(vertices, "vertices");
             const auto t = tets_of(tets);
             const auto r = numbers_of(ranks, "ranks");
-            return interruptible([&] { return LocatorHandle{std::make_shared<TetLocator>(x, t, r, overlapping)}; });
+            return interruptible([&] { return LocatorHandle{std::make_shared<collision::TetLocator>(x, t, r, overlapping)}; });
           }),
           py::arg("vertices"), py::arg("tets"), py::arg("ranks"), py::arg("overlapping"))
       .def(
@@ -60,9 +60,9 @@ void bind_tet_locator(py::module_& m) {
             const auto old = self.locator;
             const auto x = positions_of(vertices, "vertices");
             self.locator = interruptible([&] {
-              auto moved = std::make_shared<TetLocator>(*old);
+              auto moved = std::make_shared<collision::TetLocator>(*old);
               moved->move(x);
-              return std::shared_ptr<const TetLocator>(moved);
+              return std::shared_ptr<const collision::TetLocator>(moved);
             });
           },
           py::arg("vertices"))
@@ -77,10 +77,11 @@ void bind_tet_locator(py::module_& m) {
             py::array_t<std::int32_t> tets(n);
             py::array_t<double> weights({n, py::ssize_t{4}});
             const std::span<std::int32_t> tet(tets.mutable_data(), x.size());
-            static_assert(sizeof(TetWeights) == 4 * sizeof(double));
-            const std::span<TetWeights> weight(reinterpret_cast<TetWeights*>(weights.mutable_data()), x.size());
+            static_assert(sizeof(collision::TetWeights) == 4 * sizeof(double));
+            const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(weights.mutable_data()),
+                                                          x.size());
             interruptible([&] {
-              require_finite(x, "points");
+              mesh::require_finite(x, "points");
               locator->locate(x, h, tet, weight);
             });
             return py::make_tuple(tets, weights);
@@ -92,33 +93,33 @@ void bind_tet_locator(py::module_& m) {
 
 void bind_point_location(py::module_& m) {
   bind_tet_locator(m);
-  py::enum_<CellHash>(m, "CellHash")
-      .value("corrected", CellHash::corrected)
-      .value("printed", CellHash::printed)
-      .value("teschner", CellHash::teschner);
+  py::enum_<collision::CellHash>(m, "CellHash")
+      .value("corrected", collision::CellHash::corrected)
+      .value("printed", collision::CellHash::printed)
+      .value("teschner", collision::CellHash::teschner);
   m.def(
       "cell_hashes",
-      [](const py::array& cells, CellHash hash) {
+      [](const py::array& cells, collision::CellHash hash) {
         const Index* first = data_of<Index>(cells, "cells");
         require(cells.ndim() == 2 && cells.shape(1) == 3, "cells must have shape (n, 3)");
         py::array_t<std::uint32_t> result(cells.shape(0));
         std::uint32_t* const out = result.mutable_data();
         for (py::ssize_t i = 0; i < cells.shape(0); ++i)
-          out[i] = hash_of_cell({first[3 * i], first[3 * i + 1], first[3 * i + 2]}, hash);
+          out[i] = collision::hash_of_cell({first[3 * i], first[3 * i + 1], first[3 * i + 2]}, hash);
         return result;
       },
       py::arg("cells"), py::arg("hash"));
   m.def(
       "vertices_in_tets",
       [](const py::array& vertices, const py::array& tets, const std::optional<py::array>& points, double cell_size,
-         CellHash hash) {
+         collision::CellHash hash) {
         const auto x = positions_of(vertices, "vertices");
         const auto t = tets_of(tets);
         const auto p = numbers_of(points, "points");
-        VertexTetPairs search;
+        collision::VertexTetPairs search;
         const auto pairs = interruptible([&] {
-          require_finite(x, "vertices");
-          require_valid_tets(t, x.size());
+          mesh::require_finite(x, "vertices");
+          collision::require_valid_tets(t, x.size());
           for (std::size_t i = 0; i < p.size(); ++i)
             require(p[i] >= 0 && static_cast<std::size_t>(p[i]) < x.size(), "points must hold indices of the ", x.size(),
                     " vertices, but [", i, "] is ", p[i]);
@@ -129,9 +130,9 @@ void bind_point_location(py::module_& m) {
       py::arg("vertices"), py::arg("tets"), py::arg("points"), py::arg("cell_size"), py::arg("hash"));
   m.def(
       "overlapping_boxes",
-      [](const py::array& boxes, double cell_size, CellHash hash) {
+      [](const py::array& boxes, double cell_size, collision::CellHash hash) {
         const auto b = boxes_of(boxes, "boxes");
-        BoxPairs search;
+        collision::BoxPairs search;
         const auto pairs = interruptible([&] {
           require_finite_boxes(b, "boxes");
           return search.find(b, cell_size, hash);
@@ -144,10 +145,10 @@ void bind_point_location(py::module_& m) {
       [](const py::array& bodies, const py::array& points) {
         const auto b = boxes_of(bodies, "boxes");
         const auto x = positions_of(points, "points");
-        BodyPartition partition;
+        collision::BodyPartition partition;
         interruptible([&] {
           require_finite_boxes(b, "boxes");
-          require_finite(x, "points");
+          mesh::require_finite(x, "points");
           partition.build(b, x);
         });
         const auto starts = partition.starts();

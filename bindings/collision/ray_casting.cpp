@@ -36,7 +36,7 @@ class HitArrays {
     std::int32_t *triangle, *body;
     double *fraction, *barycentric, *position, *velocity;
 
-    void set(std::size_t i, const WedgeHit& h, const Point& v) const {
+    void set(std::size_t i, const collision::WedgeHit& h, const mesh::Point& v) const {
       visibility[i] = static_cast<std::int8_t>(h.visibility);
       triangle[i] = h.triangle;
       body[i] = h.body;
@@ -61,19 +61,19 @@ class HitArrays {
 };
 
 /// Velocities of the vertices, or none.
-std::span<const Point> velocities_of(const std::optional<py::array>& velocities, const ThickSurface& s) {
+std::span<const mesh::Point> velocities_of(const std::optional<py::array>& velocities, const collision::ThickSurface& s) {
   if (!velocities) return {};
   const auto v = positions_of(*velocities, "velocities");
   require(v.size() == s.vertices().size(), "velocities must have ", s.vertices().size(), " rows, not ", v.size());
   return v;
 }
 
-Point velocity_at(const ThickSurface& s, const WedgeHit& h, std::span<const Point> velocities) {
-  return velocities.empty() ? Point(Point::Zero()) : s.velocity(h, velocities);
+mesh::Point velocity_at(const collision::ThickSurface& s, const collision::WedgeHit& h, std::span<const mesh::Point> velocities) {
+  return velocities.empty() ? mesh::Point(mesh::Point::Zero()) : s.velocity(h, velocities);
 }
 
-CellGrid grid_of(const std::array<double, 3>& low, double spacing, const Coord<3>& shape) {
-  return {Point(low[0], low[1], low[2]), spacing, shape};
+collision::CellGrid grid_of(const std::array<double, 3>& low, double spacing, const Coord<3>& shape) {
+  return {mesh::Point(low[0], low[1], low[2]), spacing, shape};
 }
 
 template <class T>
@@ -83,19 +83,19 @@ py::array_t<T> cells_array(const Coord<3>& shape) {
 }
 
 struct Segments {
-  std::span<const Point> from, to;
+  std::span<const mesh::Point> from, to;
 
   Segments(const py::array& origins, const py::array& targets)
       : from(positions_of(origins, "origins")), to(positions_of(targets, "targets")) {
     require(from.size() == to.size(), "targets must have as many rows as origins, ", from.size(), ", not ", to.size());
   }
   void require_valid() const {
-    require_finite(from, "origins");
+    mesh::require_finite(from, "origins");
     require_finite(to, "targets");
   }
 };
 
-using SharedSurface = std::shared_ptr<const ThickSurface>;
+using SharedSurface = std::shared_ptr<const collision::ThickSurface>;
 
 /// A surface that never changes once it is there: a move puts another in its place, so that other Python threads may go on with
 /// the one they have.
@@ -112,7 +112,7 @@ void bind_ray_casting(py::module_& m) {
              const auto x = positions_of(vertices, "vertices");
              const auto t = triangles_of(triangles);
              const auto b = bodies_of(bodies);
-             return interruptible([&] { return SurfaceHandle{std::make_shared<ThickSurface>(x, t, thickness, b)}; });
+             return interruptible([&] { return SurfaceHandle{std::make_shared<collision::ThickSurface>(x, t, thickness, b)}; });
            }),
            py::arg("vertices"), py::arg("triangles"), py::arg("thickness"), py::arg("bodies"))
       .def(
@@ -121,7 +121,7 @@ void bind_ray_casting(py::module_& m) {
             const SharedSurface old = self.surface;
             const auto x = positions_of(vertices, "vertices");
             self.surface = interruptible([&] {
-              auto moved = std::make_shared<ThickSurface>(*old);
+              auto moved = std::make_shared<collision::ThickSurface>(*old);
               moved->move(x);
               return SharedSurface(moved);
             });
@@ -149,7 +149,7 @@ void bind_ray_casting(py::module_& m) {
             py::array_t<bool> result(static_cast<py::ssize_t>(x.size()));
             const std::span<bool> out(result.mutable_data(), x.size());
             interruptible([&] {
-              require_finite(x, "points");
+              mesh::require_finite(x, "points");
               s->inside(x, out);
             });
             return result;
@@ -166,10 +166,10 @@ void bind_ray_casting(py::module_& m) {
             const auto out = hits.columns();
             interruptible([&] {
               segments.require_valid();
-              require_finite(v, "velocities");
+              mesh::require_finite(v, "velocities");
               parallel_for(0, static_cast<Index>(segments.from.size()), chunk, [&](Index b, Index e) {
                 for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-                  const WedgeHit h = s->cast(segments.from[i], segments.to[i]);
+                  const collision::WedgeHit h = s->cast(segments.from[i], segments.to[i]);
                   out.set(i, h, velocity_at(*s, h, v));
                 }
               });
@@ -182,7 +182,7 @@ void bind_ray_casting(py::module_& m) {
           [](const SurfaceHandle& self, const std::array<double, 3>& low, double spacing, const Coord<3>& shape, double reach,
              const std::optional<py::array>& end) {
             const SharedSurface s = self.surface;
-            std::span<const Point> x;
+            std::span<const mesh::Point> x;
             if (end) {
               x = positions_of(*end, "end_vertices");
               require(x.size() == s->vertices().size(), "end_vertices must have ", s->vertices().size(), " rows, not ", x.size());
@@ -192,8 +192,8 @@ void bind_ray_casting(py::module_& m) {
             const std::span<std::uint8_t> out(reinterpret_cast<std::uint8_t*>(result.mutable_data()),
                                               static_cast<std::size_t>(result.size()));
             interruptible([&] {
-              require_finite(x, "end_vertices");
-              near_cells(*s, end ? x.data() : nullptr, grid_of(low, spacing, shape), reach, out);
+              mesh::require_finite(x, "end_vertices");
+              collision::near_cells(*s, end ? x.data() : nullptr, grid_of(low, spacing, shape), reach, out);
             });
             return result;
           },
@@ -206,18 +206,18 @@ void bind_ray_casting(py::module_& m) {
             const auto x = positions_of(points, "points");
             const auto v = positions_of(end_vertices, "end_vertices");
             require(v.size() == s->vertices().size(), "end_vertices must have ", s->vertices().size(), " rows, not ", v.size());
-            std::span<const Point> y;
+            std::span<const mesh::Point> y;
             if (end_points) y = positions_of(*end_points, "end_points");
             require(!end_points || y.size() == x.size(), "end_points must have ", x.size(), " rows, not ", y.size());
             py::array_t<bool> result(static_cast<py::ssize_t>(x.size()));
             const std::span<bool> out(result.mutable_data(), x.size());
             interruptible([&] {
-              require_finite(x, "points");
+              mesh::require_finite(x, "points");
               require_finite(y, "end_points");
               require_finite(v, "end_vertices");
-              ThickSurface end = *s;
+              collision::ThickSurface end = *s;
               end.move(v);
-              swept_points(*s, end, x, y, out);
+              collision::swept_points(*s, end, x, y, out);
             });
             return result;
           },
@@ -237,8 +237,8 @@ void bind_ray_casting(py::module_& m) {
               clear[d] = {reinterpret_cast<std::uint8_t*>(bits[d].mutable_data()), static_cast<std::size_t>(bits[d].size())};
             }
             const auto blocked = interruptible([&] {
-              require_finite(v, "velocities");
-              return visible_faces(*s, grid_of(low, spacing, shape), guarded, clear);
+              mesh::require_finite(v, "velocities");
+              return collision::visible_faces(*s, grid_of(low, spacing, shape), guarded, clear);
             });
             HitArrays hits(blocked.size());
             const auto out = hits.columns();
@@ -254,9 +254,9 @@ void bind_ray_casting(py::module_& m) {
             return py::make_tuple(bits[0], bits[1], bits[2], axes, faces, hits.tuple());
           },
           py::arg("low"), py::arg("spacing"), py::arg("shape"), py::arg("guarded"), py::arg("velocities"));
-  m.attr("VISIBLE") = static_cast<int>(Visibility::visible);
-  m.attr("OCCLUDED") = static_cast<int>(Visibility::occluded);
-  m.attr("INSIDE") = static_cast<int>(Visibility::inside);
+  m.attr("VISIBLE") = static_cast<int>(collision::Visibility::visible);
+  m.attr("OCCLUDED") = static_cast<int>(collision::Visibility::occluded);
+  m.attr("INSIDE") = static_cast<int>(collision::Visibility::inside);
 }
 
 }  // namespace meniscus::bindings

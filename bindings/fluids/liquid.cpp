@@ -9,21 +9,22 @@ template <class T, int D>
 void bind_liquid_scalar(py::module_& m) {
   m.def(
       "liquid_faces",
-      [](const Field<T, D>& liquid, int axis, const py::array& wet) {
+      [](const grid::Field<T, D>& liquid, int axis, const py::array& wet) {
         Coord<D> faces = liquid.extents();
         ++faces[static_cast<std::size_t>(axis)];
         auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(wet, "wet", product<D>(faces), true));
-        interruptible([&] { liquid_faces<T, D>(liquid, axis, out); });
+        interruptible([&] { fluids::liquid_faces<T, D>(liquid, axis, out); });
       },
       py::arg("liquid"), py::arg("axis"), py::arg("wet"));
   m.def(
       "component_origins",
-      [](const MacField<T, D>& velocity, double dt, const py::array& before, const py::array& now, const py::array& origin) {
+      [](const grid::MacField<T, D>& velocity, double dt, const py::array& before, const py::array& now,
+         const py::array& origin) {
         const Index n = product<D>(velocity.grid().local_shape());
         const auto* old_labels = data_of<std::int32_t>(before, "before", n);
         const auto* new_labels = data_of<std::int32_t>(now, "now", n);
         auto* out = data_of<std::int32_t>(origin, "origin", n, true);
-        interruptible([&] { component_origins<T, D>(velocity, dt, old_labels, new_labels, out); });
+        interruptible([&] { fluids::component_origins<T, D>(velocity, dt, old_labels, new_labels, out); });
       },
       py::arg("velocity"), py::arg("dt"), py::arg("before"), py::arg("now"), py::arg("origin"));
 }
@@ -34,9 +35,9 @@ void bind_liquid_dimension(py::module_& m) {
   bind_liquid_scalar<double, D>(m);
   m.def(
       "spread_labels",
-      [](const Grid<D>& grid, const py::array& labels, int layers, Workspace& workspace) {
+      [](const grid::Grid<D>& grid, const py::array& labels, int layers, Workspace& workspace) {
         auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()), true);
-        interruptible([&] { spread_labels<D>(grid, l, layers, workspace); });
+        interruptible([&] { fluids::spread_labels<D>(grid, l, layers, workspace); });
       },
       py::arg("grid"), py::arg("labels"), py::arg("layers"), py::arg("workspace"));
 }

@@ -10,12 +10,12 @@ namespace {
 
 /// Wraps f(positions (n, dimension), time) -> (n,) or (n, components). The callable dies with the GIL held, wherever the last
 /// copy goes.
-std::shared_ptr<const BoundaryFunction> boundary_function(py::function f, int dimension) {
+std::shared_ptr<const grid::BoundaryFunction> boundary_function(py::function f, int dimension) {
   auto held = std::shared_ptr<py::function>(new py::function(std::move(f)), [](py::function* p) {
     const py::gil_scoped_acquire gil;
     delete p;
   });
-  return std::make_shared<const BoundaryFunction>(
+  return std::make_shared<const grid::BoundaryFunction>(
       [held, dimension](std::span<const double> positions, double time, std::span<double> values) {
         const py::gil_scoped_acquire gil;
         const auto n = static_cast<py::ssize_t>(positions.size()) / dimension;
@@ -36,8 +36,8 @@ std::shared_ptr<const BoundaryFunction> boundary_function(py::function f, int di
       });
 }
 
-GivenValue given_value(const py::object& value, int dimension) {
-  GivenValue v;
+grid::GivenValue given_value(const py::object& value, int dimension) {
+  grid::GivenValue v;
   if (py::isinstance<py::function>(value) || PyCallable_Check(value.ptr())) {
     v.function = boundary_function(py::reinterpret_borrow<py::function>(value), dimension);
   } else {
@@ -49,11 +49,12 @@ GivenValue given_value(const py::object& value, int dimension) {
 
 template <int D>
 void bind_grid_type(py::module_& m, const char* name) {
-  py::class_<Grid<D>>(m, name).def(py::init([](const std::array<Index, D>& shape, double spacing,
-                                               const std::array<double, D>& origin, const std::array<bool, D>& periodic) {
-                                     return Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()), periodic);
-                                   }),
-                                   py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
+  py::class_<grid::Grid<D>>(m, name).def(py::init([](const std::array<Index, D>& shape, double spacing,
+                                                     const std::array<double, D>& origin, const std::array<bool, D>& periodic) {
+                                           return grid::Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()),
+                                                                periodic);
+                                         }),
+                                         py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
 }
 
 template <int D>
@@ -64,7 +65,7 @@ void windowed_and_array(const py::array& mask, Index low, Index high, const py::
   auto* to = reinterpret_cast<std::uint8_t*>(data_of<bool>(out, "out", mask.size(), true));
   interruptible([&] {
     Block<std::uint8_t> scratch(product<D>(extents));
-    windowed_and<D>(extents, in, low, high, to, scratch.data());
+    grid::windowed_and<D>(extents, in, low, high, to, scratch.data());
   });
 }
 
@@ -78,13 +79,14 @@ void bind_grid(py::module_& m) {
   m.def(
       "wall",
       [](const py::object& velocity, bool no_slip, int dimension) {
-        return SideHandle{Wall{given_value(velocity, dimension), no_slip}};
+        return SideHandle{grid::Wall{given_value(velocity, dimension), no_slip}};
       },
       py::arg("velocity"), py::arg("no_slip"), py::arg("dimension"));
-  m.def("open", [](double pressure) { return SideHandle{Open{pressure}}; }, py::arg("pressure"));
-  m.def("zero_gradient", [] { return SideHandle{ZeroGradient{}}; });
+  m.def("open", [](double pressure) { return SideHandle{grid::Open{pressure}}; }, py::arg("pressure"));
+  m.def("zero_gradient", [] { return SideHandle{grid::ZeroGradient{}}; });
   m.def(
-      "prescribed", [](const py::object& value, int dimension) { return SideHandle{Prescribed{given_value(value, dimension)}}; },
+      "prescribed",
+      [](const py::object& value, int dimension) { return SideHandle{grid::Prescribed{given_value(value, dimension)}}; },
       py::arg("value"), py::arg("dimension"));
 
   m.def(

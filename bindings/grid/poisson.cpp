@@ -14,12 +14,12 @@ namespace {
 template <int D>
 class ArrayPoisson {
  public:
-  explicit ArrayPoisson(const Grid<D>& grid) : layout_(grid.local_shape(), grid.periodic()) {}
+  explicit ArrayPoisson(const grid::Grid<D>& grid) : layout_(grid.local_shape(), grid.periodic()) {}
 
   void set_coefficients(const std::array<const double*, D>& faces, const bool* active) {
     prepared_ = false;
-    FaceMatrix<double, D>& a = solver_.matrix;
-    fit(a, layout_, true);
+    grid::FaceMatrix<double, D>& a = solver_.matrix;
+    grid::fit(a, layout_, true);
     a.open_coupling.fill(open_coupling(faces));
     std::array<Coord<D>, D> strides;
     for (std::size_t d = 0; d < D; ++d) {
@@ -30,7 +30,7 @@ class ArrayPoisson {
     std::array<Block<double>, D>& to = a.faces;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
+      grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
         std::copy_n(faces[axis] + dot<D>(c, strides[axis]), count, to[axis].data() + layout_.index(c));
       });
     }
@@ -59,7 +59,7 @@ class ArrayPoisson {
     setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
-  void solve(const double* rhs, double* x, const SolveOptions& options, bool warm_start) {
+  void solve(const double* rhs, double* x, const numerics::SolveOptions& options, bool warm_start) {
     require(prepared_, "set_coefficients must come before solve");
     const Coord<D> strides = c_strides<D>(layout_.cells);
     const Index length = layout_.cells[D - 1];
@@ -97,11 +97,11 @@ class ArrayPoisson {
     rows([&](Index i, Index at) { out[at] = solver_.matrix.active[i] ? to[i] : 0.0; });
   }
 
-  const SolveInfo& info() const { return info_; }
+  const numerics::SolveInfo& info() const { return info_; }
   double setup_seconds() const { return setup_seconds_; }
   Index bytes() const { return solver_.bytes(); }
-  const CellLayout<D>& layout() const { return layout_; }
-  const PoissonRegions<D>& regions() const { return solver_.regions(); }
+  const grid::CellLayout<D>& layout() const { return layout_; }
+  const grid::PoissonRegions<D>& regions() const { return solver_.regions(); }
   int levels() { return solver_.hierarchy().levels(); }
 
  private:
@@ -113,15 +113,15 @@ class ArrayPoisson {
     return largest > 0 ? largest : 1.0;
   }
 
-  CellLayout<D> layout_;
-  PoissonSolver<D> solver_;
-  SolveInfo info_;
+  grid::CellLayout<D> layout_;
+  grid::PoissonSolver<D> solver_;
+  numerics::SolveInfo info_;
   double setup_seconds_ = 0;
   bool prepared_ = false;
 };
 
 template <int D>
-py::list regions_of(const PoissonRegions<D>& regions) {
+py::list regions_of(const grid::PoissonRegions<D>& regions) {
   py::list out;
   for (const auto& r : regions.regions()) out.append(py::make_tuple(r.cells, r.closed, r.first_cell));
   return out;
@@ -131,7 +131,7 @@ template <int D>
 void bind_array_poisson(py::module_& m, const char* name) {
   using P = ArrayPoisson<D>;
   py::class_<P>(m, name)
-      .def(py::init<const Grid<D>&>(), py::arg("grid"))
+      .def(py::init<const grid::Grid<D>&>(), py::arg("grid"))
       .def(
           "set_coefficients",
           [](P& p, const std::vector<py::array>& faces, const std::optional<py::array>& active) {
@@ -148,7 +148,7 @@ void bind_array_poisson(py::module_& m, const char* name) {
           py::arg("faces"), py::arg("active"))
       .def(
           "solve",
-          [](P& p, const py::array& rhs, const py::array& x, const SolveOptions& options, bool warm_start) {
+          [](P& p, const py::array& rhs, const py::array& x, const numerics::SolveOptions& options, bool warm_start) {
             const Index n = p.layout().count();
             const double* b = data_of<double>(rhs, "rhs", n);
             double* to = data_of<double>(x, "x", n, true);
@@ -170,15 +170,16 @@ void bind_array_poisson(py::module_& m, const char* name) {
 }
 
 template <class T, int D>
-void bind_projection(py::class_<PressureSolver<D>>& c) {
+void bind_projection(py::class_<fluids::PressureSolver<D>>& c) {
   c.def(
       "project",
-      [](PressureSolver<D>& solver, MacField<T, D>& velocity, double dt, double density, const Field<T, D>* density_field,
-         const Field<double, D>* solid, const MacField<T, D>* solid_velocity, const Field<T, D>* liquid,
-         const std::optional<py::array>& liquid_mask, const std::optional<std::array<py::array, D>>& given_faces,
-         double air_pressure, const Field<T, D>* surface_pressure, const Field<T, D>* target_divergence,
-         Field<double, D>* pressure, bool warm_start, double time, const ProjectionOptions& options) {
-        PressureInput<T, D> in;
+      [](fluids::PressureSolver<D>& solver, grid::MacField<T, D>& velocity, double dt, double density,
+         const grid::Field<T, D>* density_field, const grid::Field<double, D>* solid, const grid::MacField<T, D>* solid_velocity,
+         const grid::Field<T, D>* liquid, const std::optional<py::array>& liquid_mask,
+         const std::optional<std::array<py::array, D>>& given_faces, double air_pressure,
+         const grid::Field<T, D>* surface_pressure, const grid::Field<T, D>* target_divergence, grid::Field<double, D>* pressure,
+         bool warm_start, double time, const fluids::ProjectionOptions& options) {
+        fluids::PressureInput<T, D> in;
         in.density = density;
         in.density_field = density_field;
         in.solid = solid;
@@ -199,7 +200,7 @@ void bind_projection(py::class_<PressureSolver<D>>& c) {
         in.pressure = pressure;
         in.warm_start = warm_start;
         in.time = time;
-        ProjectionReport<D> report;
+        fluids::ProjectionReport<D> report;
         interruptible([&] { solver.project(velocity, dt, in, options, report); });
         py::list regions;
         for (const auto& r : report.regions) regions.append(py::make_tuple(r.cells, r.closed, r.first_cell, r.flux, r.residual));
@@ -212,9 +213,9 @@ void bind_projection(py::class_<PressureSolver<D>>& c) {
       py::arg("options"));
   c.def(
       "divergence",
-      [](PressureSolver<D>& solver, const MacField<T, D>& velocity, const Field<double, D>* solid,
-         const MacField<T, D>* solid_velocity, Field<T, D>& out) {
-        PressureInput<T, D> in;
+      [](fluids::PressureSolver<D>& solver, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid,
+         const grid::MacField<T, D>* solid_velocity, grid::Field<T, D>& out) {
+        fluids::PressureInput<T, D> in;
         in.solid = solid;
         in.solid_velocity = solid_velocity;
         interruptible([&] { solver.divergence(velocity, in, out); });
@@ -224,8 +225,8 @@ void bind_projection(py::class_<PressureSolver<D>>& c) {
 
 template <int D>
 void bind_pressure_solver(py::module_& m, const char* name) {
-  py::class_<PressureSolver<D>> c(m, name);
-  c.def(py::init<const Grid<D>&>(), py::arg("grid")).def_property_readonly("bytes", &PressureSolver<D>::bytes);
+  py::class_<fluids::PressureSolver<D>> c(m, name);
+  c.def(py::init<const grid::Grid<D>&>(), py::arg("grid")).def_property_readonly("bytes", &fluids::PressureSolver<D>::bytes);
   bind_projection<float, D>(c);
   bind_projection<double, D>(c);
 }
@@ -233,27 +234,27 @@ void bind_pressure_solver(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids) {
-  py::enum_<SolveMethod>(numerics, "SolveMethod")
-      .value("multigrid", SolveMethod::multigrid)
-      .value("incomplete_cholesky", SolveMethod::incomplete_cholesky);
-  py::class_<SolveOptions>(numerics, "SolveOptions")
-      .def(py::init([](double tolerance, int max_iterations, SolveMethod method) {
-             return SolveOptions{tolerance, max_iterations, method};
+  py::enum_<numerics::SolveMethod>(numerics, "SolveMethod")
+      .value("multigrid", numerics::SolveMethod::multigrid)
+      .value("incomplete_cholesky", numerics::SolveMethod::incomplete_cholesky);
+  py::class_<numerics::SolveOptions>(numerics, "SolveOptions")
+      .def(py::init([](double tolerance, int max_iterations, numerics::SolveMethod method) {
+             return numerics::SolveOptions{tolerance, max_iterations, method};
            }),
            py::arg("tolerance"), py::arg("max_iterations"), py::arg("method"));
-  py::class_<SolveInfo>(numerics, "SolveInfo")
-      .def_readonly("iterations", &SolveInfo::iterations)
-      .def_readonly("residual", &SolveInfo::residual)
-      .def_readonly("history", &SolveInfo::history)
-      .def_readonly("converged", &SolveInfo::converged)
-      .def_property_readonly("reason", [](const SolveInfo& i) { return std::string(describe(i.end)); })
-      .def_readonly("seconds", &SolveInfo::seconds);
+  py::class_<numerics::SolveInfo>(numerics, "SolveInfo")
+      .def_readonly("iterations", &numerics::SolveInfo::iterations)
+      .def_readonly("residual", &numerics::SolveInfo::residual)
+      .def_readonly("history", &numerics::SolveInfo::history)
+      .def_readonly("converged", &numerics::SolveInfo::converged)
+      .def_property_readonly("reason", [](const numerics::SolveInfo& i) { return std::string(numerics::describe(i.end)); })
+      .def_readonly("seconds", &numerics::SolveInfo::seconds);
   bind_array_poisson<2>(grid, "PoissonSolver2");
   bind_array_poisson<3>(grid, "PoissonSolver3");
-  py::enum_<FluxFix>(fluids, "FluxFix").value("volume", FluxFix::volume).value("walls", FluxFix::walls);
-  py::class_<ProjectionOptions>(fluids, "ProjectionOptions")
-      .def(py::init([](const SolveOptions& solve, FluxFix fix, bool accept_unconverged) {
-             return ProjectionOptions{solve, fix, accept_unconverged};
+  py::enum_<fluids::FluxFix>(fluids, "FluxFix").value("volume", fluids::FluxFix::volume).value("walls", fluids::FluxFix::walls);
+  py::class_<fluids::ProjectionOptions>(fluids, "ProjectionOptions")
+      .def(py::init([](const numerics::SolveOptions& solve, fluids::FluxFix fix, bool accept_unconverged) {
+             return fluids::ProjectionOptions{solve, fix, accept_unconverged};
            }),
            py::arg("solve"), py::arg("flux_fix"), py::arg("accept_unconverged"));
   bind_pressure_solver<2>(fluids, "PressureSolver2");

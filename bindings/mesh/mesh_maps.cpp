@@ -1,18 +1,18 @@
 // Quality of elements, orders, refinement and embeddings.
 #include "mesh/mesh_arrays.hpp"
 
-#include "meniscus/mesh/quality/element_quality.hpp"
 #include "meniscus/mesh/embedding/embedding.hpp"
-#include "meniscus/mesh/topology/ordering.hpp"
+#include "meniscus/mesh/quality/element_quality.hpp"
 #include "meniscus/mesh/refinement/uniform_subdivision.hpp"
+#include "meniscus/mesh/topology/ordering.hpp"
 
 namespace meniscus::bindings {
 namespace {
 
-std::span<Point> points_out(const py::array& a, const char* name) {
+std::span<mesh::Point> points_out(const py::array& a, const char* name) {
   double* const first = data_of<double>(a, name, -1, true);
   require(a.ndim() == 2 && a.shape(1) == 3, name, " must have shape (n, 3)");
-  return {reinterpret_cast<Point*>(first), static_cast<std::size_t>(a.shape(0))};
+  return {reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
 std::span<double> numbers(const py::array& a, const char* name, bool writable) {
@@ -24,14 +24,14 @@ void bind_quality(py::module_& m) {
       "measure_quality",
       [](const py::array& positions, const py::array& elements) {
         const auto x = positions_of(positions, "positions");
-        std::vector<ElementQuality> found(static_cast<std::size_t>(elements.shape(0)));
+        std::vector<mesh::ElementQuality> found(static_cast<std::size_t>(elements.shape(0)));
         interruptible([&] {
           if (elements.shape(1) == 4)
-            measure_quality(TetMeshView{x, elements_of<4>(elements, "tets")}, found);
+            mesh::measure_quality(mesh::TetMeshView{x, elements_of<4>(elements, "tets")}, found);
           else
-            measure_quality(TriangleMeshView{x, elements_of<3>(elements, "triangles")}, found);
+            mesh::measure_quality(mesh::TriangleMeshView{x, elements_of<3>(elements, "triangles")}, found);
         });
-        static_assert(sizeof(ElementQuality) == 4 * sizeof(double));
+        static_assert(sizeof(mesh::ElementQuality) == 4 * sizeof(double));
         py::array_t<double> result({static_cast<py::ssize_t>(found.size()), py::ssize_t{4}});
         std::copy_n(reinterpret_cast<const double*>(found.data()), 4 * found.size(), result.mutable_data());
         return result;
@@ -41,11 +41,11 @@ void bind_quality(py::module_& m) {
       "find_degenerate",
       [](const py::array& positions, const py::array& tets, const py::array& rest_volumes, double least_volume,
          double least_aspect, const py::array& out) {
-        const TetMeshView mesh{positions_of(positions, "positions"), elements_of<4>(tets, "tets")};
+        const mesh::TetMeshView mesh{positions_of(positions, "positions"), elements_of<4>(tets, "tets")};
         const double* const rest = data_of<double>(rest_volumes, "rest_volumes", mesh.size());
         bool* const first = data_of<bool>(out, "out", mesh.size(), true);
         return interruptible([&] {
-          return find_degenerate(mesh, {rest, mesh.tets.size()}, least_volume, least_aspect, {first, mesh.tets.size()});
+          return mesh::find_degenerate(mesh, {rest, mesh.tets.size()}, least_volume, least_aspect, {first, mesh.tets.size()});
         });
       },
       py::arg("positions"), py::arg("tets"), py::arg("rest_volumes"), py::arg("least_volume"), py::arg("least_aspect"),
@@ -57,7 +57,7 @@ void bind_orders(py::module_& m) {
       "morton_order",
       [](const py::array& points) {
         const auto x = positions_of(points, "points");
-        return taken(interruptible([&] { return morton_order(x); }));
+        return taken(interruptible([&] { return mesh::morton_order(x); }));
       },
       py::arg("points"));
   m.def(
@@ -65,7 +65,8 @@ void bind_orders(py::module_& m) {
       [](const py::array& elements, Index vertices) {
         return with_corners(elements, [&](auto n) {
           const auto e = elements_of<n>(elements, "elements");
-          return taken(interruptible([&] { return reverse_cuthill_mckee(EdgeGraph(VertexStars<n>(e, vertices))); }));
+          return taken(
+              interruptible([&] { return mesh::reverse_cuthill_mckee(mesh::EdgeGraph(mesh::VertexStars<n>(e, vertices))); }));
         });
       },
       py::arg("elements"), py::arg("vertices"));
@@ -75,7 +76,8 @@ void bind_orders(py::module_& m) {
         const std::int32_t* const first = data_of<std::int32_t>(number, "number");
         return with_corners(elements, [&](auto n) {
           const auto e = elements_of<n>(elements, "elements");
-          return taken(interruptible([&] { return element_order<n>(e, {first, static_cast<std::size_t>(number.size())}); }));
+          return taken(
+              interruptible([&] { return mesh::element_order<n>(e, {first, static_cast<std::size_t>(number.size())}); }));
         });
       },
       py::arg("elements"), py::arg("number"));
@@ -83,7 +85,7 @@ void bind_orders(py::module_& m) {
 
 template <std::size_t N>
 void bind_subdivision(py::module_& m, const char* name) {
-  using S = UniformSubdivision<N>;
+  using S = mesh::UniformSubdivision<N>;
   py::class_<S>(m, name)
       .def(py::init([](const py::array& rest, const py::array& elements, Index levels) {
              const auto x = positions_of(rest, "vertices");
@@ -125,7 +127,7 @@ void bind_subdivision(py::module_& m, const char* name) {
 
 template <std::size_t D, class W>
 void bind_embedding(py::module_& m, const char* name) {
-  using E = Embedding<D, W>;
+  using E = mesh::Embedding<D, W>;
   py::class_<E>(m, name)
       .def(py::init([](const py::array& parents, const py::array& weights, Index nodes, double tolerance) {
              const auto p = elements_of<D>(parents, "parents");

@@ -1,7 +1,7 @@
 #include "mesh/mesh_arrays.hpp"
 
-#include "meniscus/mesh/topology/edge_graph.hpp"
 #include "meniscus/mesh/quality/element_measure.hpp"
+#include "meniscus/mesh/topology/edge_graph.hpp"
 #include "meniscus/mesh/topology/surface_edges.hpp"
 #include "meniscus/mesh/topology/tet_topology.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 /// Edges, one-rings and the edges of each element.
 struct GraphOfElements {
-  EdgeGraph graph;
+  mesh::EdgeGraph graph;
   std::vector<std::int32_t> element_edges;
 };
 
@@ -18,9 +18,9 @@ template <std::size_t N>
 std::unique_ptr<GraphOfElements> graph_of(const py::array& elements, Index vertices) {
   const auto e = elements_of<N>(elements, "elements");
   return interruptible([&] {
-    auto made = std::make_unique<GraphOfElements>(GraphOfElements{EdgeGraph(VertexStars<N>(e, vertices)), {}});
+    auto made = std::make_unique<GraphOfElements>(GraphOfElements{mesh::EdgeGraph(mesh::VertexStars<N>(e, vertices)), {}});
     made->element_edges.resize(N * (N - 1) / 2 * e.size());
-    find_element_edges<N>(e, made->graph, made->element_edges);
+    mesh::find_element_edges<N>(e, made->graph, made->element_edges);
     return made;
   });
 }
@@ -45,42 +45,44 @@ void bind_edges(py::module_& m) {
 
 void bind_tet_topology(py::module_& m) {
   const auto property = [](auto get) {
-    return [get](const py::object& self) { return read_only((self.cast<const TetTopology&>().*get)(), self); };
+    return [get](const py::object& self) { return read_only((self.cast<const mesh::TetTopology&>().*get)(), self); };
   };
-  py::class_<TetTopology>(m, "TetTopology")
+  py::class_<mesh::TetTopology>(m, "TetTopology")
       .def(py::init([](const py::array& tets, Index vertices) {
              const auto t = elements_of<4>(tets, "tets");
-             return interruptible([&] { return std::make_unique<TetTopology>(VertexStars<4>(t, vertices)); });
+             return interruptible([&] { return std::make_unique<mesh::TetTopology>(mesh::VertexStars<4>(t, vertices)); });
            }),
            py::arg("tets"), py::arg("vertices"))
-      .def_property_readonly("faces", property(&TetTopology::faces))
-      .def_property_readonly("face_tets", property(&TetTopology::face_tets))
-      .def_property_readonly("faces_of", property(&TetTopology::faces_of))
-      .def_property_readonly("neighbours", property(&TetTopology::neighbours))
-      .def_property_readonly("boundary", property(&TetTopology::boundary))
+      .def_property_readonly("faces", property(&mesh::TetTopology::faces))
+      .def_property_readonly("face_tets", property(&mesh::TetTopology::face_tets))
+      .def_property_readonly("faces_of", property(&mesh::TetTopology::faces_of))
+      .def_property_readonly("neighbours", property(&mesh::TetTopology::neighbours))
+      .def_property_readonly("boundary", property(&mesh::TetTopology::boundary))
       .def(
           "flipped_faces",
-          [](const TetTopology& self, const py::array& tets) { return taken(self.flipped_faces(elements_of<4>(tets, "tets"))); },
+          [](const mesh::TetTopology& self, const py::array& tets) {
+            return taken(self.flipped_faces(elements_of<4>(tets, "tets")));
+          },
           py::arg("tets"))
-      .def("components", [](const TetTopology& self) {
+      .def("components", [](const mesh::TetTopology& self) {
         std::vector<std::int32_t> component(self.neighbours().size());
-        const std::int32_t count = tet_components(self, component);
+        const std::int32_t count = mesh::tet_components(self, component);
         return py::make_tuple(count, taken(std::move(component)));
       });
 }
 
 void bind_triangle_topology(py::module_& m) {
-  using Edge = TriangleTopology::Edge;
-  py::class_<TriangleTopology>(m, "TriangleTopology")
+  using Edge = mesh::TriangleTopology::Edge;
+  py::class_<mesh::TriangleTopology>(m, "TriangleTopology")
       .def(py::init([](const py::array& triangles) {
              const auto t = triangles_of(triangles);
-             return interruptible([&] { return std::make_unique<TriangleTopology>(t); });
+             return interruptible([&] { return std::make_unique<mesh::TriangleTopology>(t); });
            }),
            py::arg("triangles"))
-      .def_property_readonly("edges",
-                             [](const py::object& self) { return read_only(self.cast<const TriangleTopology&>().edges(), self); })
+      .def_property_readonly(
+          "edges", [](const py::object& self) { return read_only(self.cast<const mesh::TriangleTopology&>().edges(), self); })
       .def("crowded_edges",
-           [](const TriangleTopology& self) {
+           [](const mesh::TriangleTopology& self) {
              std::vector<Edge> found;
              for (std::size_t e = 0; e < self.edges().size(); ++e)
                if (self.triangles_at(static_cast<Index>(e)).size() > 2) found.push_back(self.edges()[e]);
@@ -88,39 +90,39 @@ void bind_triangle_topology(py::module_& m) {
            })
       .def(
           "neighbours",
-          [](const TriangleTopology& self, const py::array& triangles) {
+          [](const mesh::TriangleTopology& self, const py::array& triangles) {
             const auto t = triangles_of(triangles);
-            std::vector<Triangle> found(t.size());
-            interruptible([&] { find_triangle_neighbours(t, self, found); });
+            std::vector<mesh::Triangle> found(t.size());
+            interruptible([&] { mesh::find_triangle_neighbours(t, self, found); });
             return taken(std::move(found));
           },
           py::arg("triangles"))
       .def(
           "boundary",
-          [](const TriangleTopology& self, const py::array& triangles) {
+          [](const mesh::TriangleTopology& self, const py::array& triangles) {
             const auto t = triangles_of(triangles);
-            return taken(interruptible([&] { return boundary_segments(t, self); }));
+            return taken(interruptible([&] { return mesh::boundary_segments(t, self); }));
           },
           py::arg("triangles"))
       .def(
           "bend_pairs",
-          [](const TriangleTopology& self, const py::array& triangles) {
+          [](const mesh::TriangleTopology& self, const py::array& triangles) {
             const auto t = triangles_of(triangles);
-            return taken(interruptible([&] { return bend_pairs(t, self); }));
+            return taken(interruptible([&] { return mesh::bend_pairs(t, self); }));
           },
           py::arg("triangles"))
       .def(
           "pinched_vertices",
-          [](const TriangleTopology& self, const py::array& triangles, Index vertices) {
+          [](const mesh::TriangleTopology& self, const py::array& triangles, Index vertices) {
             const auto t = triangles_of(triangles);
-            return taken(interruptible([&] { return pinched_vertices(t, self, vertices); }));
+            return taken(interruptible([&] { return mesh::pinched_vertices(t, self, vertices); }));
           },
           py::arg("triangles"), py::arg("vertices"))
       .def(
           "components",
-          [](const TriangleTopology& self, Index triangles) {
+          [](const mesh::TriangleTopology& self, Index triangles) {
             std::vector<std::int32_t> component(static_cast<std::size_t>(triangles));
-            const std::int32_t count = triangle_components(self, component);
+            const std::int32_t count = mesh::triangle_components(self, component);
             return py::make_tuple(count, taken(std::move(component)));
           },
           py::arg("triangles"));
@@ -138,11 +140,11 @@ void bind_tet_mesh(py::module_& m) {
       [](const py::array& elements, Index vertices) {
         with_corners(elements, [&](auto n) {
           if constexpr (n == 2)
-            require_valid_elements(elements_of<2>(elements, "segments"), vertices);
+            mesh::require_valid_elements(elements_of<2>(elements, "segments"), vertices);
           else if constexpr (n == 3)
-            require_valid_elements(elements_of<3>(elements, "triangles"), vertices);
+            mesh::require_valid_elements(elements_of<3>(elements, "triangles"), vertices);
           else
-            require_valid_elements(elements_of<4>(elements, "tets"), vertices);
+            mesh::require_valid_elements(elements_of<4>(elements, "tets"), vertices);
         });
       },
       py::arg("elements"), py::arg("vertices"));
@@ -153,7 +155,7 @@ void bind_tet_mesh(py::module_& m) {
         double* const first = data_of<double>(out, "out", elements.shape(0), true);
         with_corners(elements, [&](auto n) {
           const auto e = elements_of<n>(elements, "elements");
-          interruptible([&] { measure_elements<n>(x, e, std::span<double>(first, e.size())); });
+          interruptible([&] { mesh::measure_elements<n>(x, e, std::span<double>(first, e.size())); });
         });
       },
       py::arg("positions"), py::arg("elements"), py::arg("out"));
@@ -161,14 +163,14 @@ void bind_tet_mesh(py::module_& m) {
       "sum_of",
       [](const py::array& values) {
         const double* const first = data_of<double>(values, "values");
-        return sum_of(std::span<const double>(first, static_cast<std::size_t>(values.size())));
+        return mesh::sum_of(std::span<const double>(first, static_cast<std::size_t>(values.size())));
       },
       py::arg("values"));
   m.def(
       "enclosed_volume",
       [](const py::array& positions, const py::array& triangles) {
-        const TriangleMeshView mesh{positions_of(positions, "positions"), triangles_of(triangles)};
-        return interruptible([&] { return enclosed_volume(mesh); });
+        const mesh::TriangleMeshView mesh{positions_of(positions, "positions"), triangles_of(triangles)};
+        return interruptible([&] { return mesh::enclosed_volume(mesh); });
       },
       py::arg("positions"), py::arg("triangles"));
   m.def(
@@ -179,8 +181,8 @@ void bind_tet_mesh(py::module_& m) {
         with_corners(elements, [&](auto n) {
           const auto e = elements_of<n>(elements, "elements");
           interruptible([&] {
-            lump_masses<n>(VertexStars<n>(e, out.size()), std::span<const double>(mass, e.size()),
-                           std::span<double>(first, static_cast<std::size_t>(out.size())));
+            mesh::lump_masses<n>(mesh::VertexStars<n>(e, out.size()), std::span<const double>(mass, e.size()),
+                                 std::span<double>(first, static_cast<std::size_t>(out.size())));
           });
         });
       },
@@ -192,8 +194,8 @@ void bind_tet_mesh(py::module_& m) {
         std::vector<std::int32_t> component(s.size());
         std::int32_t count = 0;
         interruptible([&] {
-          const VertexStars<2> stars(s, vertices);
-          count = label_components(component, [&](auto&& unite) {
+          const mesh::VertexStars<2> stars(s, vertices);
+          count = mesh::label_components(component, [&](auto&& unite) {
             for (Index v = 0; v < vertices; ++v)
               for (const std::int32_t corner : stars.at(v)) unite(stars.at(v)[0] / 2, corner / 2);
           });

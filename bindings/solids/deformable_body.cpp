@@ -6,7 +6,7 @@
 namespace meniscus::bindings {
 namespace {
 
-py::array points_view(Points p, const Block<double>& block) {
+py::array points_view(solids::Points p, const Block<double>& block) {
   return view(reinterpret_cast<double*>(p.data()), std::array{static_cast<Index>(p.size()), Index{3}},
               std::array{Index{3}, Index{1}}, block.memory());
 }
@@ -16,18 +16,18 @@ std::span<const std::int32_t> nodes_of(const py::array& a) {
   return {first, static_cast<std::size_t>(a.size())};
 }
 
-Points writable_points(const py::array& a, const char* name, Index n) {
+solids::Points writable_points(const py::array& a, const char* name, Index n) {
   double* first = data_of<double>(a, name, 3 * n, true);
-  return {reinterpret_cast<Point*>(first), static_cast<std::size_t>(n)};
+  return {reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(n)};
 }
 
-ConstPoints points_of(const py::array& a, const char* name, Index n) {
-  const ConstPoints p = positions_of(a, name);
+solids::ConstPoints points_of(const py::array& a, const char* name, Index n) {
+  const solids::ConstPoints p = positions_of(a, name);
   require(static_cast<Index>(p.size()) == n, name, " must have ", n, " rows, one per node, not ", p.size());
   return p;
 }
 
-NodeMotion motion_of(const py::object& given) {
+solids::NodeMotion motion_of(const py::object& given) {
   if (given.is_none()) return {};
   const auto arrays = given.cast<std::vector<py::array>>();
   require(arrays.size() == 5, "a motion has five arrays, not ", arrays.size());
@@ -35,61 +35,65 @@ NodeMotion motion_of(const py::object& given) {
   return {at(0), at(1), at(2), at(3), at(4)};
 }
 
-using Body = DeformableBody;
+using Body = solids::DeformableBody;
 
 void bind_options(py::module_& m) {
-  py::enum_<Integrator>(m, "Integrator")
-      .value("explicit_euler", Integrator::explicit_euler)
-      .value("symplectic_euler", Integrator::symplectic_euler)
-      .value("rk2", Integrator::rk2)
-      .value("rk4", Integrator::rk4)
-      .value("verlet", Integrator::verlet)
-      .value("velocity_verlet", Integrator::velocity_verlet)
-      .value("newmark", Integrator::newmark)
-      .value("implicit_euler", Integrator::implicit_euler);
-  py::enum_<VerletForm>(m, "VerletForm").value("positions", VerletForm::positions).value("velocities", VerletForm::velocities);
-  py::enum_<NewmarkFinish>(m, "NewmarkFinish")
-      .value("trapezoid", NewmarkFinish::trapezoid)
-      .value("backward_euler", NewmarkFinish::backward_euler);
-  py::enum_<ImplicitElasticity>(m, "ImplicitElasticity")
-      .value("none", ImplicitElasticity::none)
-      .value("half_step", ImplicitElasticity::half_step)
-      .value("full_step", ImplicitElasticity::full_step)
-      .value("first_half_step", ImplicitElasticity::first_half_step)
-      .value("first_full_step", ImplicitElasticity::first_full_step);
-  py::class_<StepOptions>(m, "StepOptions")
+  py::enum_<solids::Integrator>(m, "Integrator")
+      .value("explicit_euler", solids::Integrator::explicit_euler)
+      .value("symplectic_euler", solids::Integrator::symplectic_euler)
+      .value("rk2", solids::Integrator::rk2)
+      .value("rk4", solids::Integrator::rk4)
+      .value("verlet", solids::Integrator::verlet)
+      .value("velocity_verlet", solids::Integrator::velocity_verlet)
+      .value("newmark", solids::Integrator::newmark)
+      .value("implicit_euler", solids::Integrator::implicit_euler);
+  py::enum_<solids::VerletForm>(m, "VerletForm")
+      .value("positions", solids::VerletForm::positions)
+      .value("velocities", solids::VerletForm::velocities);
+  py::enum_<solids::NewmarkFinish>(m, "NewmarkFinish")
+      .value("trapezoid", solids::NewmarkFinish::trapezoid)
+      .value("backward_euler", solids::NewmarkFinish::backward_euler);
+  py::enum_<solids::ImplicitElasticity>(m, "ImplicitElasticity")
+      .value("none", solids::ImplicitElasticity::none)
+      .value("half_step", solids::ImplicitElasticity::half_step)
+      .value("full_step", solids::ImplicitElasticity::full_step)
+      .value("first_half_step", solids::ImplicitElasticity::first_half_step)
+      .value("first_full_step", solids::ImplicitElasticity::first_full_step);
+  py::class_<solids::StepOptions>(m, "StepOptions")
       .def(py::init<>())
-      .def_readwrite("precondition", &StepOptions::precondition)
-      .def_readwrite("accept_unconverged", &StepOptions::accept_unconverged)
-      .def_readwrite("tangent", &StepOptions::tangent)
-      .def_readwrite("verlet", &StepOptions::verlet)
-      .def_readwrite("finish", &StepOptions::finish)
-      .def_readwrite("elasticity", &StepOptions::elasticity)
-      .def_readwrite("newton", &StepOptions::newton)
-      .def_readwrite("newton_tolerance", &StepOptions::newton_tolerance)
-      .def_readwrite("max_newton", &StepOptions::max_newton)
+      .def_readwrite("precondition", &solids::StepOptions::precondition)
+      .def_readwrite("accept_unconverged", &solids::StepOptions::accept_unconverged)
+      .def_readwrite("tangent", &solids::StepOptions::tangent)
+      .def_readwrite("verlet", &solids::StepOptions::verlet)
+      .def_readwrite("finish", &solids::StepOptions::finish)
+      .def_readwrite("elasticity", &solids::StepOptions::elasticity)
+      .def_readwrite("newton", &solids::StepOptions::newton)
+      .def_readwrite("newton_tolerance", &solids::StepOptions::newton_tolerance)
+      .def_readwrite("max_newton", &solids::StepOptions::max_newton)
       .def_property(
-          "tolerance", [](const StepOptions& o) { return o.solve.tolerance; },
-          [](StepOptions& o, double tolerance) { o.solve.tolerance = tolerance; })
+          "tolerance", [](const solids::StepOptions& o) { return o.solve.tolerance; },
+          [](solids::StepOptions& o, double tolerance) { o.solve.tolerance = tolerance; })
       .def_property(
-          "max_iterations", [](const StepOptions& o) { return o.solve.max_iterations; },
-          [](StepOptions& o, int n) { o.solve.max_iterations = n; });
-  py::class_<NewtonInfo>(m, "NewtonInfo")
-      .def_readonly("iterations", &NewtonInfo::iterations)
-      .def_readonly("linear_iterations", &NewtonInfo::linear_iterations)
-      .def_readonly("halvings", &NewtonInfo::halvings)
-      .def_readonly("residual", &NewtonInfo::residual)
-      .def_readonly("converged", &NewtonInfo::converged)
-      .def_readonly("round_off", &NewtonInfo::round_off);
-  py::class_<StepReport>(m, "StepReport")
+          "max_iterations", [](const solids::StepOptions& o) { return o.solve.max_iterations; },
+          [](solids::StepOptions& o, int n) { o.solve.max_iterations = n; });
+  py::class_<solids::NewtonInfo>(m, "NewtonInfo")
+      .def_readonly("iterations", &solids::NewtonInfo::iterations)
+      .def_readonly("linear_iterations", &solids::NewtonInfo::linear_iterations)
+      .def_readonly("halvings", &solids::NewtonInfo::halvings)
+      .def_readonly("residual", &solids::NewtonInfo::residual)
+      .def_readonly("converged", &solids::NewtonInfo::converged)
+      .def_readonly("round_off", &solids::NewtonInfo::round_off);
+  py::class_<solids::StepReport>(m, "StepReport")
       .def(py::init<>())
-      .def_property_readonly(
-          "solves",
-          [](const StepReport& r) { return std::vector<SolveInfo>(r.solves.begin(), r.solves.begin() + r.solve_count); })
-      .def_property_readonly("newton", [](const StepReport& r) { return r.used_newton ? py::cast(r.newton) : py::none(); })
-      .def_readonly("fell_back", &StepReport::fell_back)
-      .def_readonly("converged", &StepReport::converged)
-      .def_readonly("max_speed", &StepReport::max_speed);
+      .def_property_readonly("solves",
+                             [](const solids::StepReport& r) {
+                               return std::vector<numerics::SolveInfo>(r.solves.begin(), r.solves.begin() + r.solve_count);
+                             })
+      .def_property_readonly("newton",
+                             [](const solids::StepReport& r) { return r.used_newton ? py::cast(r.newton) : py::none(); })
+      .def_readonly("fell_back", &solids::StepReport::fell_back)
+      .def_readonly("converged", &solids::StepReport::converged)
+      .def_readonly("max_speed", &solids::StepReport::max_speed);
 }
 
 void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
@@ -131,7 +135,7 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
           [](Body& b, const py::array& nodes, const py::array& normals) {
             const auto where = nodes_of(nodes);
             const double* n = data_of<double>(normals, "normals", 9 * static_cast<Index>(where.size()));
-            std::vector<Constraints::Directions> directions(where.size());
+            std::vector<solids::Constraints::Directions> directions(where.size());
             for (std::size_t k = 0; k < where.size(); ++k)
               std::copy_n(n + 9 * k, 9, reinterpret_cast<double*>(directions[k].data()));
             b.constraints().restore_sliding(where, directions);
@@ -149,30 +153,30 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
 void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
   c.def(
        "step",
-       [](Body& b, Integrator integrator, double dt, const py::object& motion, const StepOptions& options, Workspace& w,
-          StepReport& report) {
-         const NodeMotion given = motion_of(motion);
-         return interruptible([&] { return take_step(b, integrator, dt, given, options, w, report); });
+       [](Body& b, solids::Integrator integrator, double dt, const py::object& motion, const solids::StepOptions& options,
+          Workspace& w, solids::StepReport& report) {
+         const solids::NodeMotion given = motion_of(motion);
+         return interruptible([&] { return solids::take_step(b, integrator, dt, given, options, w, report); });
        },
        py::arg("integrator"), py::arg("dt"), py::arg("motion"), py::arg("options"), py::arg("workspace"), py::arg("report"))
       .def(
           "solve_velocity",
           [](Body& b, double dt, double elastic_dt, const py::array& x, const py::array& v0, const py::array& v,
-             const StepOptions& options, Workspace& w) {
+             const solids::StepOptions& options, Workspace& w) {
             const auto xs = points_of(x, "positions", b.size());
             const auto v0s = points_of(v0, "velocities", b.size());
             const auto out = writable_points(v, "out", b.size());
-            SolveInfo info;
+            numerics::SolveInfo info;
             bool fell_back = false;
             interruptible([&] {
-              const BodyStep step(b, dt, {}, w);
-              nodes::copy(v0s, out);
+              const solids::BodyStep step(b, dt, {}, w);
+              solids::nodes::copy(v0s, out);
               // Moved nodes keep the velocity that they are given.
-              const Constraints& held = b.constraints();
+              const solids::Constraints& held = b.constraints();
               held.project(out);
               for (const std::int32_t node : held.moved())
                 out[static_cast<std::size_t>(node)] = v0s[static_cast<std::size_t>(node)];
-              solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, fell_back);
+              solids::solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, fell_back);
             });
             return info;
           },
@@ -183,7 +187,7 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
           [](Body& b, double dt, const py::array& x, const py::array& v, Workspace& w) {
             const auto xs = points_of(x, "positions", b.size());
             const auto vs = points_of(v, "velocities", b.size());
-            return interruptible([&] { return BodyStep(b, dt, {}, w).commit(xs, vs); });
+            return interruptible([&] { return solids::BodyStep(b, dt, {}, w).commit(xs, vs); });
           },
           py::arg("dt"), py::arg("positions"), py::arg("velocities"), py::arg("workspace"))
       .def(
@@ -198,7 +202,7 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
       .def(
           "time_step_limits",
           [](const Body& b, Workspace& w) {
-            const auto limits = interruptible([&] { return time_step_limits(b, w); });
+            const auto limits = interruptible([&] { return solids::time_step_limits(b, w); });
             return py::make_tuple(limits.frequency, limits.strain);
           },
           py::arg("workspace"));
@@ -223,7 +227,7 @@ void bind_deformable_body(py::module_& m) {
           [](Body& b) { return view(b.masses().data(), std::array{b.size()}, std::array{Index{1}}, b.mass_block().memory()); })
       .def_property(
           "gravity", [](const Body& b) { return std::array<double, 3>{b.gravity()[0], b.gravity()[1], b.gravity()[2]}; },
-          [](Body& b, const std::array<double, 3>& g) { b.set_gravity(Point(g[0], g[1], g[2])); })
+          [](Body& b, const std::array<double, 3>& g) { b.set_gravity(mesh::Point(g[0], g[1], g[2])); })
       .def_property("time", &Body::time, &Body::set_time)
       .def_property_readonly("nbytes", &Body::nbytes)
       .def("add", &Body::add, py::arg("force"))
@@ -235,13 +239,13 @@ void bind_deformable_body(py::module_& m) {
            })
       .def("momentum",
            [](const Body& b) {
-             const Point p = b.momentum();
+             const mesh::Point p = b.momentum();
              return std::array<double, 3>{p[0], p[1], p[2]};
            })
       .def(
           "angular_momentum",
           [](const Body& b, const std::array<double, 3>& about) {
-            const Point p = b.angular_momentum(Point(about[0], about[1], about[2]));
+            const mesh::Point p = b.angular_momentum(mesh::Point(about[0], about[1], about[2]));
             return std::array<double, 3>{p[0], p[1], p[2]};
           },
           py::arg("about"))
@@ -258,7 +262,7 @@ void bind_deformable_body(py::module_& m) {
           [](Body& b, double dt, const py::array& positions) {
             const auto p = points_of(positions, "previous positions", b.size());
             b.keep_previous(dt);
-            nodes::copy(p, b.previous_positions());
+            solids::nodes::copy(p, b.previous_positions());
           },
           py::arg("dt"), py::arg("positions"))
       .def("forget_previous", &Body::forget_previous);

@@ -7,10 +7,10 @@
 namespace meniscus::bindings {
 namespace {
 
-StressStrain law_of(const std::vector<std::pair<double, double>>& pieces) {
-  std::vector<StressStrain::Piece> law;
+solids::StressStrain law_of(const std::vector<std::pair<double, double>>& pieces) {
+  std::vector<solids::StressStrain::Piece> law;
   for (const auto& [from, factor] : pieces) law.push_back({from, factor});
-  return law.empty() ? StressStrain() : StressStrain(law);
+  return law.empty() ? solids::StressStrain() : solids::StressStrain(law);
 }
 
 template <std::size_t N>
@@ -19,8 +19,8 @@ py::array_t<double> doubles(Index rows) {
 }
 
 void bind_altitude_springs(py::module_& m) {
-  using Springs = AltitudeSprings;
-  py::class_<Springs, Force, std::shared_ptr<Springs>>(m, "AltitudeSprings")
+  using Springs = solids::AltitudeSprings;
+  py::class_<Springs, solids::Force, std::shared_ptr<Springs>>(m, "AltitudeSprings")
       .def(py::init([](const py::array& tets, const py::array& rest, const py::array& stiffness, bool relative,
                        const py::array& damping, const py::array& inverse_mass,
                        const std::vector<std::pair<double, double>>& pieces, double only_beyond, double collapsed_edge,
@@ -65,7 +65,7 @@ void bind_altitude_springs(py::module_& m) {
             double* const l = length.mutable_data();
             double* const d = direction.mutable_data();
             interruptible([&] {
-              require_finite(at, "x");
+              mesh::require_finite(at, "x");
               std::vector<Springs::Choice> choices(static_cast<std::size_t>(s.size()));
               s.choices(at, choices);
               for (std::size_t t = 0; t < choices.size(); ++t) {
@@ -81,14 +81,14 @@ void bind_altitude_springs(py::module_& m) {
 }
 
 void bind_dihedral_bending(py::module_& m) {
-  py::enum_<BendingLaw>(m, "BendingLaw")
-      .value("shell", BendingLaw::shell)
-      .value("sine", BendingLaw::sine)
-      .value("bridson", BendingLaw::bridson);
-  using Bending = DihedralBending;
-  py::class_<Bending, Force, std::shared_ptr<Bending>>(m, "DihedralBending")
+  py::enum_<solids::BendingLaw>(m, "BendingLaw")
+      .value("shell", solids::BendingLaw::shell)
+      .value("sine", solids::BendingLaw::sine)
+      .value("bridson", solids::BendingLaw::bridson);
+  using Bending = solids::DihedralBending;
+  py::class_<Bending, solids::Force, std::shared_ptr<Bending>>(m, "DihedralBending")
       .def(py::init([](const py::array& hinges, const py::array& rest, const py::array& stiffness, const py::array& damping,
-                       const py::array& inverse_mass, const py::array& rest_angle, BendingLaw law, double collapsed) {
+                       const py::array& inverse_mass, const py::array& rest_angle, solids::BendingLaw law, double collapsed) {
              const Bending::Parameters p{elements_of<4>(hinges, "hinges"),
                                          values_of<double>(stiffness, "stiffness"),
                                          values_of<double>(damping, "damping"),
@@ -107,7 +107,7 @@ void bind_dihedral_bending(py::module_& m) {
             py::array_t<double> result(static_cast<py::ssize_t>(self.size()));
             double* const out = result.mutable_data();
             interruptible([&] {
-              require_finite(at, "x");
+              mesh::require_finite(at, "x");
               parallel_for(0, self.size(), 256, [&](Index begin, Index end) {
                 for (Index i = begin; i < end; ++i) out[i] = self.hinge(i, at).angle;
               });
@@ -132,39 +132,40 @@ void bind_dihedral_bending(py::module_& m) {
 }
 
 void bind_soft_bindings(py::module_& m) {
-  py::class_<SoftBindings, Force, std::shared_ptr<SoftBindings>>(m, "SoftBindings")
+  py::class_<solids::SoftBindings, solids::Force, std::shared_ptr<solids::SoftBindings>>(m, "SoftBindings")
       .def(py::init([](const py::array& first, const py::array& first_weights, const py::array& second,
                        const py::array& second_weights, const py::array& stiffness, const py::array& damping,
                        const py::array& inverse_mass, const py::array& targets) {
              const auto end = [](const py::array& nodes, const py::array& weights) {
                require(nodes.ndim() == 2, "parents must have shape (m, k)");
-               return SoftBindings::End{values_of<std::int32_t>(nodes, "parents"), values_of<double>(weights, "weights"),
-                                        static_cast<std::size_t>(nodes.shape(1))};
+               return solids::SoftBindings::End{values_of<std::int32_t>(nodes, "parents"), values_of<double>(weights, "weights"),
+                                                static_cast<std::size_t>(nodes.shape(1))};
              };
-             return std::make_shared<SoftBindings>(end(first, first_weights), end(second, second_weights),
-                                                   values_of<double>(stiffness, "spring_constant"),
-                                                   values_of<double>(damping, "damping"),
-                                                   values_of<double>(inverse_mass, "masses"), positions_of(targets, "targets"));
+             return std::make_shared<solids::SoftBindings>(
+                 end(first, first_weights), end(second, second_weights), values_of<double>(stiffness, "spring_constant"),
+                 values_of<double>(damping, "damping"), values_of<double>(inverse_mass, "masses"),
+                 positions_of(targets, "targets"));
            }),
            py::arg("first"), py::arg("first_weights"), py::arg("second"), py::arg("second_weights"), py::arg("stiffness"),
            py::arg("damping"), py::arg("inverse_mass"), py::arg("targets"))
-      .def_property_readonly("damping", [](const SoftBindings& s) { return copy_of(s.damping()); })
-      .def_property_readonly("targets", [](const SoftBindings& s) { return copy_of(s.targets()); })
-      .def_property_readonly("target_velocities", [](const SoftBindings& s) { return copy_of(s.target_velocities()); })
+      .def_property_readonly("damping", [](const solids::SoftBindings& s) { return copy_of(s.damping()); })
+      .def_property_readonly("targets", [](const solids::SoftBindings& s) { return copy_of(s.targets()); })
+      .def_property_readonly("target_velocities", [](const solids::SoftBindings& s) { return copy_of(s.target_velocities()); })
       .def(
           "set_targets",
-          [](SoftBindings& s, const py::array& positions, const py::array& velocities) {
+          [](solids::SoftBindings& s, const py::array& positions, const py::array& velocities) {
             s.set_targets(positions_of(positions, "positions"), positions_of(velocities, "velocities"));
           },
           py::arg("positions"), py::arg("velocities"))
       .def(
           "gaps",
-          [](const SoftBindings& s, const py::array& x) {
+          [](const solids::SoftBindings& s, const py::array& x) {
             const auto at = nodes_of(x, "x", s.nodes());
             auto result = doubles<3>(s.size());
-            const std::span<Point> out{reinterpret_cast<Point*>(result.mutable_data()), static_cast<std::size_t>(s.size())};
+            const std::span<mesh::Point> out{reinterpret_cast<mesh::Point*>(result.mutable_data()),
+                                             static_cast<std::size_t>(s.size())};
             interruptible([&] {
-              require_finite(at, "x");
+              mesh::require_finite(at, "x");
               s.gaps(at, out);
             });
             return result;

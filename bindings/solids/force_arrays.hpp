@@ -8,16 +8,16 @@
 namespace meniscus::bindings {
 
 /// One position, velocity or displacement per node, all finite.
-inline std::span<const Point> nodes_of(const py::array& a, const char* name, Index nodes) {
+inline std::span<const mesh::Point> nodes_of(const py::array& a, const char* name, Index nodes) {
   const auto x = positions_of(a, name);
   require(static_cast<Index>(x.size()) >= nodes, name, " must have a row for each of the ", nodes, " nodes, not ", x.size());
   return x;
 }
 
-inline std::span<Point> writable_nodes_of(const py::array& a, const char* name, Index nodes) {
+inline std::span<mesh::Point> writable_nodes_of(const py::array& a, const char* name, Index nodes) {
   double* const first = data_of<double>(a, name, -1, true);
   require(a.ndim() == 2 && a.shape(1) == 3 && a.shape(0) >= nodes, name, " must have shape (n, 3) with n >= ", nodes);
-  return {reinterpret_cast<Point*>(first), static_cast<std::size_t>(a.shape(0))};
+  return {reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
 template <class T>
@@ -30,7 +30,7 @@ inline py::array copy_of(std::span<const double> values) {
   return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
-inline py::array copy_of(std::span<const Point> points) {
+inline py::array copy_of(std::span<const mesh::Point> points) {
   return py::array_t<double>({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}},
                              reinterpret_cast<const double*>(points.data()));
 }

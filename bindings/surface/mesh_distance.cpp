@@ -9,11 +9,11 @@ namespace {
 // held, so that other Python threads may query while one updates.
 
 template <class T>
-void bind_sample(py::class_<MeshDistance>& c) {
+void bind_sample(py::class_<surface::MeshDistance>& c) {
   c.def(
       "sample",
-      [](const MeshDistance& self, Field<T, 3>& phi, double band) {
-        const MeshDistance d = self;
+      [](const surface::MeshDistance& self, grid::Field<T, 3>& phi, double band) {
+        const surface::MeshDistance d = self;
         interruptible([&] { d.sample(phi, band); });
       },
       py::arg("phi"), py::arg("band"));
@@ -22,32 +22,32 @@ void bind_sample(py::class_<MeshDistance>& c) {
 }  // namespace
 
 void bind_mesh_distance(py::module_& m) {
-  py::class_<MeshDistance> c(m, "MeshDistance");
+  py::class_<surface::MeshDistance> c(m, "MeshDistance");
   c.def(py::init([](const py::array& vertices, const py::array& triangles) {
           const auto x = positions_of(vertices, "vertices");
           const auto t = triangles_of(triangles);
-          return interruptible([&] { return std::make_unique<MeshDistance>(x, t); });
+          return interruptible([&] { return std::make_unique<surface::MeshDistance>(x, t); });
         }),
         py::arg("vertices"), py::arg("triangles"))
       .def(
           "update",
-          [](MeshDistance& self, const py::array& vertices) {
+          [](surface::MeshDistance& self, const py::array& vertices) {
             const auto x = positions_of(vertices, "vertices");
-            MeshDistance d = self;
+            surface::MeshDistance d = self;
             interruptible([&] { d.update(x); });
             self = std::move(d);
           },
           py::arg("vertices"))
-      .def_property_readonly("report", [](const MeshDistance& d) { return d.report(); })
+      .def_property_readonly("report", [](const surface::MeshDistance& d) { return d.report(); })
       .def(
           "signed_distance",
-          [](const MeshDistance& self, const py::array& points) {
-            const MeshDistance d = self;
+          [](const surface::MeshDistance& self, const py::array& points) {
+            const surface::MeshDistance d = self;
             const auto x = positions_of(points, "points");
             py::array_t<double> result(static_cast<py::ssize_t>(x.size()));
             const std::span<double> out(result.mutable_data(), x.size());
             interruptible([&] {
-              require_finite(x, "points");
+              mesh::require_finite(x, "points");
               d.signed_distance(x, out);
             });
             return result;
@@ -55,13 +55,13 @@ void bind_mesh_distance(py::module_& m) {
           py::arg("points"))
       .def(
           "contains",
-          [](const MeshDistance& self, const py::array& points) {
-            const MeshDistance d = self;
+          [](const surface::MeshDistance& self, const py::array& points) {
+            const surface::MeshDistance d = self;
             const auto x = positions_of(points, "points");
             py::array_t<bool> result(static_cast<py::ssize_t>(x.size()));
             const std::span<bool> out(result.mutable_data(), x.size());
             interruptible([&] {
-              require_finite(x, "points");
+              mesh::require_finite(x, "points");
               d.contains(x, out);
             });
             return result;
@@ -69,10 +69,10 @@ void bind_mesh_distance(py::module_& m) {
           py::arg("points"))
       .def(
           "closest",
-          [](const MeshDistance& self, const py::array& points) {
-            const MeshDistance d = self;
-            return closest_arrays(points, [&](std::span<const Point> x, std::span<MeshPoint> out) {
-              require_finite(x, "points");
+          [](const surface::MeshDistance& self, const py::array& points) {
+            const surface::MeshDistance d = self;
+            return closest_arrays(points, [&](std::span<const mesh::Point> x, std::span<collision::MeshPoint> out) {
+              mesh::require_finite(x, "points");
               d.closest(x, out);
             });
           },

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness import Timing, show_progress, time_waited
 from peers import poisson_solvers
 from peers.compiled_peers import PeerError
-from harness import Timing, show_progress, time_waited
-from poisson_problems import PROBLEMS
 from peers.poisson_solvers import Prepared, Solver, System
+from poisson_problems import PROBLEMS
 
 import meniscus as ms
 

@@ -18,16 +18,15 @@ import levelsets
 import liquid
 import particle_liquid
 import particles
-from peers import libraries
 import poisson
-from tables import results
 import smoke
 import solids
 import springs
 import surfaces
-from tables import pages
 import transport
 import vorticity
+from peers import libraries
+from tables import pages, results
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 #include "meniscus/grid/continuation.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 template <int D>
 SampleBox<D> box_beyond(const FieldLayout<D>& layout, int axis, int upper, Index width) {
@@ -51,4 +51,4 @@ MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Samples begin[d] <= index[d] < end[d], numbered in C order.
 template <int D>
@@ -87,4 +87,4 @@ std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cf
   return far;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

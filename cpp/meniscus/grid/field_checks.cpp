@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// A maximum over lanes; comparisons with NaN are false, so it skips them.
@@ -129,4 +129,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

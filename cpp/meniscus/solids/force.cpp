@@ -2,10 +2,10 @@
 
 #include "meniscus/solids/elements/element_gather.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 template class ElementGather<2>;
 template class ElementGather<3>;
 template class ElementGather<4>;
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -1,5 +1,6 @@
 """Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
+from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
@@ -10,7 +11,7 @@ from meniscus.collision.continuous.comparison import (
     space_time_vertex_face,
 )
 from meniscus.collision.continuous.detection import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
-from meniscus.collision.proximity.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
+from meniscus.collision.point_location.tet_locator import TetLocations, TetLocator
 from meniscus.collision.proximity.elements import (
     ContactGeometry,
     ElementDistances,
@@ -19,9 +20,8 @@ from meniscus.collision.proximity.elements import (
     point_triangle_distance,
     vertex_face_contact,
 )
+from meniscus.collision.proximity.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
 from meniscus.collision.proximity.queries import ClosestPoints, closest_point, winding_number
-from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
-from meniscus.collision.point_location.tet_locator import TetLocations, TetLocator
 from meniscus.collision.ray_casting.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
 
 __all__ = [

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from meniscus.grid import Grid
 from meniscus.core.atomic_file import atomic_path
+from meniscus.grid import Grid
 
 SCHEMA = 1
 """Version of the layout; files of another one are refused."""

@@ -20,8 +20,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.grid import Grid
 from meniscus.core.atomic_file import atomic_path, write_text
+from meniscus.grid import Grid
 from meniscus.io.frames import FrameData
 
 

@@ -4,17 +4,17 @@ Their topology and quality, making, reading and refining them, points that hang 
 """
 
 from meniscus.mesh.embedding.embedding import Embedding, embed
-from meniscus.mesh.files import read, write
-from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
+from meniscus.mesh.files import read, write
 from meniscus.mesh.quality.elements import MeshQuality
+from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
+from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Rows, SimplexMesh
 from meniscus.mesh.structured import cloth_mesh, icosphere, tet_block
-from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
 from meniscus.mesh.tet_mesh import TetMesh
-from meniscus.mesh.triangle_mesh import TriangleMesh
 from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
+from meniscus.mesh.triangle_mesh import TriangleMesh
 
 __all__ = [
     "Embedding",

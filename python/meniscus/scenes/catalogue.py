@@ -19,12 +19,12 @@ from meniscus.scenes.library.plume import Plume
 from meniscus.scenes.library.pour import Pour
 from meniscus.scenes.library.recovery import Recovery
 from meniscus.scenes.library.river import River
-from meniscus.scenes.scene import Scene
 from meniscus.scenes.library.swirl import Swirl
 from meniscus.scenes.library.twist import Twist
 from meniscus.scenes.library.wake import Wake
 from meniscus.scenes.library.wave import Wave
 from meniscus.scenes.library.zalesak import Zalesak
+from meniscus.scenes.scene import Scene
 
 _SCENES = (
     BallSplash,

@@ -11,10 +11,10 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids.flows.emitter import Emitter
-from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.gas.options import SmokeOptions
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vortices
+from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.measures import enstrophy, kinetic_energy
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vortices
 from meniscus.grid import Grid, Open
 from meniscus.grid.transport.advection import max_speed
 from meniscus.io.frames import FrameData, FrameItem

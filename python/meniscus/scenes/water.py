@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking
+from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import ScalarField
 from meniscus.grid.transport.advection import LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem

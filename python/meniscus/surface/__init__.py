@@ -2,12 +2,7 @@
 
 from meniscus.surface.extraction.deviation import HausdorffDistance, hausdorff_distance
 from meniscus.surface.extraction.surfaces import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
-from meniscus.surface.shapes.interpolated import interpolate_levelsets
-from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.levelset import LevelSet
-from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
-from meniscus.surface.meshing.tetrahedra import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
-from meniscus.surface.markers.particle_levelset import ParticleLevelSet
 from meniscus.surface.markers.options import (
     Correction,
     MarkerMotion,
@@ -19,10 +14,15 @@ from meniscus.surface.markers.options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.shapes.pose import Pose, Twist
-from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.markers.particle_levelset import ParticleLevelSet
+from meniscus.surface.meshing.tetrahedra import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.redistancing.redistance import Extended, extend, extend_velocity, redistance
 from meniscus.surface.shapes.constructive import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
+from meniscus.surface.shapes.interpolated import interpolate_levelsets
+from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
+from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
+from meniscus.surface.shapes.pose import Pose, Twist
+from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
 from meniscus.surface.shapes.solid import Solid, SolidGroup, SolidSample
 
 __all__ = [

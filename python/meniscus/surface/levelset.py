@@ -16,9 +16,9 @@ from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface import extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
-from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 from meniscus.surface.redistancing.redistance import Interface, Method, redistance
 from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 
 Location = Literal["nodes", "cells"]
 

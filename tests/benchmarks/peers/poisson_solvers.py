@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Protocol
 
-from peers import compiled_peers
 import numpy as np
+from peers import compiled_peers
 from peers.compiled_peers import Installation, Outcome, PeerError
 from peers.libraries import version
 from poisson_problems import Array, Problem, along

@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tables import collision_tables
-from tables import poisson_tables
-from tables import smoke_report
+from tables import collision_tables, poisson_tables, smoke_report
 from tables.table import NONE, Table, number, share, starred
 
 BEGIN = "<!-- benchmarks: begin (generated, do not edit) -->"

@@ -8,8 +8,8 @@ from peers import smoke_peers
 from tables.table import NONE, Table, number, starred
 
 if TYPE_CHECKING:
-    from smoke import Run
     from peers.smoke_peers import StepPeer
+    from smoke import Run
 
 FLOOR = 1.2
 GOAL = 2.0

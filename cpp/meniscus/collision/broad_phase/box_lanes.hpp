@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Boxes and elements that lie side by side.
 constexpr int lanes = 8;
@@ -218,4 +218,4 @@ void with_box_lanes(F&& f) {
   f(BaselineLanes{});
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

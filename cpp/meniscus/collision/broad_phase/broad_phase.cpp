@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Leaves whose elements one task looks for.
@@ -84,7 +84,7 @@ inline BoxQuery<double> box_of_lane(const PackedBoxTree::Leaf& leaf, int k) {
   return q;
 }
 
-inline BoxQuery<double> query_box(const Box& box) {
+inline BoxQuery<double> query_box(const mesh::Box& box) {
   BoxQuery<double> q;
   for (int d = 0; d < 3; ++d) {
     q.low[d] = box.low[d];
@@ -362,4 +362,4 @@ void detail::for_each_block(const PairQuery& query, PairScratch& scratch, BlockS
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -4,12 +4,12 @@
 /// how the trees were built.
 #pragma once
 
-#include "meniscus/collision/continuous/continuous_collision.hpp"
 #include "meniscus/collision/broad_phase/packed_box_tree.hpp"
+#include "meniscus/collision/continuous/continuous_collision.hpp"
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// An element of the first tree and one of the second.
 using ElementPair = std::array<std::int32_t, 2>;
@@ -103,4 +103,4 @@ void for_each_candidate(const PairQuery& query, PairScratch& scratch, Sink&& sin
       &sink);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

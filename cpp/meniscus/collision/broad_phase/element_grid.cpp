@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr Index chunk = 4096;
@@ -18,7 +18,7 @@ constexpr double cells_per_element = 2;
 }  // namespace
 
 template <class F>
-void ElementGrid::for_each_cell(const Box& box, F&& f) const {
+void ElementGrid::for_each_cell(const mesh::Box& box, F&& f) const {
   const Coord<3> first = cell_of(box.low);
   const Coord<3> last = cell_of(box.high);
   Coord<3> c;
@@ -27,7 +27,7 @@ void ElementGrid::for_each_cell(const Box& box, F&& f) const {
       for (c[2] = first[2]; c[2] <= last[2]; ++c[2]) f(number_of(c));
 }
 
-ElementGrid::ElementGrid(const Box& region, double cell_size, Index most_cells) {
+ElementGrid::ElementGrid(const mesh::Box& region, double cell_size, Index most_cells) {
   require(cell_size > 0, "the cells of a grid must have a size above zero, not ", cell_size);
   lay_out(region, cell_size, most_cells);
   begin_.assign(static_cast<std::size_t>(product<3>(cells_)) + 1, 0);
@@ -35,12 +35,12 @@ ElementGrid::ElementGrid(const Box& region, double cell_size, Index most_cells) 
   late_head_.assign(count_.size(), -1);
 }
 
-void ElementGrid::lay_out(const Box& region, double cell_size, Index most_cells) {
+void ElementGrid::lay_out(const mesh::Box& region, double cell_size, Index most_cells) {
   region_ = region;
   const double most = static_cast<double>(std::max<Index>(most_cells, 1));
   // No difference of two finite numbers is larger than this times two.
   constexpr double largest = std::numeric_limits<double>::max();
-  const Point half = (0.5 * region.high - 0.5 * region.low).cwiseMax(0.0);
+  const mesh::Point half = (0.5 * region.high - 0.5 * region.low).cwiseMax(0.0);
   size_ = std::clamp(cell_size, std::numeric_limits<double>::min(), largest);
   for (;;) {
     double n = 1;
@@ -55,7 +55,7 @@ void ElementGrid::lay_out(const Box& region, double cell_size, Index most_cells)
   if (product<3>(cells_) > std::max<Index>(most_cells, 8)) cells_ = {1, 1, 1};
 }
 
-void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
+void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) {
   const auto n = static_cast<Index>(boxes.size());
   boxes_.assign(boxes.begin(), boxes.end());
   present_.assign(boxes.size(), 1);
@@ -64,7 +64,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   late_.clear();
   free_late_ = -1;
   struct Extents {
-    Box all;
+    mesh::Box all;
     double mean_size = 0;
   };
   const Extents extents = parallel_reduce(
@@ -72,7 +72,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
       [&](Index b, Index e) {
         Extents x;
         for (Index i = b; i < e; ++i) {
-          const Box& box = boxes[static_cast<std::size_t>(i)];
+          const mesh::Box& box = boxes[static_cast<std::size_t>(i)];
           x.all.add(box);
           // Divided first, so that no sum overflows.
           x.mean_size += (box.high / static_cast<double>(n) - box.low / static_cast<double>(n)).maxCoeff();
@@ -87,8 +87,8 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   const double most = cells_per_element * static_cast<double>(n) + 64;
   // Elements at rest that are points have no size.
   const double whole = (0.5 * extents.all.high - 0.5 * extents.all.low).maxCoeff();
-  lay_out(n > 0 ? extents.all : Box{Point::Zero(), Point::Zero()}, std::max(extents.mean_size, 2 * (whole / most)),
-          static_cast<Index>(most));
+  lay_out(n > 0 ? extents.all : mesh::Box{mesh::Point::Zero(), mesh::Point::Zero()},
+          std::max(extents.mean_size, 2 * (whole / most)), static_cast<Index>(most));
   const auto cells = static_cast<std::size_t>(product<3>(cells_));
   auto offset = workspace.take<Index>(n + 1);
   parallel_for(0, n, chunk, [&](Index b, Index e) {
@@ -134,7 +134,7 @@ void ElementGrid::build(std::span<const Box> boxes, Workspace& workspace) {
   late_head_.assign(cells, -1);
 }
 
-void ElementGrid::insert(std::int32_t element, const Box& box) {
+void ElementGrid::insert(std::int32_t element, const mesh::Box& box) {
   const StandardArithmetic arithmetic;
   require(element >= 0, "elements of a grid have numbers from 0, not ", element);
   require(!contains(element), "element ", element, " is in the grid already");
@@ -202,4 +202,4 @@ Index ElementGrid::nbytes() const {
          bytes(late_head_) + bytes(late_);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Elements have numbers from 0; each is in the grid at most once. Elements may lie outside of the region of the grid: then they
 /// belong to its outermost cells. Elements that cover very many cells are kept in a list instead, which every query goes through.
@@ -18,14 +18,14 @@ class ElementGrid {
   ElementGrid() = default;
 
   /// An empty grid over `region` with cells of this size, m, or larger ones, so that there are at most about `most_cells`.
-  ElementGrid(const Box& region, double cell_size, Index most_cells);
+  ElementGrid(const mesh::Box& region, double cell_size, Index most_cells);
 
   /// Empties the grid and puts in the element i with boxes[i], for all i: with cells of the mean size of the boxes, and at most
   /// about two per element.
-  void build(std::span<const Box> boxes, Workspace& workspace);
+  void build(std::span<const mesh::Box> boxes, Workspace& workspace);
 
   /// Puts in an element that is not there.
-  void insert(std::int32_t element, const Box& box);
+  void insert(std::int32_t element, const mesh::Box& box);
 
   /// Takes out an element that is there.
   void remove(std::int32_t element);
@@ -34,13 +34,13 @@ class ElementGrid {
     return static_cast<std::size_t>(element) < present_.size() && present_[static_cast<std::size_t>(element)] != 0;
   }
   /// The box of an element that is there.
-  const Box& box(std::int32_t element) const { return boxes_[static_cast<std::size_t>(element)]; }
+  const mesh::Box& box(std::int32_t element) const { return boxes_[static_cast<std::size_t>(element)]; }
   const Coord<3>& cells() const { return cells_; }
   Index nbytes() const;
 
   /// Calls f(element) once for each element whose closed box overlaps `query`, in no particular order.
   template <class F>
-  void for_each_overlap(const Box& query, F&& f) const {
+  void for_each_overlap(const mesh::Box& query, F&& f) const {
     const StandardArithmetic arithmetic;
     for (const std::int32_t e : large_)
       if (box(e).overlaps(query)) f(e);
@@ -68,7 +68,7 @@ class ElementGrid {
   };
 
   /// The cell along each axis. It never decreases with the position, which is all that correctness needs.
-  Coord<3> cell_of(const Point& p) const {
+  Coord<3> cell_of(const mesh::Point& p) const {
     Coord<3> c;
     for (int d = 0; d < 3; ++d) {
       const double place = (p[d] - region_.low[d]) / size_;
@@ -82,7 +82,7 @@ class ElementGrid {
     return static_cast<std::size_t>((c[0] * cells_[1] + c[1]) * cells_[2] + c[2]);
   }
   /// Cells that a box covers.
-  double covered(const Box& b) const {
+  double covered(const mesh::Box& b) const {
     const Coord<3> first = cell_of(b.low);
     const Coord<3> last = cell_of(b.high);
     double n = 1;
@@ -100,13 +100,13 @@ class ElementGrid {
     for (std::size_t d = 0; d < 3; ++d) first_cell_[static_cast<std::size_t>(element)][d] = static_cast<std::int32_t>(c[d]);
   }
   template <class F>
-  void for_each_cell(const Box& box, F&& f) const;
-  void lay_out(const Box& region, double cell_size, Index most_cells);
+  void for_each_cell(const mesh::Box& box, F&& f) const;
+  void lay_out(const mesh::Box& region, double cell_size, Index most_cells);
 
-  Box region_;
+  mesh::Box region_;
   double size_ = 1;
   Coord<3> cells_{1, 1, 1};
-  std::vector<Box> boxes_;
+  std::vector<mesh::Box> boxes_;
   std::vector<std::uint8_t> present_;
   /// Of each element, the cell of its lower corner.
   std::vector<std::array<std::int32_t, 3>> first_cell_;
@@ -120,4 +120,4 @@ class ElementGrid {
   std::int32_t free_late_ = -1;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -4,7 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr Index chunk = 1024;
@@ -40,7 +40,7 @@ void PairLists::sort() {
     pairs_[i] = {static_cast<std::int32_t>(keys_[i] >> 31), static_cast<std::int32_t>(keys_[i] & 0x7fffffff)};
 }
 
-std::span<const IndexPair> VertexTetPairs::find(std::span<const Point> vertices, std::span<const Tet> tets,
+std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
                                                 const std::span<const std::int32_t>* points, double cell_size, CellHash hash) {
   const auto corners = [&](std::size_t t) {
     TetCorners c;
@@ -53,16 +53,16 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const Point> vertices,
     for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
       const TetCorners c = corners(t);
       orientation_[t] = static_cast<std::int8_t>(tet_orientation(c));
-      boxes_[t] = Box();
+      boxes_[t] = mesh::Box();
       if (orientation_[t] != 0)
-        for (const Point& x : c) boxes_[t].add(x);
+        for (const mesh::Point& x : c) boxes_[t].add(x);
     }
   });
   hash_.build(boxes_, cell_size, hash);
   const auto n = static_cast<Index>(points ? points->size() : vertices.size());
   lists_.collect(n, [&](std::int32_t i, std::vector<IndexPair>& list) {
     const std::int32_t v = points ? (*points)[static_cast<std::size_t>(i)] : i;
-    const Point& p = vertices[static_cast<std::size_t>(v)];
+    const mesh::Point& p = vertices[static_cast<std::size_t>(v)];
     hash_.containing(p, [&](std::int32_t t) {
       const auto slot = static_cast<std::size_t>(t);
       if (std::find(tets[slot].begin(), tets[slot].end(), v) != tets[slot].end()) return;
@@ -73,7 +73,7 @@ std::span<const IndexPair> VertexTetPairs::find(std::span<const Point> vertices,
   return lists_.pairs();
 }
 
-std::span<const IndexPair> BoxPairs::find(std::span<const Box> boxes, double cell_size, CellHash hash) {
+std::span<const IndexPair> BoxPairs::find(std::span<const mesh::Box> boxes, double cell_size, CellHash hash) {
   hash_.build(boxes, cell_size, hash);
   lists_.collect(static_cast<Index>(boxes.size()), [&](std::int32_t i, std::vector<IndexPair>& list) {
     hash_.overlapping(i, [&](std::int32_t j) { list.push_back({std::min(i, j), std::max(i, j)}); });
@@ -82,7 +82,7 @@ std::span<const IndexPair> BoxPairs::find(std::span<const Box> boxes, double cel
   return lists_.pairs();
 }
 
-void BodyPartition::build(std::span<const Box> bodies, std::span<const Point> points) {
+void BodyPartition::build(std::span<const mesh::Box> bodies, std::span<const mesh::Point> points) {
   require(points.size() <= 2147483647, "a partition can hold at most 2147483647 points, not ", points.size());
   hash_.build(bodies, 0, CellHash::corrected);
   lists_.collect(static_cast<Index>(points.size()), [&](std::int32_t i, std::vector<IndexPair>& list) {
@@ -98,4 +98,4 @@ void BodyPartition::build(std::span<const Box> bodies, std::span<const Point> po
   starts_[0] = 0;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -5,7 +5,7 @@
 #include "meniscus/collision/point_location/tet_point.hpp"
 #include "meniscus/core/workspace.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 using IndexPair = std::array<std::int32_t, 2>;
 
@@ -34,11 +34,11 @@ class VertexTetPairs {
  public:
   /// Tests the rows `points` of `vertices`, or all if there are none given. The result is (vertex, tetrahedron), sorted, and
   /// valid until the next call. Tetrahedra without volume hold nothing.
-  std::span<const IndexPair> find(std::span<const Point> vertices, std::span<const Tet> tets,
+  std::span<const IndexPair> find(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
                                   const std::span<const std::int32_t>* points, double cell_size, CellHash hash);
 
  private:
-  std::vector<Box> boxes_;
+  std::vector<mesh::Box> boxes_;
   std::vector<std::int8_t> orientation_;
   SpatialHash hash_;
   PairLists lists_;
@@ -47,7 +47,7 @@ class VertexTetPairs {
 /// Pairs i < j of boxes (closed) that overlap, sorted.
 class BoxPairs {
  public:
-  std::span<const IndexPair> find(std::span<const Box> boxes, double cell_size, CellHash hash);
+  std::span<const IndexPair> find(std::span<const mesh::Box> boxes, double cell_size, CellHash hash);
 
  private:
   SpatialHash hash_;
@@ -61,7 +61,7 @@ class BoxPairs {
 /// Source: Selle, "Realism for production", 2008, section 6.5.
 class BodyPartition {
  public:
-  void build(std::span<const Box> bodies, std::span<const Point> points);
+  void build(std::span<const mesh::Box> bodies, std::span<const mesh::Point> points);
   std::span<const Index> starts() const { return starts_; }
   std::span<const std::int32_t> points() const { return points_; }
 
@@ -72,4 +72,4 @@ class BodyPartition {
   std::vector<std::int32_t> points_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// The least double above x; infinity stays. x is not NaN.
 inline double next_up(double x) {
@@ -17,4 +17,4 @@ inline double next_up(double x) {
 /// The greatest double below x; minus infinity stays.
 inline double next_down(double x) { return -next_up(-x); }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -9,7 +9,7 @@
 #include <bit>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr int bits_per_axis = 18;
@@ -64,7 +64,7 @@ MENISCUS_INLINE void hilbert_places(std::uint32_t (&c)[3][block]) {
   }
 }
 
-Box joined(Box a, const Box& b) {
+mesh::Box joined(mesh::Box a, const mesh::Box& b) {
   a.add(b);
   return a;
 }
@@ -75,11 +75,12 @@ static_assert(std::numeric_limits<float>::is_iec559);
 
 }  // namespace
 
-void swept_boxes(std::span<const Point> start, std::span<const Point> end, double inflation, std::span<Box> out) {
+void swept_boxes(std::span<const mesh::Point> start, std::span<const mesh::Point> end, double inflation,
+                 std::span<mesh::Box> out) {
   parallel_for(0, static_cast<Index>(out.size()), vertex_chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-      Box box{start[i].cwiseMin(end[i]), start[i].cwiseMax(end[i])};
+      mesh::Box box{start[i].cwiseMin(end[i]), start[i].cwiseMax(end[i])};
       if (inflation > 0)
         for (int d = 0; d < 3; ++d) {
           box.low[d] = next_down(box.low[d] - inflation);
@@ -114,24 +115,24 @@ void PackedBoxTree::lay_out_levels() {
   nodes_.resize(static_cast<std::size_t>(level_start_.back()));
 }
 
-Box PackedBoxTree::element_box(std::int32_t element, std::span<const Box> vertex_boxes) const {
+mesh::Box PackedBoxTree::element_box(std::int32_t element, std::span<const mesh::Box> vertex_boxes) const {
   const std::int32_t* corner = element_corners_.data() + Index{element} * corners_per_element_;
-  Box box = vertex_boxes[static_cast<std::size_t>(corner[0])];
+  mesh::Box box = vertex_boxes[static_cast<std::size_t>(corner[0])];
   for (int k = 1; k < corners_per_element_; ++k) box.add(vertex_boxes[static_cast<std::size_t>(corner[k])]);
   return box;
 }
 
-void PackedBoxTree::build(std::span<const Box> vertex_boxes, Workspace& workspace) {
+void PackedBoxTree::build(std::span<const mesh::Box> vertex_boxes, Workspace& workspace) {
   if (size_ == 0) return;
   // Halves, so that differences of finite numbers stay finite.
-  const auto half_center = [&](Index e) -> Point {
-    const Box b = element_box(static_cast<std::int32_t>(e), vertex_boxes);
-    return (0.25 * b.low + 0.25 * b.high).cwiseMin(Point::Constant(1e308)).cwiseMax(Point::Constant(-1e308));
+  const auto half_center = [&](Index e) -> mesh::Point {
+    const mesh::Box b = element_box(static_cast<std::int32_t>(e), vertex_boxes);
+    return (0.25 * b.low + 0.25 * b.high).cwiseMin(mesh::Point::Constant(1e308)).cwiseMax(mesh::Point::Constant(-1e308));
   };
-  const Box all = parallel_reduce(
-      0, size_, vertex_chunk, Box{},
+  const mesh::Box all = parallel_reduce(
+      0, size_, vertex_chunk, mesh::Box{},
       [&](Index b, Index e) {
-        Box box;
+        mesh::Box box;
         for (Index i = b; i < e; ++i) box.add(half_center(i));
         return box;
       },
@@ -146,7 +147,7 @@ void PackedBoxTree::build(std::span<const Box> vertex_boxes, Workspace& workspac
         const int n = static_cast<int>(std::min<Index>(block, e - first));
         std::uint32_t cell[3][block] = {};
         for (int k = 0; k < n; ++k) {
-          const Point c = half_center(first + k);
+          const mesh::Point c = half_center(first + k);
           for (int d = 0; d < 3; ++d) {
             const double part = extent > 0 ? (0.5 * c[d] - 0.5 * all.low[d]) / extent : 0.0;
             cell[d][k] = static_cast<std::uint32_t>(std::min(part * cells, cells - 1));
@@ -172,18 +173,18 @@ void PackedBoxTree::build(std::span<const Box> vertex_boxes, Workspace& workspac
   refit(vertex_boxes);
 }
 
-void PackedBoxTree::refit(std::span<const Box> vertex_boxes) {
+void PackedBoxTree::refit(std::span<const mesh::Box> vertex_boxes) {
   parallel_for(0, leaves(), chunk, [&](Index b, Index e) {
     const StandardArithmetic arithmetic;
     for (Index i = b; i < e; ++i) {
       Leaf& leaf = leaves_[static_cast<std::size_t>(i)];
-      Box all;
+      mesh::Box all;
       for (int k = 0; k < lanes; ++k) {
         if (k >= count(i)) {
           for (int d = 0; d < 3; ++d) leaf.low[d][k] = leaf.high[d][k] = not_a_number;
           continue;
         }
-        Box box = vertex_boxes[static_cast<std::size_t>(corners(i, 0)[k])];
+        mesh::Box box = vertex_boxes[static_cast<std::size_t>(corners(i, 0)[k])];
         for (int c = 1; c < corners_per_element_; ++c) box.add(vertex_boxes[static_cast<std::size_t>(corners(i, c)[k])]);
         for (int d = 0; d < 3; ++d) {
           leaf.low[d][k] = box.low[d];
@@ -207,7 +208,7 @@ void PackedBoxTree::refit(std::span<const Box> vertex_boxes) {
           if (child >= below) {
             for (int d = 0; d < 3; ++d) n.low[d][k] = n.high[d][k] = std::numeric_limits<float>::quiet_NaN();
           } else if (level == 0) {
-            const Box& box = leaf_box(child);
+            const mesh::Box& box = leaf_box(child);
             for (int d = 0; d < 3; ++d) {
               n.low[d][k] = rounded(box.low[d]);
               n.high[d][k] = rounded(box.high[d]);
@@ -234,10 +235,10 @@ void PackedBoxTree::refit(std::span<const Box> vertex_boxes) {
 
 double PackedBoxTree::looseness() const {
   if (size_ == 0) return 1;
-  const Box all = parallel_reduce(
-      0, leaves(), vertex_chunk, Box{},
+  const mesh::Box all = parallel_reduce(
+      0, leaves(), vertex_chunk, mesh::Box{},
       [&](Index b, Index e) {
-        Box box;
+        mesh::Box box;
         for (Index i = b; i < e; ++i) box.add(leaf_box(i));
         return box;
       },
@@ -254,7 +255,7 @@ double PackedBoxTree::looseness() const {
       [&](Index b, Index e) {
         Lengths s;
         for (Index i = b; i < e; ++i) {
-          const Box& box = leaf_box(i);
+          const mesh::Box& box = leaf_box(i);
           s.leaves += (scale * box.high - scale * box.low).sum();
           for (int d = 0; d < 3; ++d)
             for (int k = 0; k < count(i); ++k) s.elements += scale * leaf(i).high[d][k] - scale * leaf(i).low[d][k];
@@ -274,4 +275,4 @@ Index PackedBoxTree::nbytes() const {
          bytes(level_start_);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

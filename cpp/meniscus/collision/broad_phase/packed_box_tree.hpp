@@ -15,10 +15,11 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// The box of both positions of each vertex, m. With inflation > 0 (m), it grows by that much on each side, rounded outward.
-void swept_boxes(std::span<const Point> start, std::span<const Point> end, double inflation, std::span<Box> out);
+void swept_boxes(std::span<const mesh::Point> start, std::span<const mesh::Point> end, double inflation,
+                 std::span<mesh::Box> out);
 
 class PackedBoxTree {
  public:
@@ -32,10 +33,10 @@ class PackedBoxTree {
   PackedBoxTree(std::span<const std::int32_t> corners, int corners_per_element);
 
   /// Sorts the elements along the curve, and refits.
-  void build(std::span<const Box> vertex_boxes, Workspace& workspace);
+  void build(std::span<const mesh::Box> vertex_boxes, Workspace& workspace);
 
   /// Takes new boxes of the same vertices; which elements share a leaf does not change.
-  void refit(std::span<const Box> vertex_boxes);
+  void refit(std::span<const mesh::Box> vertex_boxes);
 
   /// How much larger the leaves are than what they hold: the sum of the edge lengths of the boxes of all leaves over that of all
   /// elements. It grows while elements that share a leaf part.
@@ -47,7 +48,7 @@ class PackedBoxTree {
   int count(Index leaf) const { return static_cast<int>(std::min<Index>(lanes, size_ - leaf * lanes)); }
   /// Boxes of the elements of a leaf; lanes without an element hold NaN.
   const Leaf& leaf(Index i) const { return leaves_[static_cast<std::size_t>(i)]; }
-  const Box& leaf_box(Index i) const { return leaf_boxes_[static_cast<std::size_t>(i)]; }
+  const mesh::Box& leaf_box(Index i) const { return leaf_boxes_[static_cast<std::size_t>(i)]; }
   /// Numbers of the elements of a leaf, -1 where there is none.
   const std::int32_t* elements(Index leaf) const { return elements_.data() + leaf * lanes; }
   /// Corner k of the elements of a leaf, -1 where there is none.
@@ -66,7 +67,7 @@ class PackedBoxTree {
   Index nbytes() const;
 
  private:
-  Box element_box(std::int32_t element, std::span<const Box> vertex_boxes) const;
+  mesh::Box element_box(std::int32_t element, std::span<const mesh::Box> vertex_boxes) const;
   void lay_out_levels();
 
   Index size_ = 0;
@@ -75,9 +76,9 @@ class PackedBoxTree {
   std::vector<std::int32_t> elements_;
   std::vector<std::int32_t> corner_lanes_;
   std::vector<Leaf> leaves_;
-  std::vector<Box> leaf_boxes_;
+  std::vector<mesh::Box> leaf_boxes_;
   std::vector<Node> nodes_;
   std::vector<Index> level_start_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

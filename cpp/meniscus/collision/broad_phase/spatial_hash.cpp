@@ -6,21 +6,21 @@
 #include <atomic>
 #include <bit>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr Index box_chunk = 2048;
 constexpr Index bucket_chunk = 4096;
 constexpr std::int16_t left_out = -1;
 
-bool is_empty(const Box& b) { return !(b.low.array() <= b.high.array()).all(); }
+bool is_empty(const mesh::Box& b) { return !(b.low.array() <= b.high.array()).all(); }
 
 /// Half of the largest side; halves do not overflow.
-double half_side(const Box& b) { return (0.5 * b.high - 0.5 * b.low).maxCoeff(); }
+double half_side(const mesh::Box& b) { return (0.5 * b.high - 0.5 * b.low).maxCoeff(); }
 
 }  // namespace
 
-void SpatialHash::build(std::span<const Box> boxes, double cell_size, CellHash hash) {
+void SpatialHash::build(std::span<const mesh::Box> boxes, double cell_size, CellHash hash) {
   require(boxes.size() <= 2147483647, "a spatial hash can hold at most 2147483647 boxes, not ", boxes.size());
   require(std::isfinite(cell_size) && cell_size >= 0, "cell_size must be finite and not negative, not ", cell_size);
   hash_ = hash;
@@ -31,7 +31,7 @@ void SpatialHash::build(std::span<const Box> boxes, double cell_size, CellHash h
 
 void SpatialHash::choose_levels(double cell_size) {
   const auto n = static_cast<Index>(boxes_.size());
-  const auto box = [&](Index i) -> const Box& { return boxes_[static_cast<std::size_t>(i)]; };
+  const auto box = [&](Index i) -> const mesh::Box& { return boxes_[static_cast<std::size_t>(i)]; };
   struct Sum {
     double sides = 0;
     double count = 0;
@@ -54,8 +54,8 @@ void SpatialHash::choose_levels(double cell_size) {
   }
   if (cell_size == 0) {
     // Only points: about one for each cell of the box around them.
-    Box around;
-    for (const Box& b : boxes_)
+    mesh::Box around;
+    for (const mesh::Box& b : boxes_)
       if (!is_empty(b)) around.add(b);
     cell_size = boxes_.empty() || is_empty(around) ? 1.0 : 2 * half_side(around) / std::cbrt(static_cast<double>(n));
   }
@@ -95,7 +95,7 @@ void SpatialHash::sort_into_buckets() {
   const auto for_buckets_of = [&](Index i, auto&& f) {
     const int level = level_[static_cast<std::size_t>(i)];
     if (level == left_out) return;
-    const Box& b = boxes_[static_cast<std::size_t>(i)];
+    const mesh::Box& b = boxes_[static_cast<std::size_t>(i)];
     for_cells(cell_of(b.low, level), cell_of(b.high, level), [&](const Coord<3>& c) { f(bucket_of(c, level)); });
   };
   parallel_for(0, m, bucket_chunk, [&](Index b, Index e) { std::fill(end_.begin() + b, end_.begin() + e, 0); });
@@ -129,4 +129,4 @@ void SpatialHash::sort_into_buckets() {
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

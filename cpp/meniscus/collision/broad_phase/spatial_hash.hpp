@@ -14,7 +14,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// How the coordinates of a cell become a number.
 enum class CellHash : std::int8_t {
@@ -47,17 +47,17 @@ inline std::uint32_t hash_of_cell(const Coord<3>& cell, CellHash hash) {
 class SpatialHash {
  public:
   /// Sorts boxes into cells. Boxes with low > high are left out. `cell_size` 0 takes the mean of the boxes' largest sides.
-  void build(std::span<const Box> boxes, double cell_size, CellHash hash);
+  void build(std::span<const mesh::Box> boxes, double cell_size, CellHash hash);
 
   /// Calls f(item) once for every box that contains p (closed), in no order that means something, but always the same.
   template <class F>
-  void containing(const Point& p, F&& f) const {
+  void containing(const mesh::Point& p, F&& f) const {
     for (const int level : levels_) {
       const auto [first, end] = bucket(cell_of(p, level), level);
       for (Index e = first; e < end; ++e) {
         const std::int32_t item = entries_[static_cast<std::size_t>(e)];
         if (level_of(item) != level) continue;
-        const Box& b = boxes_[static_cast<std::size_t>(item)];
+        const mesh::Box& b = boxes_[static_cast<std::size_t>(item)];
         if ((b.low.array() <= p.array()).all() && (p.array() <= b.high.array()).all()) f(item);
       }
     }
@@ -67,7 +67,7 @@ class SpatialHash {
   /// level only if j > i, and boxes on coarser levels.
   template <class F>
   void overlapping(std::int32_t i, F&& f) const {
-    const Box& box = boxes_[static_cast<std::size_t>(i)];
+    const mesh::Box& box = boxes_[static_cast<std::size_t>(i)];
     if (!(box.low.array() <= box.high.array()).all()) return;
     for (const int level : levels_) {
       if (level < level_of(i)) continue;
@@ -77,7 +77,7 @@ class SpatialHash {
         for (Index e = first; e < end; ++e) {
           const std::int32_t j = entries_[static_cast<std::size_t>(e)];
           if (level_of(j) != level || (level == level_of(i) && j <= i)) continue;
-          const Box& other = boxes_[static_cast<std::size_t>(j)];
+          const mesh::Box& other = boxes_[static_cast<std::size_t>(j)];
           if (!box.overlaps(other)) continue;
           // Of the cells that both cover, the lowest one reports.
           const Coord<3> other_low = cell_of(other.low, level);
@@ -98,7 +98,7 @@ class SpatialHash {
 
   int level_of(std::int32_t item) const { return level_[static_cast<std::size_t>(item)]; }
   /// Grows with x, whatever round-off does, so that a point in a box is in one of its cells; far away, cells have no end.
-  Coord<3> cell_of(const Point& x, int level) const {
+  Coord<3> cell_of(const mesh::Point& x, int level) const {
     const double inverse = std::ldexp(inverse_, -level);
     Coord<3> c;
     for (std::size_t d = 0; d < 3; ++d)
@@ -125,7 +125,7 @@ class SpatialHash {
   double cell_size_ = 1;
   double inverse_ = 1;
   std::uint64_t mask_ = 0;
-  std::vector<Box> boxes_;
+  std::vector<mesh::Box> boxes_;
   std::vector<std::int16_t> level_;
   /// Those in use, ascending.
   std::vector<int> levels_;
@@ -135,4 +135,4 @@ class SpatialHash {
   std::vector<std::int32_t> entries_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -5,15 +5,15 @@
 
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Bits of an integer that the algebra makes of differences of `width` bits: the highest degree in the differences is 21 (the
 /// cubic at a point that keeps its roots apart), and sums and small factors take no more than three bits per degree.
 constexpr int needed_bits(int width) { return 22 * (width + 4) + 64; }
 
-using Narrow = FixedInteger<64>;
-using Wide = FixedInteger<1120>;
+using Narrow = numerics::FixedInteger<64>;
+using Wide = numerics::FixedInteger<1120>;
 constexpr int most_bits = 1074;
 static_assert(needed_bits(2098 + most_bits) <= Wide::capacity_bits);
 
@@ -26,8 +26,8 @@ class ContactAlgebra {
   using Poly = ExactPolynomial<Z>;
 
   /// The step from t = 0 to numerator / 2^bits of the given one, in units of 2^low.
-  ContactAlgebra(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, int low, double numerator,
-                 int bits)
+  ContactAlgebra(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end, int low,
+                 double numerator, int bits)
       : kind_(kind) {
     for (int d = 0; d < 3; ++d) {
       std::array<Poly, 4> x;
@@ -175,18 +175,18 @@ class ContactAlgebra {
   Poly coplanarity_;
 };
 
-BitRange bit_range(const std::array<Point, 4>& start, const std::array<Point, 4>& end) {
-  BitRange range;
+numerics::BitRange bit_range(const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end) {
+  numerics::BitRange range;
   for (const auto* points : {&start, &end})
-    for (const Point& x : *points)
+    for (const mesh::Point& x : *points)
       for (const double c : x) range.add(c);
   return range;
 }
 
 /// Whether the elements meet from the start up to numerator / 2^bits of the step.
-bool meets(PairKind kind, ContactMode mode, const std::array<Point, 4>& start, const std::array<Point, 4>& end, double numerator,
-           int bits) {
-  const BitRange range = bit_range(start, end);
+bool meets(PairKind kind, ContactMode mode, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
+           double numerator, int bits) {
+  const numerics::BitRange range = bit_range(start, end);
   if (range.empty()) return true;
   if (needed_bits(range.width() + bits) <= Narrow::capacity_bits)
     return ContactAlgebra<Narrow>(kind, start, end, range.low, numerator, bits).meets(mode);
@@ -195,11 +195,13 @@ bool meets(PairKind kind, ContactMode mode, const std::array<Point, 4>& start, c
 
 }  // namespace
 
-bool contact_by_algebra(PairKind kind, ContactMode mode, const std::array<Point, 4>& start, const std::array<Point, 4>& end) {
+bool contact_by_algebra(PairKind kind, ContactMode mode, const std::array<mesh::Point, 4>& start,
+                        const std::array<mesh::Point, 4>& end) {
   return meets(kind, mode, start, end, 1, 0);
 }
 
-double first_contact_by_algebra(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, int bits) {
+double first_contact_by_algebra(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
+                                int bits) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   if (!meets(kind, ContactMode::any, start, end, 1, 0)) return infinity;
   if (meets(kind, ContactMode::any, start, start, 1, 0)) return 0;
@@ -214,4 +216,4 @@ double first_contact_by_algebra(PairKind kind, const std::array<Point, 4>& start
   return std::ldexp(low, -level);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -13,13 +13,15 @@
 
 #include "meniscus/collision/continuous/continuous_collision.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// What find_contacts decides, for one pair of four points at both ends.
-bool contact_by_algebra(PairKind kind, ContactMode mode, const std::array<Point, 4>& start, const std::array<Point, 4>& end);
+bool contact_by_algebra(PairKind kind, ContactMode mode, const std::array<mesh::Point, 4>& start,
+                        const std::array<mesh::Point, 4>& end);
 
 /// The largest multiple of 2^-bits (bits in 1 .. 1074) in [0, 1) that is earlier than the first contact, or what of its bits a
 /// double holds; 0 for contact at the start and infinity for none.
-double first_contact_by_algebra(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, int bits);
+double first_contact_by_algebra(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
+                                int bits);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-namespace meniscus::ccd {
+namespace meniscus::collision::ccd {
 namespace {
 
 /// One value per pair.
@@ -23,15 +23,15 @@ struct Block {
 };
 
 template <bool edges>
-void gather(std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs, Block& block) {
+void gather(std::span<const mesh::Point> start, std::span<const mesh::Point> end, std::span<const Stencil> pairs, Block& block) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto& [p0, p1, p2, p3] = pairs[i];
     std::size_t row = 0;
     for (const auto& x : {start, end}) {
-      const Point& x0 = x[static_cast<std::size_t>(p0)];
-      const Point& x1 = x[static_cast<std::size_t>(p1)];
-      const Point& x2 = x[static_cast<std::size_t>(p2)];
-      const Point& x3 = x[static_cast<std::size_t>(p3)];
+      const mesh::Point& x0 = x[static_cast<std::size_t>(p0)];
+      const mesh::Point& x1 = x[static_cast<std::size_t>(p1)];
+      const mesh::Point& x2 = x[static_cast<std::size_t>(p2)];
+      const mesh::Point& x3 = x[static_cast<std::size_t>(p3)];
       for (int k = 0; k < 3; ++k) block.row[row++][i] = edges ? x1[k] - x0[k] : x0[k] - x1[k];
       for (int k = 0; k < 3; ++k) block.row[row++][i] = edges ? x3[k] - x2[k] : x0[k] - x2[k];
       for (int k = 0; k < 3; ++k) block.row[row++][i] = edges ? x2[k] - x0[k] : x0[k] - x3[k];
@@ -105,7 +105,7 @@ void rescale(Suspect& s) {
 }
 
 template <bool edges>
-std::size_t find(std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs,
+std::size_t find(std::span<const mesh::Point> start, std::span<const mesh::Point> end, std::span<const Stencil> pairs,
                  std::array<Suspect, block_size>& suspects) {
   Block block;
   gather<edges>(start, end, pairs, block);
@@ -145,9 +145,9 @@ std::size_t find(std::span<const Point> start, std::span<const Point> end, std::
 
 }  // namespace
 
-std::size_t find_suspects(PairKind kind, std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs,
-                          std::array<Suspect, block_size>& suspects) {
+std::size_t find_suspects(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                          std::span<const Stencil> pairs, std::array<Suspect, block_size>& suspects) {
   return kind == PairKind::edge_edge ? find<true>(start, end, pairs, suspects) : find<false>(start, end, pairs, suspects);
 }
 
-}  // namespace meniscus::ccd
+}  // namespace meniscus::collision::ccd

@@ -14,7 +14,7 @@
 
 #include <bit>
 
-namespace meniscus::ccd {
+namespace meniscus::collision::ccd {
 
 /// A pair that may touch.
 struct Suspect {
@@ -37,7 +37,7 @@ inline constexpr int pieces_per_step = 8;
 inline double earliest(const Suspect& s) { return static_cast<double>(std::countr_zero(s.pieces)) / pieces_per_step; }
 
 /// Fills `suspects` with those of at most `block_size` pairs that may touch, in order, and returns their number.
-std::size_t find_suspects(PairKind kind, std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs,
-                          std::array<Suspect, block_size>& suspects);
+std::size_t find_suspects(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                          std::span<const Stencil> pairs, std::array<Suspect, block_size>& suspects);
 
-}  // namespace meniscus::ccd
+}  // namespace meniscus::collision::ccd

@@ -1,6 +1,6 @@
 #include "meniscus/collision/continuous/ccd_isolation.hpp"
 
-namespace meniscus::ccd {
+namespace meniscus::collision::ccd {
 namespace {
 
 /// Halvings of a run of pieces before it is left open. Contacts close to a rim, or roots close together, that take more are rare.
@@ -129,4 +129,4 @@ Isolation isolate_contacts(PairKind kind, const Suspect& suspect, Search search,
                                      : Isolator<false>(suspect, search, tolerance).run();
 }
 
-}  // namespace meniscus::ccd
+}  // namespace meniscus::collision::ccd

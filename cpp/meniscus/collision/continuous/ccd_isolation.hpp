@@ -7,7 +7,7 @@
 
 #include "meniscus/collision/continuous/ccd_filter.hpp"
 
-namespace meniscus::ccd {
+namespace meniscus::collision::ccd {
 
 /// When the search may stop.
 enum class Search {
@@ -32,4 +32,4 @@ struct Isolation {
 /// The contacts of a suspect, the first of them to within `tolerance` in t if the search is for that.
 Isolation isolate_contacts(PairKind kind, const Suspect& suspect, Search search, double tolerance = 1);
 
-}  // namespace meniscus::ccd
+}  // namespace meniscus::collision::ccd

@@ -14,7 +14,7 @@
 
 #include <cmath>
 
-namespace meniscus::ccd {
+namespace meniscus::collision::ccd {
 
 inline constexpr double unit = 0x1p-53;
 
@@ -143,4 +143,4 @@ MENISCUS_INLINE PieceSigns piece_signs(const Differences& start, const Differenc
   return r;
 }
 
-}  // namespace meniscus::ccd
+}  // namespace meniscus::collision::ccd

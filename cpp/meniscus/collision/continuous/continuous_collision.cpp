@@ -7,18 +7,18 @@
 
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
-std::array<Point, 4> corners(std::span<const Point> positions, const Stencil& pair) {
-  std::array<Point, 4> x;
+std::array<mesh::Point, 4> corners(std::span<const mesh::Point> positions, const Stencil& pair) {
+  std::array<mesh::Point, 4> x;
   for (std::size_t k = 0; k < 4; ++k) x[k] = positions[static_cast<std::size_t>(pair[k])];
   return x;
 }
 
 }  // namespace
 
-void find_contacts(PairKind kind, ContactMode mode, std::span<const Point> start, std::span<const Point> end,
+void find_contacts(PairKind kind, ContactMode mode, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                    std::span<const Stencil> pairs, std::uint8_t* out) {
   const StandardArithmetic arithmetic;
   std::array<ccd::Suspect, ccd::block_size> suspects;
@@ -44,8 +44,8 @@ void find_contacts(PairKind kind, ContactMode mode, std::span<const Point> start
   }
 }
 
-void find_times_of_impact(PairKind kind, std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs,
-                          double tolerance, double latest, double* out) {
+void find_times_of_impact(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                          std::span<const Stencil> pairs, double tolerance, double latest, double* out) {
   const StandardArithmetic arithmetic;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::array<ccd::Suspect, ccd::block_size> suspects;
@@ -70,4 +70,4 @@ void find_times_of_impact(PairKind kind, std::span<const Point> start, std::span
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

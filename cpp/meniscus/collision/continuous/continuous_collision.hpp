@@ -10,7 +10,7 @@
 
 #include <span>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Which pair of elements four points make.
 enum class PairKind : std::int8_t {
@@ -35,23 +35,23 @@ using Stencil = std::array<std::int32_t, 4>;
 /// Tests pairs whose points are rows of `start` and `end`: out[i] is 1 if pair i collides. Serial, and nothing is allocated
 /// but for coordinates with thousands of bits between them: made to be called with some hundred pairs at a time from a parallel
 /// loop. All positions must be finite.
-void find_contacts(PairKind kind, ContactMode mode, std::span<const Point> start, std::span<const Point> end,
+void find_contacts(PairKind kind, ContactMode mode, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                    std::span<const Stencil> pairs, std::uint8_t* out);
 
 /// For each pair a time in [0, 1] that is never later than its first contact of any kind, and at most `tolerance` (> 0) earlier,
 /// or as much as the last bits of a double: 0 for contact at the start, infinity for none. Times that are greater than `latest`
 /// are given as infinity, too; what is given does not depend on it otherwise. Serial, and nothing is allocated but for
 /// coordinates with thousands of bits between them.
-void find_times_of_impact(PairKind kind, std::span<const Point> start, std::span<const Point> end, std::span<const Stencil> pairs,
-                          double tolerance, double latest, double* out);
+void find_times_of_impact(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                          std::span<const Stencil> pairs, double tolerance, double latest, double* out);
 
 /// The same for one pair of four points.
-inline double time_of_impact(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, double tolerance,
-                             double latest = 1) {
+inline double time_of_impact(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
+                             double tolerance, double latest = 1) {
   constexpr Stencil pair{0, 1, 2, 3};
   double t = 0;
   find_times_of_impact(kind, start, end, std::span(&pair, 1), tolerance, latest, &t);
   return t;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

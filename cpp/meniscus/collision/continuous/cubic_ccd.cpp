@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Round-off of a coefficient of the cubic in units where all differences are at most 1: at most 18 products, each with some
@@ -90,17 +90,17 @@ void add_cubic_roots(const Cubic& p, Candidates& out) {
 
 /// A vector that is linear in the time.
 struct Moving {
-  Point at_start;
-  Point change;
-  Point at(double t) const { return at_start + t * change; }
+  mesh::Point at_start;
+  mesh::Point change;
+  mesh::Point at(double t) const { return at_start + t * change; }
 };
 
 Moving between(const Moving& x, const Moving& y) { return {y.at_start - x.at_start, y.change - x.change}; }
 
 Cubic coplanarity(const Moving& a, const Moving& b, const Moving& c) {
-  const Point n0 = a.at_start.cross(b.at_start);
-  const Point n1 = a.change.cross(b.at_start) + a.at_start.cross(b.change);
-  const Point n2 = a.change.cross(b.change);
+  const mesh::Point n0 = a.at_start.cross(b.at_start);
+  const mesh::Point n1 = a.change.cross(b.at_start) + a.at_start.cross(b.change);
+  const mesh::Point n2 = a.change.cross(b.change);
   return {n0.dot(c.at_start), n1.dot(c.at_start) + n0.dot(c.change), n2.dot(c.at_start) + n1.dot(c.change), n2.dot(c.change)};
 }
 
@@ -108,9 +108,9 @@ Cubic coplanarity(const Moving& a, const Moving& b, const Moving& c) {
 void add_alignments(const Moving& p, const Moving& q, const Moving& r, Candidates& out) {
   const Moving a = between(q, p);
   const Moving b = between(q, r);
-  const Point n0 = a.at_start.cross(b.at_start);
-  const Point n1 = a.change.cross(b.at_start) + a.at_start.cross(b.change);
-  const Point n2 = a.change.cross(b.change);
+  const mesh::Point n0 = a.at_start.cross(b.at_start);
+  const mesh::Point n1 = a.change.cross(b.at_start) + a.at_start.cross(b.change);
+  const mesh::Point n2 = a.change.cross(b.change);
   for (int d = 0; d < 3; ++d) for_quadratic_roots(n2[d], n1[d], n0[d], [&](double t) { out.add(t); });
 }
 
@@ -121,21 +121,21 @@ void add_meetings(const Moving& p, const Moving& q, Candidates& out) {
     if (d.change[i] != 0) out.add(-d.at_start[i] / d.change[i]);
 }
 
-double squared_distance_to_segment(const Point& p, const Point& a, const Point& b) {
-  const Point d = b - a;
+double squared_distance_to_segment(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b) {
+  const mesh::Point d = b - a;
   const double length2 = d.squaredNorm();
   const double t = length2 > 0 ? std::clamp((p - a).dot(d) / length2, 0.0, 1.0) : 0.0;
   return (p - a - t * d).squaredNorm();
 }
 
-double squared_distance_of_segments(const Point& p0, const Point& p1, const Point& q0, const Point& q1) {
+double squared_distance_of_segments(const mesh::Point& p0, const mesh::Point& p1, const mesh::Point& q0, const mesh::Point& q1) {
   // Either an end of one is involved, or the distance is that of the lines.
   double best = std::min(std::min(squared_distance_to_segment(p0, q0, q1), squared_distance_to_segment(p1, q0, q1)),
                          std::min(squared_distance_to_segment(q0, p0, p1), squared_distance_to_segment(q1, p0, p1)));
-  const Point a = p1 - p0;
-  const Point b = q1 - q0;
-  const Point c = q0 - p0;
-  const Point n = a.cross(b);
+  const mesh::Point a = p1 - p0;
+  const mesh::Point b = q1 - q0;
+  const mesh::Point c = q0 - p0;
+  const mesh::Point n = a.cross(b);
   const double n2 = n.squaredNorm();
   // Of lines that are parallel up to round-off the crossing is noise, and the ends are as near as the segments.
   if (!(n2 > 0x1p-80 * a.squaredNorm() * b.squaredNorm())) return best;
@@ -151,11 +151,11 @@ double squared_distance_of_segments(const Point& p0, const Point& p1, const Poin
 /// The elements in units of their size, so that the tolerance has one meaning and nothing overflows.
 class NormalizedPair {
  public:
-  NormalizedPair(PairKind kind, std::span<const Point, 4> start, std::span<const Point, 4> end) : kind_(kind) {
-    Point low = start[0];
-    Point high = start[0];
+  NormalizedPair(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end) : kind_(kind) {
+    mesh::Point low = start[0];
+    mesh::Point high = start[0];
     for (const auto& points : {start, end})
-      for (const Point& p : points) {
+      for (const mesh::Point& p : points) {
         low = low.cwiseMin(p);
         high = high.cwiseMax(p);
       }
@@ -169,8 +169,8 @@ class NormalizedPair {
     const double factor = size > 0 ? std::ldexp(1.0, -std::ilogb(size) / 2) : 1.0;
     const double rest = size > 0 ? 1 / (size * factor) : 1.0;
     for (std::size_t i = 0; i < 4; ++i) {
-      const Point s = ((shrink * start[i] - shrink * low) * factor) * rest;
-      const Point e = ((shrink * end[i] - shrink * low) * factor) * rest;
+      const mesh::Point s = ((shrink * start[i] - shrink * low) * factor) * rest;
+      const mesh::Point e = ((shrink * end[i] - shrink * low) * factor) * rest;
       x_[i] = {s, e - s};
     }
   }
@@ -178,7 +178,7 @@ class NormalizedPair {
   const Moving& operator[](std::size_t i) const { return x_[i]; }
 
   double squared_distance(double t) const {
-    const std::array<Point, 4> p{x_[0].at(t), x_[1].at(t), x_[2].at(t), x_[3].at(t)};
+    const std::array<mesh::Point, 4> p{x_[0].at(t), x_[1].at(t), x_[2].at(t), x_[3].at(t)};
     if (kind_ == PairKind::vertex_face) return closest_point_on_triangle(p[0], p[1], p[2], p[3]).squared_distance;
     return squared_distance_of_segments(p[0], p[1], p[2], p[3]);
   }
@@ -189,10 +189,10 @@ class NormalizedPair {
 };
 
 /// Are the boxes of the moving elements farther apart than a distance?
-bool boxes_apart(PairKind kind, std::span<const Point, 4> start, std::span<const Point, 4> end, double tolerance) {
+bool boxes_apart(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end, double tolerance) {
   const std::size_t split = kind == PairKind::vertex_face ? 1 : 2;
   const auto bounds = [&](std::size_t first, std::size_t last) {
-    std::array<Point, 2> b{start[first], start[first]};
+    std::array<mesh::Point, 2> b{start[first], start[first]};
     for (std::size_t i = first; i < last; ++i) {
       b[0] = b[0].cwiseMin(start[i]).cwiseMin(end[i]);
       b[1] = b[1].cwiseMax(start[i]).cwiseMax(end[i]);
@@ -208,7 +208,8 @@ bool boxes_apart(PairKind kind, std::span<const Point, 4> start, std::span<const
 
 }  // namespace
 
-double cubic_contact(PairKind kind, std::span<const Point, 4> start, std::span<const Point, 4> end, double tolerance) {
+double cubic_contact(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end,
+                     double tolerance) {
   const StandardArithmetic standard;
   constexpr double never = std::numeric_limits<double>::infinity();
   if (boxes_apart(kind, start, end, tolerance)) return never;
@@ -245,4 +246,4 @@ double cubic_contact(PairKind kind, std::span<const Point, 4> start, std::span<c
   return never;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -17,10 +17,10 @@
 
 #include "meniscus/collision/continuous/continuous_collision.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// The time of the first contact found, infinity for none. `tolerance` >= 0 is a fraction of the largest extent of the eight
 /// points.
-double cubic_contact(PairKind kind, std::span<const Point, 4> start, std::span<const Point, 4> end, double tolerance);
+double cubic_contact(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end, double tolerance);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// c[0] + c[1] s + ... + c[degree] s^degree, where c[degree] may vanish.
 template <class Z>
@@ -262,4 +262,4 @@ class ExactRoots {
   int size_ = 0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Pairs that are tested side by side.
@@ -54,7 +54,7 @@ MENISCUS_INLINE void mark_apart(const Coordinates& x, std::uint8_t (&apart)[grou
 
 }  // namespace
 
-std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const Point> start, std::span<const Point> end,
+std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                                         const PairBlock& block, ElementPair* pairs, Stencil* stencils) {
   const StandardArithmetic arithmetic;
   std::size_t n = 0;
@@ -67,8 +67,8 @@ std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const Point> st
         // The last pair fills up the group.
         const Stencil& s = block.stencils[first + std::min(i, count - 1)];
         for (std::size_t k = 0; k < 4; ++k) {
-          const Point& from = start[static_cast<std::size_t>(s[k])];
-          const Point& to = end[static_cast<std::size_t>(s[k])];
+          const mesh::Point& from = start[static_cast<std::size_t>(s[k])];
+          const mesh::Point& to = end[static_cast<std::size_t>(s[k])];
           for (int d = 0; d < 3; ++d) {
             x[d].from[k][i] = from[d];
             x[d].to[k][i] = to[d];
@@ -91,4 +91,4 @@ std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const Point> st
   return n;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -6,11 +6,11 @@
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Writes those pairs of the block whose boxes overlap in the frame; returns how many. Never drops a pair that collides, whatever
 /// is rounded. `pairs` and `stencils` have room for all.
-std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const Point> start, std::span<const Point> end,
+std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                                         const PairBlock& block, ElementPair* pairs, Stencil* stencils);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -7,15 +7,15 @@
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Bits of an integer of the highest degree in differences of `width` bits (six for patches, twelve for flat ones), with sums and
 /// with the small numbers of a ray.
 constexpr int needed_bits(int width) { return 13 * (width + 4) + 64; }
 
-using Narrow = FixedInteger<40>;
-using Wide = FixedInteger<430>;
+using Narrow = numerics::FixedInteger<40>;
+using Wide = numerics::FixedInteger<430>;
 static_assert(needed_bits(2098) <= Wide::capacity_bits);
 
 /// Rays are tried until one meets no edge. Almost all do: of those with components up to `ray_size`, only the ones in a few
@@ -68,7 +68,7 @@ class RayCaster {
   using V = ExactVector<Z>;
   using Poly = ExactPolynomial<Z>;
 
-  RayCaster(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, int low) {
+  RayCaster(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end, int low) {
     for (std::size_t i = 0; i < 4; ++i)
       for (std::size_t d = 0; d < 3; ++d) {
         point_[0][i][d] = Z::scaled(start[i][static_cast<int>(d)], low);
@@ -246,10 +246,11 @@ class RayCaster {
 
 }  // namespace
 
-bool root_parity(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, unsigned first_ray) {
-  BitRange range;
+bool root_parity(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
+                 unsigned first_ray) {
+  numerics::BitRange range;
   for (const auto* points : {&start, &end})
-    for (const Point& x : *points)
+    for (const mesh::Point& x : *points)
       for (const double c : x) range.add(c);
   if (range.empty()) return true;
   const bool narrow = needed_bits(range.width()) <= Narrow::capacity_bits;
@@ -258,4 +259,4 @@ bool root_parity(PairKind kind, const std::array<Point, 4>& start, const std::ar
   return answer ? *answer : contact_by_algebra(kind, ContactMode::parity, start, end);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -14,10 +14,11 @@
 
 #include "meniscus/collision/continuous/continuous_collision.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Whether the pair collides in the sense of ContactMode::parity. `first_ray` is where in the sequence of rays to begin: the
 /// answer does not depend on it.
-bool root_parity(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end, unsigned first_ray = 0);
+bool root_parity(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
+                 unsigned first_ray = 0);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 template <class F>
@@ -296,7 +296,7 @@ constexpr int bits_of_elimination(int width) { return 5 * width + 20; }
 constexpr int widest = 2098;
 
 /// One double holds 53 bits, so this is more than numbers within the range of doubles need.
-using ExpansionRing = ExpansionNumber<40>;
+using ExpansionRing = numerics::ExpansionNumber<40>;
 /// Products have at most five factors; the rest is room for the quotients on their way.
 constexpr int factors_in_expansions = 7;
 
@@ -351,25 +351,25 @@ SimplexContact intersect(const SimplexPair& pair, SimplexMethod method) {
   if (boxes_apart(pair)) return {};
   if (method == SimplexMethod::cramer)
     if (const auto answer = intersect_if_certain(pair)) return *answer;
-  BitRange range;
+  numerics::BitRange range;
   for (int i = 0; i < pair.count; ++i)
     for (int d = 0; d < pair.dimension; ++d) range.add(pair.vertex[static_cast<std::size_t>(i)][d]);
   const int low = range.empty() ? 0 : range.low;
   if (method == SimplexMethod::cramer) {
-    using Narrow = FixedInteger<8>;
-    using Wide = FixedInteger<100>;
+    using Narrow = numerics::FixedInteger<8>;
+    using Wide = numerics::FixedInteger<100>;
     static_assert(bits_of_minors(widest) <= Wide::capacity_bits);
     return bits_of_minors(range.width()) <= Narrow::capacity_bits ? solve<CramerKernel<Narrow>>(pair, low)
                                                                   : solve<CramerKernel<Wide>>(pair, low);
   }
   if (method == SimplexMethod::elimination)
-    if (const auto shift = exact_scaling(range, factors_in_expansions))
+    if (const auto shift = numerics::exact_scaling(range, factors_in_expansions))
       return solve<EliminationKernel<ExpansionRing>>(pair, -*shift);
-  using Narrow = FixedInteger<12>;
-  using Wide = FixedInteger<168>;
+  using Narrow = numerics::FixedInteger<12>;
+  using Wide = numerics::FixedInteger<168>;
   static_assert(bits_of_elimination(widest) <= Wide::capacity_bits);
   return bits_of_elimination(range.width()) <= Narrow::capacity_bits ? solve<EliminationKernel<Narrow>>(pair, low)
                                                                      : solve<EliminationKernel<Wide>>(pair, low);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -16,7 +16,7 @@
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// How the linear systems are solved.
 enum class SimplexMethod : std::int8_t {
@@ -33,11 +33,11 @@ enum class SimplexMethod : std::int8_t {
 struct SimplexPair {
   int dimension = 3;
   int count = 0;
-  std::array<Point, 6> vertex;
+  std::array<mesh::Point, 6> vertex;
   unsigned at_end = 0;
   unsigned second = 0;
 
-  void add(const Point& p, bool end, bool of_second) {
+  void add(const mesh::Point& p, bool end, bool of_second) {
     vertex[static_cast<std::size_t>(count)] = p;
     at_end |= static_cast<unsigned>(end) << count;
     second |= static_cast<unsigned>(of_second) << count;
@@ -57,4 +57,4 @@ std::optional<SimplexContact> intersect_if_certain(const SimplexPair& pair);
 /// All positions must be finite; in two dimensions the third coordinate is not read.
 SimplexContact intersect(const SimplexPair& pair, SimplexMethod method);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

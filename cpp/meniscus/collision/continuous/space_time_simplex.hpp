@@ -14,14 +14,14 @@
 
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// What the first simplices that meet tell. Where they meet in several points, one of them is taken.
 struct SpaceTimeContact {
   double time = std::numeric_limits<double>::infinity();
   /// Unit normal of the whole face, or of the two whole edges, at the start or the end that the simplices contain; zero where
   /// these are degenerate.
-  Point normal = Point::Zero();
+  mesh::Point normal = mesh::Point::Zero();
   /// Along the normal: the displacement, over the whole step, of the vertex or of the vertex that is wholly within the simplex of
   /// the first edge, minus that of such a vertex of the other element.
   double displacement = 0;
@@ -30,11 +30,11 @@ struct SpaceTimeContact {
 };
 
 /// Four points as in continuous collision detection, and their indices in the mesh.
-SpaceTimeContact space_time_contact(PairKind kind, SimplexMethod method, std::span<const Point, 4> start,
-                                    std::span<const Point, 4> end, const std::array<std::int64_t, 4>& indices);
+SpaceTimeContact space_time_contact(PairKind kind, SimplexMethod method, std::span<const mesh::Point, 4> start,
+                                    std::span<const mesh::Point, 4> end, const std::array<std::int64_t, 4>& indices);
 
 /// In two dimensions: a point, then the ends of a segment; third coordinates are zero.
-SpaceTimeContact space_time_point_segment(SimplexMethod method, std::span<const Point, 3> start, std::span<const Point, 3> end,
-                                          const std::array<std::int64_t, 3>& indices);
+SpaceTimeContact space_time_point_segment(SimplexMethod method, std::span<const mesh::Point, 3> start,
+                                          std::span<const mesh::Point, 3> end, const std::array<std::int64_t, 3>& indices);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

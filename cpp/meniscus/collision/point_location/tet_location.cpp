@@ -4,7 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr Index mesh_chunk = 2048;
@@ -13,7 +13,7 @@ constexpr Index point_chunk = 256;
 constexpr int longest_walk = 100;
 
 /// The corners of face k, ascending.
-std::array<std::int32_t, 3> face_key(const Tet& t, std::size_t k) {
+std::array<std::int32_t, 3> face_key(const mesh::Tet& t, std::size_t k) {
   std::array<std::int32_t, 3> f{t[(k + 1) % 4], t[(k + 2) % 4], t[(k + 3) % 4]};
   std::sort(f.begin(), f.end());
   return f;
@@ -21,7 +21,7 @@ std::array<std::int32_t, 3> face_key(const Tet& t, std::size_t k) {
 
 }  // namespace
 
-void require_valid_tets(std::span<const Tet> tets, std::size_t vertices) {
+void require_valid_tets(std::span<const mesh::Tet> tets, std::size_t vertices) {
   for (std::size_t t = 0; t < tets.size(); ++t)
     for (std::size_t k = 0; k < 4; ++k) {
       const std::int32_t v = tets[t][k];
@@ -30,34 +30,34 @@ void require_valid_tets(std::span<const Tet> tets, std::size_t vertices) {
     }
 }
 
-TetLocator::TetLocator(std::span<const Point> vertices, std::span<const Tet> tets, std::span<const std::int32_t> ranks,
-                       bool overlapping)
+TetLocator::TetLocator(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
+                       std::span<const std::int32_t> ranks, bool overlapping)
     : vertices_(vertices.begin(), vertices.end()),
       tets_(tets.begin(), tets.end()),
       ranks_(ranks.begin(), ranks.end()),
       overlapping_(overlapping),
       orientation_(tets.size()),
       boxes_(tets.size()),
-      tree_(std::span<const Box>()) {
+      tree_(std::span<const mesh::Box>()) {
   require(ranks_.empty() || ranks_.size() == tets_.size(), "ranks must have one value per tetrahedron, ", tets_.size(), ", not ",
           ranks_.size());
-  require_finite(vertices, "vertices");
+  mesh::require_finite(vertices, "vertices");
   require_valid_tets(tets_, vertices_.size());
   if (!overlapping_) connect();
   place();
-  tree_ = BoundingVolumeTree(boxes_);
+  tree_ = mesh::BoundingVolumeTree(boxes_);
 }
 
-void TetLocator::move(std::span<const Point> vertices) {
+void TetLocator::move(std::span<const mesh::Point> vertices) {
   require(vertices.size() == vertices_.size(), "vertices must have ", vertices_.size(), " rows, not ", vertices.size());
-  require_finite(vertices, "vertices");
+  mesh::require_finite(vertices, "vertices");
   std::copy(vertices.begin(), vertices.end(), vertices_.begin());
   place();
   tree_.refit(boxes_);
 }
 
 void TetLocator::connect() {
-  neighbours_.assign(tets_.size(), Tet{-1, -1, -1, -1});
+  neighbours_.assign(tets_.size(), mesh::Tet{-1, -1, -1, -1});
   const auto faces = static_cast<Index>(4 * tets_.size());
   std::vector<std::uint64_t> keys(static_cast<std::size_t>(faces));
   std::vector<Index> order(keys.size());
@@ -92,7 +92,7 @@ void TetLocator::connect() {
 }
 
 TetCorners TetLocator::corners(std::int32_t t) const {
-  const Tet& v = tets_[static_cast<std::size_t>(t)];
+  const mesh::Tet& v = tets_[static_cast<std::size_t>(t)];
   return {vertices_[static_cast<std::size_t>(v[0])], vertices_[static_cast<std::size_t>(v[1])],
           vertices_[static_cast<std::size_t>(v[2])], vertices_[static_cast<std::size_t>(v[3])]};
 }
@@ -101,8 +101,8 @@ void TetLocator::place() {
   parallel_for(0, size(), mesh_chunk, [&](Index b, Index e) {
     for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
       const TetCorners c = corners(static_cast<std::int32_t>(t));
-      Box box;
-      for (const Point& x : c) box.add(x);
+      mesh::Box box;
+      for (const mesh::Point& x : c) box.add(x);
       boxes_[t] = box;
       const bool enabled = ranks_.empty() || ranks_[t] >= 0;
       orientation_[t] = static_cast<std::int8_t>(enabled ? tet_orientation(c) : 0);
@@ -119,14 +119,14 @@ bool TetLocator::before(std::int32_t a, std::int32_t b) const {
 
 /// True where the walk ends with certainty inside of a tetrahedron. Where it does not, the tree has to answer: at faces (which of
 /// the neighbours comes first?), outside, and where the walk leaves the mesh on its way around a hollow.
-bool TetLocator::walk(const Point& p, std::int32_t hint, TetLocation& found) const {
+bool TetLocator::walk(const mesh::Point& p, std::int32_t hint, TetLocation& found) const {
   std::int32_t t = hint;
   std::int32_t previous = -1;
   for (int step = 0; step < longest_walk; ++step) {
     const int orientation = orientation_[static_cast<std::size_t>(t)];
     if (orientation == 0) return false;
     const TetVolumes v(p, corners(t));
-    const Tet& beside = neighbours_[static_cast<std::size_t>(t)];
+    const mesh::Tet& beside = neighbours_[static_cast<std::size_t>(t)];
     bool inside = true;
     double lowest = -v.bound;
     std::int32_t next = -1;
@@ -155,13 +155,13 @@ bool TetLocator::walk(const Point& p, std::int32_t hint, TetLocation& found) con
   return false;
 }
 
-TetLocation TetLocator::search(const Point& p) const {
+TetLocation TetLocator::search(const mesh::Point& p) const {
   TetLocation best;
   tree_.traverse(
-      [&](std::int32_t, const BoundingVolumeTree::Node& n) {
+      [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
         return ((n.box.low.array() <= p.array()) && (p.array() <= n.box.high.array())).all();
       },
-      [&](const BoundingVolumeTree::Node& n) {
+      [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
           const std::int32_t t = tree_.order()[static_cast<std::size_t>(s)];
           const int orientation = orientation_[static_cast<std::size_t>(t)];
@@ -175,13 +175,13 @@ TetLocation TetLocator::search(const Point& p) const {
   return best;
 }
 
-TetLocation TetLocator::locate(const Point& p, std::int32_t hint) const {
+TetLocation TetLocator::locate(const mesh::Point& p, std::int32_t hint) const {
   TetLocation found;
   if (!overlapping_ && hint >= 0 && walk(p, hint, found)) return found;
   return search(p);
 }
 
-void TetLocator::locate(std::span<const Point> points, std::span<const std::int32_t> hints, std::span<std::int32_t> tets,
+void TetLocator::locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, std::span<std::int32_t> tets,
                         std::span<TetWeights> weights) const {
   require(hints.empty() || hints.size() == points.size(), "hints must have one value per point, ", points.size(), ", not ",
           hints.size());
@@ -199,4 +199,4 @@ void TetLocator::locate(std::span<const Point> points, std::span<const std::int3
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -3,14 +3,14 @@
 #include "meniscus/numerics/fixed_integer.hpp"
 #include "meniscus/numerics/predicates.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Three differences of doubles multiply to at most 3 (2098 + 1) bits, sums of them to a few more.
-using Exact = FixedInteger<104>;
+using Exact = numerics::FixedInteger<104>;
 
 /// The sign of the volume beside face k, in the tetrahedron's own orientation.
-int exact_side(const Point& p, TetCorners corner, int k, int orientation) {
+int exact_side(const mesh::Point& p, TetCorners corner, int k, int orientation) {
   corner[static_cast<std::size_t>(k)] = p;
   return orientation * tet_orientation(corner);
 }
@@ -38,7 +38,7 @@ struct Sides {
   std::array<bool, 4> on_face;
 };
 
-Sides sides_of(const TetVolumes& v, const Point& p, const TetCorners& corner, int orientation) {
+Sides sides_of(const TetVolumes& v, const mesh::Point& p, const TetCorners& corner, int orientation) {
   Sides r{TetSide::interior, {}};
   if (orientation == 0) return {TetSide::outside, {}};
   bool certain = true;
@@ -60,13 +60,13 @@ Sides sides_of(const TetVolumes& v, const Point& p, const TetCorners& corner, in
 
 }  // namespace
 
-int tet_orientation(const TetCorners& corner) { return orient3d(corner[0], corner[1], corner[2], corner[3]); }
+int tet_orientation(const TetCorners& corner) { return numerics::orient3d(corner[0], corner[1], corner[2], corner[3]); }
 
-TetWeights exact_tet_weights(const Point& p, const TetCorners& corner, int orientation) {
-  BitRange range;
+TetWeights exact_tet_weights(const mesh::Point& p, const TetCorners& corner, int orientation) {
+  numerics::BitRange range;
   for (int d = 0; d < 3; ++d) {
     range.add(p[d]);
-    for (const Point& c : corner) range.add(c[d]);
+    for (const mesh::Point& c : corner) range.add(c[d]);
   }
   std::array<std::array<Exact, 3>, 4> x;
   for (std::size_t k = 0; k < 4; ++k)
@@ -84,11 +84,11 @@ TetWeights exact_tet_weights(const Point& p, const TetCorners& corner, int orien
   return w;
 }
 
-TetSide side_of_tet(const Point& p, const TetCorners& corner, int orientation) {
+TetSide side_of_tet(const mesh::Point& p, const TetCorners& corner, int orientation) {
   return sides_of(TetVolumes(p, corner), p, corner, orientation).side;
 }
 
-TetAnswer locate_in_tet(const Point& p, const TetCorners& corner, int orientation) {
+TetAnswer locate_in_tet(const mesh::Point& p, const TetCorners& corner, int orientation) {
   const TetVolumes v(p, corner);
   const Sides sides = sides_of(v, p, corner, orientation);
   TetAnswer r{sides.side, {}};
@@ -99,4 +99,4 @@ TetAnswer locate_in_tet(const Point& p, const TetCorners& corner, int orientatio
   return r;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -5,9 +5,9 @@
 
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::collision {
 
-using TetCorners = std::array<Point, 4>;
+using TetCorners = std::array<mesh::Point, 4>;
 using TetWeights = std::array<double, 4>;
 
 /// Where a point is. A tetrahedron is closed: its faces belong to it. One without volume contains nothing.
@@ -23,7 +23,7 @@ struct TetVolumes {
   /// Each value is wrong by less than this.
   double bound;
 
-  TetVolumes(const Point& p, const TetCorners& corner);
+  TetVolumes(const mesh::Point& p, const TetCorners& corner);
 
   /// The barycentric coordinates of a point that is not outside, if round-off changes them by less than 2^-36.
   bool weights(int orientation, TetWeights& w) const;
@@ -37,27 +37,27 @@ struct TetAnswer {
 
 /// The exact side of a point, and its barycentric coordinates to 2^-36 or better, mostly much better. `orientation` is that of
 /// the tetrahedron.
-TetAnswer locate_in_tet(const Point& p, const TetCorners& corner, int orientation);
+TetAnswer locate_in_tet(const mesh::Point& p, const TetCorners& corner, int orientation);
 
 /// Barycentric coordinates of a point that is not outside, by exact arithmetic.
-TetWeights exact_tet_weights(const Point& p, const TetCorners& corner, int orientation);
+TetWeights exact_tet_weights(const mesh::Point& p, const TetCorners& corner, int orientation);
 
 /// The side alone.
-TetSide side_of_tet(const Point& p, const TetCorners& corner, int orientation);
+TetSide side_of_tet(const mesh::Point& p, const TetCorners& corner, int orientation);
 
 // With the point as origin the volumes are triple products of the corners. Each of the 6 products of a triple product has 3
 // rounded differences, and 2 products and 3 sums are rounded on its way: 8 roundings and one more for those of the bound; each
 // product is at most that of the largest magnitudes along the axes. The rest of the bound covers underflow (2^-1075 for each
 // product).
-inline TetVolumes::TetVolumes(const Point& p, const TetCorners& corner) {
-  const Point a = corner[0] - p;
-  const Point b = corner[1] - p;
-  const Point c = corner[2] - p;
-  const Point d = corner[3] - p;
-  const Point ab = a.cross(b);
-  const Point cd = c.cross(d);
+inline TetVolumes::TetVolumes(const mesh::Point& p, const TetCorners& corner) {
+  const mesh::Point a = corner[0] - p;
+  const mesh::Point b = corner[1] - p;
+  const mesh::Point c = corner[2] - p;
+  const mesh::Point d = corner[3] - p;
+  const mesh::Point ab = a.cross(b);
+  const mesh::Point cd = c.cross(d);
   value = {b.dot(cd), -a.dot(cd), ab.dot(d), -ab.dot(c)};
-  const Point largest = a.cwiseAbs().cwiseMax(b.cwiseAbs()).cwiseMax(c.cwiseAbs().cwiseMax(d.cwiseAbs()));
+  const mesh::Point largest = a.cwiseAbs().cwiseMax(b.cwiseAbs()).cwiseMax(c.cwiseAbs().cwiseMax(d.cwiseAbs()));
   bound = 54 * 0x1p-53 * (largest[0] * largest[1] * largest[2]) + 0x1p-1015 * largest.sum() + 0x1p-1050;
 }
 
@@ -69,4 +69,4 @@ inline bool TetVolumes::weights(int orientation, TetWeights& w) const {
   return true;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

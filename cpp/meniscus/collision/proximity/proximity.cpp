@@ -8,10 +8,10 @@
 #include <limits>
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
-using Points = std::array<Point, 4>;
+using Points = std::array<mesh::Point, 4>;
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
@@ -20,25 +20,25 @@ constexpr double overflowing = 0x1p1000;
 
 /// Greatest difference of two points in a coordinate.
 double extent(const Points& x) {
-  const Point low = x[0].cwiseMin(x[1]).cwiseMin(x[2].cwiseMin(x[3]));
-  const Point high = x[0].cwiseMax(x[1]).cwiseMax(x[2].cwiseMax(x[3]));
+  const mesh::Point low = x[0].cwiseMin(x[1]).cwiseMin(x[2].cwiseMin(x[3]));
+  const mesh::Point high = x[0].cwiseMax(x[1]).cwiseMax(x[2].cwiseMax(x[3]));
   return (high - low).maxCoeff();
 }
 
-std::optional<Point> unit(const Point& v, double at_least) {
+std::optional<mesh::Point> unit(const mesh::Point& v, double at_least) {
   const double largest = v.cwiseAbs().maxCoeff();
   if (!(largest > 0)) return std::nullopt;
-  const Point scaled = v / largest;
+  const mesh::Point scaled = v / largest;
   const double length = scaled.norm();
   if (!(largest * length > at_least)) return std::nullopt;
-  return Point(scaled / length);
+  return mesh::Point(scaled / length);
 }
 
 /// A direction across the face or across both edges, or nothing if to within round-off there is more than one, or none.
-std::optional<Point> element_normal(PairKind kind, const Points& x, double tolerance) {
+std::optional<mesh::Point> element_normal(PairKind kind, const Points& x, double tolerance) {
   const bool face = kind == PairKind::vertex_face;
-  const Point a = face ? Point(x[2] - x[1]) : Point(x[1] - x[0]);
-  const Point b = face ? Point(x[3] - x[1]) : Point(x[3] - x[2]);
+  const mesh::Point a = face ? mesh::Point(x[2] - x[1]) : mesh::Point(x[1] - x[0]);
+  const mesh::Point b = face ? mesh::Point(x[3] - x[1]) : mesh::Point(x[3] - x[2]);
   const auto a_unit = unit(a, 0);
   const auto b_unit = unit(b, 0);
   if (!a_unit || !b_unit) return std::nullopt;
@@ -46,9 +46,9 @@ std::optional<Point> element_normal(PairKind kind, const Points& x, double toler
 }
 
 /// Perpendicular to the longest edge of the elements.
-std::optional<Point> perpendicular(PairKind kind, const Points& x) {
-  Point longest = x[3] - x[2];
-  const auto offer = [&](const Point& edge) {
+std::optional<mesh::Point> perpendicular(PairKind kind, const Points& x) {
+  mesh::Point longest = x[3] - x[2];
+  const auto offer = [&](const mesh::Point& edge) {
     if (edge.stableNorm() > longest.stableNorm()) longest = edge;
   };
   if (kind == PairKind::vertex_face) {
@@ -59,11 +59,11 @@ std::optional<Point> perpendicular(PairKind kind, const Points& x) {
   }
   Index least = 0;
   longest.cwiseAbs().minCoeff(&least);
-  return unit(longest.cross(Point::Unit(least)), 0);
+  return unit(longest.cross(mesh::Point::Unit(least)), 0);
 }
 
 /// The parameter in [0, 1] of the point of the segment from a along d that is closest to p.
-double parameter_on(const Point& p, const Point& a, const Point& d, double length2) {
+double parameter_on(const mesh::Point& p, const mesh::Point& a, const mesh::Point& d, double length2) {
   return length2 > 0 ? std::clamp((p - a).dot(d) / length2, 0.0, 1.0) : 0.0;
 }
 
@@ -78,12 +78,12 @@ struct EdgeParameters {
 /// two lines lies inside of both edges, it is what we look for; otherwise an end of one of the edges is closest. Where the lines
 /// are nearly parallel the minimum over the lines is uncertain, and all candidates compete.
 EdgeParameters closest_on_edges(const Points& x) {
-  const Point a = x[1] - x[0];
-  const Point b = x[3] - x[2];
-  const Point r = x[0] - x[2];
+  const mesh::Point a = x[1] - x[0];
+  const mesh::Point b = x[3] - x[2];
+  const mesh::Point r = x[0] - x[2];
   const double a2 = a.squaredNorm();
   const double b2 = b.squaredNorm();
-  const Point normal = a.cross(b);
+  const mesh::Point normal = a.cross(b);
   const double n2 = normal.squaredNorm();
   EdgeParameters best{0, 0, std::numeric_limits<double>::infinity()};
   const auto offer = [&](double s, double t) {
@@ -96,7 +96,7 @@ EdgeParameters closest_on_edges(const Points& x) {
     double t = a.cross(r).dot(normal) / n2;
     if (s > 0 && s < 1 && t > 0 && t < 1) {
       // A step of refinement from there, where the vector between the points is short.
-      const Point rest = r + s * a - t * b;
+      const mesh::Point rest = r + s * a - t * b;
       const double ds = b.cross(rest).dot(normal) / n2;
       const double dt = a.cross(rest).dot(normal) / n2;
       s = std::clamp(s + ds, 0.0, 1.0);
@@ -115,15 +115,15 @@ EdgeParameters closest_on_edges(const Points& x) {
   return best;
 }
 
-Point on_edge(const Point& a, const Point& b, double t) { return t == 1 ? b : Point(a + t * (b - a)); }
+mesh::Point on_edge(const mesh::Point& a, const mesh::Point& b, double t) { return t == 1 ? b : mesh::Point(a + t * (b - a)); }
 
 /// For coordinates whose squares and fourth powers are far from the limits of doubles.
 ElementProximity scaled_proximity(PairKind kind, const Points& x) {
   ElementProximity r;
-  Point between;
+  mesh::Point between;
   if (kind == PairKind::vertex_face) {
     const TrianglePoint closest = closest_point_on_triangle(x[0], x[1], x[2], x[3]);
-    const Point& w = closest.barycentric;
+    const mesh::Point& w = closest.barycentric;
     r.weights = {1, -w[0], -w[1], -w[2]};
     r.first = x[0];
     r.second = closest.position;
@@ -143,7 +143,7 @@ ElementProximity scaled_proximity(PairKind kind, const Points& x) {
   } else {
     const auto across = element_normal(kind, x, 64 * epsilon);
     const auto other = across ? across : perpendicular(kind, x);
-    r.normal = other ? *other : Point::UnitY();
+    r.normal = other ? *other : mesh::Point::UnitY();
     if (r.normal.dot(between) < 0) r.normal = -r.normal;
   }
   return r;
@@ -155,14 +155,14 @@ ElementProximity proximity(PairKind kind, const Points& stencil) {
   const double size = extent(stencil);
   if (size == 0 || (size > 0x1p-180 && size < 0x1p180)) return scaled_proximity(kind, stencil);
   double largest = 0;
-  for (const Point& p : stencil) largest = std::max(largest, p.cwiseAbs().maxCoeff());
+  for (const mesh::Point& p : stencil) largest = std::max(largest, p.cwiseAbs().maxCoeff());
   const int exponent = size < overflowing ? std::max(std::ilogb(size), std::ilogb(largest) - 1000) : std::ilogb(largest);
   Points x = stencil;
-  for (Point& p : x)
+  for (mesh::Point& p : x)
     for (double& c : p) c = std::ldexp(c, -exponent);
   ElementProximity r = scaled_proximity(kind, x);
   r.distance = std::ldexp(r.distance, exponent);
-  for (Point* p : {&r.first, &r.second})
+  for (mesh::Point* p : {&r.first, &r.second})
     for (double& c : *p) c = std::ldexp(c, exponent);
   return r;
 }
@@ -176,7 +176,7 @@ ContactGeometry contact_geometry(PairKind kind, const Points& start, const Point
     Points a = start;
     Points b = end;
     for (Points* x : {&a, &b})
-      for (Point& p : *x) p *= std::ldexp(1.0, -exponent);
+      for (mesh::Point& p : *x) p *= std::ldexp(1.0, -exponent);
     ContactGeometry r = contact_geometry(kind, a, b);
     r.distance = std::ldexp(r.distance, exponent);
     r.normal_displacement = std::ldexp(r.normal_displacement, exponent);
@@ -191,17 +191,17 @@ ContactGeometry contact_geometry(PairKind kind, const Points& start, const Point
   const double touching = contact_tolerance * size;
   const auto weighted = [&](const Points& x) {
     // The weights of an element have sum 1, so this is a sum of differences.
-    Point sum = Point::Zero();
+    mesh::Point sum = mesh::Point::Zero();
     for (std::size_t i = 1; i < 4; ++i) sum += r.weights[i] * (x[i] - x[0]);
     return sum;
   };
-  const auto choose = [&](const std::optional<Point>& n, NormalSource source, bool oriented) {
+  const auto choose = [&](const std::optional<mesh::Point>& n, NormalSource source, bool oriented) {
     if (!n) return false;
-    r.normal = oriented && n->dot(weighted(start)) < 0 ? Point(-*n) : *n;
+    r.normal = oriented && n->dot(weighted(start)) < 0 ? mesh::Point(-*n) : *n;
     r.source = source;
     return true;
   };
-  const auto direction = [&](const Points& x) -> std::optional<Point> {
+  const auto direction = [&](const Points& x) -> std::optional<mesh::Point> {
     const ElementProximity p = proximity(kind, x);
     if (!(p.distance > touching)) return std::nullopt;
     return p.normal;
@@ -212,9 +212,9 @@ ContactGeometry contact_geometry(PairKind kind, const Points& start, const Point
              !choose(element_normal(kind, start, contact_tolerance), NormalSource::element, true) &&
              !choose(direction(start), NormalSource::start, true) &&
              !choose(perpendicular(kind, start), NormalSource::perpendicular, true)) {
-    choose(Point::UnitY(), NormalSource::axis, true);
+    choose(mesh::Point::UnitY(), NormalSource::axis, true);
   }
-  Point displacement = Point::Zero();
+  mesh::Point displacement = mesh::Point::Zero();
   for (std::size_t i = 0; i < 4; ++i) displacement += r.weights[i] * (end[i] - start[i]);
   r.normal_displacement = r.normal.dot(displacement);
   return r;
@@ -238,7 +238,7 @@ void fill(std::size_t n, const ProximityArrays& out, PairKind kind, Stencil&& st
 
 }  // namespace
 
-void point_triangle_proximities(std::span<const Point> points, std::span<const std::array<Point, 3>> triangles,
+void point_triangle_proximities(std::span<const mesh::Point> points, std::span<const std::array<mesh::Point, 3>> triangles,
                                 const ProximityArrays& out) {
   require(points.size() == triangles.size(), "there must be as many triangles as points, not ", triangles.size(), " and ",
           points.size());
@@ -246,7 +246,7 @@ void point_triangle_proximities(std::span<const Point> points, std::span<const s
        [&](std::size_t i) { return Points{points[i], triangles[i][0], triangles[i][1], triangles[i][2]}; });
 }
 
-void edge_edge_proximities(std::span<const std::array<Point, 2>> first, std::span<const std::array<Point, 2>> second,
+void edge_edge_proximities(std::span<const std::array<mesh::Point, 2>> first, std::span<const std::array<mesh::Point, 2>> second,
                            const ProximityArrays& out) {
   require(first.size() == second.size(), "there must be as many second edges as first ones, not ", second.size(), " and ",
           first.size());
@@ -269,4 +269,4 @@ void contact_geometries(PairKind kind, std::span<const Points> start, std::span<
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

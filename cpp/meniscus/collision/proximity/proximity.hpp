@@ -6,7 +6,7 @@
 
 #include "meniscus/collision/continuous/continuous_collision.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// The closest points of two elements.
 struct ElementProximity {
@@ -16,15 +16,15 @@ struct ElementProximity {
   /// so that the distance is the length of the sum of weight times position.
   std::array<double, 4> weights;
   /// The point on the first element (vertex, edge) and on the second (face, edge).
-  Point first;
-  Point second;
+  mesh::Point first;
+  mesh::Point second;
   /// Of length 1, from the second to the first. Where they touch, perpendicular to the face or to both edges, of either sign;
   /// where such a direction does not exist, perpendicular to the longest edge.
-  Point normal;
+  mesh::Point normal;
 };
 
 /// Elements may be degenerate in every way, edges parallel, coordinates of any magnitude.
-ElementProximity proximity(PairKind kind, const std::array<Point, 4>& stencil);
+ElementProximity proximity(PairKind kind, const std::array<mesh::Point, 4>& stencil);
 
 /// What the normal of a contact was taken from.
 enum class NormalSource : std::int8_t { middle, end, element, start, perpendicular, axis };
@@ -37,7 +37,7 @@ struct ContactGeometry {
   /// From the second element to the first in the middle of the step. Where they touch then, the same at the end; else the normal
   /// of the face, or the one across both edges, at the start; else the direction between them at the start; else perpendicular to
   /// the longest edge; else (0, 1, 0). Those after the first two point to where the first element started.
-  Point normal;
+  mesh::Point normal;
   /// Of the first element relative to the second along the normal over the step, m.
   double normal_displacement;
   NormalSource source;
@@ -46,30 +46,30 @@ struct ContactGeometry {
 /// "Touch" is a distance below this multiple of the extent of the stencil, at the start or at the end, whichever is greater.
 constexpr double contact_tolerance = 1e-8;
 
-ContactGeometry contact_geometry(PairKind kind, const std::array<Point, 4>& start, const std::array<Point, 4>& end);
+ContactGeometry contact_geometry(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end);
 
 /// Where the results of many go: row i of each array.
 struct ProximityArrays {
   double* distance;
   std::array<double, 4>* weights;
-  Point* first;
-  Point* second;
-  Point* normal;
+  mesh::Point* first;
+  mesh::Point* second;
+  mesh::Point* normal;
 };
 struct ContactArrays {
   std::array<double, 4>* weights;
   double* distance;
-  Point* normal;
+  mesh::Point* normal;
   double* normal_displacement;
   std::int8_t* source;
 };
 
 /// The same for many, in parallel.
-void point_triangle_proximities(std::span<const Point> points, std::span<const std::array<Point, 3>> triangles,
+void point_triangle_proximities(std::span<const mesh::Point> points, std::span<const std::array<mesh::Point, 3>> triangles,
                                 const ProximityArrays& out);
-void edge_edge_proximities(std::span<const std::array<Point, 2>> first, std::span<const std::array<Point, 2>> second,
+void edge_edge_proximities(std::span<const std::array<mesh::Point, 2>> first, std::span<const std::array<mesh::Point, 2>> second,
                            const ProximityArrays& out);
-void contact_geometries(PairKind kind, std::span<const std::array<Point, 4>> start, std::span<const std::array<Point, 4>> end,
-                        const ContactArrays& out);
+void contact_geometries(PairKind kind, std::span<const std::array<mesh::Point, 4>> start,
+                        std::span<const std::array<mesh::Point, 4>> end, const ContactArrays& out);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

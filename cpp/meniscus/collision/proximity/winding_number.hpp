@@ -8,10 +8,10 @@
 
 #include "meniscus/mesh/search/triangle_tree.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Solid angle of a triangle seen from p, over 4 pi; positive where p sees its back. On its plane 0, the mean of the two sides.
-double winding_contribution(const Point& p, const Point& a, const Point& b, const Point& c);
+double winding_contribution(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
 
 /// Sums over far parts of a mesh at once: a node of the tree whose centre is farther away than `accuracy` times its radius
 /// contributes the first two terms (dipole and quadrupole) of its expansion.
@@ -22,20 +22,21 @@ class WindingTree {
 
   /// Where `reversed` is not empty, it says of each triangle whether its orientation counts as the opposite. The tree of
   /// triangles is not kept: the queries take it, as it was here.
-  explicit WindingTree(const TriangleTree& tree, std::span<const char> reversed = {});
+  explicit WindingTree(const mesh::TriangleTree& tree, std::span<const char> reversed = {});
 
   /// The winding number of p, without the triangle at slot `left_out` if p lies on it.
-  double operator()(const TriangleTree& tree, const Point& p, double accuracy = default_accuracy, Index left_out = -1) const;
+  double operator()(const mesh::TriangleTree& tree, const mesh::Point& p, double accuracy = default_accuracy,
+                    Index left_out = -1) const;
 
   /// The sum over all triangles, one by one.
-  double exact(const TriangleTree& tree, const Point& p) const;
+  double exact(const mesh::TriangleTree& tree, const mesh::Point& p) const;
 
  private:
   struct Moments {
-    Point center;
+    mesh::Point center;
     double squared_radius;
     /// Sum of the area vectors, m^2.
-    Point area;
+    mesh::Point area;
     /// Sum of the outer products of centroid - center and area vector, m^3.
     Eigen::Matrix3d first;
   };
@@ -44,4 +45,4 @@ class WindingTree {
   std::vector<double> orientation_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

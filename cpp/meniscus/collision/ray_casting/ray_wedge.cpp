@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// Directions shorter than this prove nothing: their products could underflow.
@@ -17,8 +17,8 @@ struct Interval {
 Interval of_three(double x, double y, double z) { return {std::min({x, y, z}), std::max({x, y, z})}; }
 
 /// Whether the projections onto an axis prove a gap of more than `reach` between the triangle and the segment a, b.
-bool separated(const WedgeTriangle& w, const Point& a, const Point& b, const Point& axis, double reach) {
-  const Point& o = w.corner[0];
+bool separated(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const mesh::Point& axis, double reach) {
+  const mesh::Point& o = w.corner[0];
   const Interval t = of_three(0, axis.dot(w.corner[1] - o), axis.dot(w.corner[2] - o));
   const double p = axis.dot(a - o);
   const double q = axis.dot(b - o);
@@ -30,42 +30,43 @@ bool separated(const WedgeTriangle& w, const Point& a, const Point& b, const Poi
 
 /// A pair of closest points: what separates two convex bodies best is the way from one to the other.
 struct Nearest {
-  Point on_segment, on_triangle;
+  mesh::Point on_segment, on_triangle;
   double square = std::numeric_limits<double>::infinity();
 
-  void offer(const Point& s, const Point& t) {
+  void offer(const mesh::Point& s, const mesh::Point& t) {
     const double d2 = (s - t).squaredNorm();
     if (!(d2 < square)) return;
     on_segment = s;
     on_triangle = t;
     square = d2;
   }
-  Point axis() const { return on_segment - on_triangle; }
+  mesh::Point axis() const { return on_segment - on_triangle; }
 };
 
 /// Where the segment a + s d is closest to x: s in [0, 1].
-double nearest_parameter(const Point& a, const Point& d, double d2, const Point& x) {
+double nearest_parameter(const mesh::Point& a, const mesh::Point& d, double d2, const mesh::Point& x) {
   return d2 > 0 ? std::clamp((x - a).dot(d) / d2, 0.0, 1.0) : 0.0;
 }
 
-Nearest nearest_of_segment(const WedgeTriangle& w, const Point& a, const Point& b) {
+Nearest nearest_of_segment(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b) {
   Nearest best;
-  for (const Point* x : {&a, &b}) best.offer(*x, closest_point_on_triangle(*x, w.corner[0], w.corner[1], w.corner[2]).position);
-  const Point d = b - a;
+  for (const mesh::Point* x : {&a, &b})
+    best.offer(*x, closest_point_on_triangle(*x, w.corner[0], w.corner[1], w.corner[2]).position);
+  const mesh::Point d = b - a;
   const double d2 = d.squaredNorm();
   for (std::size_t k = 0; k < 3; ++k) {
-    const Point& c = w.corner[k];
+    const mesh::Point& c = w.corner[k];
     best.offer(a + nearest_parameter(a, d, d2, c) * d, c);
-    const Point e = w.corner[(k + 1) % 3] - c;
+    const mesh::Point e = w.corner[(k + 1) % 3] - c;
     const double e2 = e.squaredNorm();
     const double de = d.dot(e);
     const double area = d2 * e2 - de * de;
     if (!(area > 0)) continue;
     // The lines' closest points; then once more from line to line, which wipes out most of the round-off of nearly parallel ones.
-    const Point r = a - c;
+    const mesh::Point r = a - c;
     double s = std::clamp((de * e.dot(r) - e2 * d.dot(r)) / area, 0.0, 1.0);
     const double t = nearest_parameter(c, e, e2, a + s * d);
-    const Point on_edge = c + t * e;
+    const mesh::Point on_edge = c + t * e;
     s = nearest_parameter(a, d, d2, on_edge);
     best.offer(a + s * d, on_edge);
   }
@@ -93,9 +94,9 @@ SlabPart slab_part(double p, double q, double low, double high) {
 }
 
 /// Where a + t d enters the ball around c, if it does so in [0, limit); else `limit`.
-double ball_entry(const Point& a, const Point& d, double d2, const Point& c, double radius, double limit) {
+double ball_entry(const mesh::Point& a, const mesh::Point& d, double d2, const mesh::Point& c, double radius, double limit) {
   if (!(d2 > 0)) return limit;
-  const Point m = a - c;
+  const mesh::Point m = a - c;
   const double middle = -m.dot(d) / d2;
   const double square = radius * radius - (m + middle * d).squaredNorm();
   if (!(square >= 0)) return limit;
@@ -104,25 +105,27 @@ double ball_entry(const Point& a, const Point& d, double d2, const Point& c, dou
 }
 
 /// The same for the cylinder around the segment c + x e, 0 <= x <= 1.
-double cylinder_entry(const Point& a, const Point& d, const Point& c, const Point& e, double radius, double limit) {
+double cylinder_entry(const mesh::Point& a, const mesh::Point& d, const mesh::Point& c, const mesh::Point& e, double radius,
+                      double limit) {
   const double e2 = e.squaredNorm();
   if (!(e2 > 0)) return limit;
-  const Point m = a - c;
+  const mesh::Point m = a - c;
   const double along_m = m.dot(e) / e2;
   const double along_d = d.dot(e) / e2;
-  const double t = ball_entry(m - along_m * e, d - along_d * e, (d - along_d * e).squaredNorm(), Point::Zero(), radius, limit);
+  const double t =
+      ball_entry(m - along_m * e, d - along_d * e, (d - along_d * e).squaredNorm(), mesh::Point::Zero(), radius, limit);
   const double x = along_m + t * along_d;
   return t < limit && x >= 0 && x <= 1 ? t : limit;
 }
 
 }  // namespace
 
-WedgeTriangle WedgeTriangle::of(const Point& a, const Point& b, const Point& c) {
-  WedgeTriangle w{{a, b, c}, Point::Zero(), 0, 0};
-  if (!has_no_area(a, b, c)) {
+WedgeTriangle WedgeTriangle::of(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) {
+  WedgeTriangle w{{a, b, c}, mesh::Point::Zero(), 0, 0};
+  if (!mesh::has_no_area(a, b, c)) {
     // Two edges that meet at the widest angle would do better for needles, but a direction that is a little off proves less,
     // never something false.
-    const Point n = area_vector(a, b, c);
+    const mesh::Point n = mesh::area_vector(a, b, c);
     const double length = n.norm();
     if (length > shortest_axis) w.normal = n / length;
   }
@@ -132,45 +135,45 @@ WedgeTriangle WedgeTriangle::of(const Point& a, const Point& b, const Point& c) 
   return w;
 }
 
-Box WedgeTriangle::box() const {
-  Box box;
-  for (const Point& c : corner) box.add(c);
+mesh::Box WedgeTriangle::box() const {
+  mesh::Box box;
+  for (const mesh::Point& c : corner) box.add(c);
   return box;
 }
 
-bool point_in_wedge(const WedgeTriangle& w, const Point& p, const WedgeReach& reach) {
-  const Box box = w.box();
+bool point_in_wedge(const WedgeTriangle& w, const mesh::Point& p, const WedgeReach& reach) {
+  const mesh::Box box = w.box();
   for (int d = 0; d < 3; ++d)
     if (p[d] - box.high[d] > reach.point || box.low[d] - p[d] > reach.point) return false;
   const double height = w.normal.dot(p - w.corner[0]);
   if (height - w.high > reach.point || w.low - height > reach.point) return false;
-  const Point axis = p - closest_point_on_triangle(p, w.corner[0], w.corner[1], w.corner[2]).position;
+  const mesh::Point axis = p - closest_point_on_triangle(p, w.corner[0], w.corner[1], w.corner[2]).position;
   return !separated(w, p, p, axis, reach.point);
 }
 
-bool segment_meets_wedge(const WedgeTriangle& w, const Point& from, const Point& to, const WedgeReach& reach) {
+bool segment_meets_wedge(const WedgeTriangle& w, const mesh::Point& from, const mesh::Point& to, const WedgeReach& reach) {
   const bool swapped = std::lexicographical_compare(to.data(), to.data() + 3, from.data(), from.data() + 3);
-  const Point& a = swapped ? to : from;
-  const Point& b = swapped ? from : to;
+  const mesh::Point& a = swapped ? to : from;
+  const mesh::Point& b = swapped ? from : to;
   const double r = reach.segment;
   const double p = w.normal.dot(a - w.corner[0]);
   const double q = w.normal.dot(b - w.corner[0]);
   if (std::min(p, q) - w.high > r || w.low - std::max(p, q) > r) return false;
-  const Point low = a.cwiseMin(b);
-  const Point high = a.cwiseMax(b);
-  const Box box = w.box();
+  const mesh::Point low = a.cwiseMin(b);
+  const mesh::Point high = a.cwiseMax(b);
+  const mesh::Box box = w.box();
   for (int d = 0; d < 3; ++d)
     if (low[d] - box.high[d] > r || box.low[d] - high[d] > r) return false;
 
   // What lies outside of the slab is clear. The rest is clear if it lies beyond one of the edges.
   const SlabPart part = slab_part(p, q, w.low - r, w.high + r);
-  const Point d = b - a;
-  const Point first = a + part.from * d;
-  const Point last = part.to < 1 ? Point(a + part.to * d) : b;
-  const Point middle = 0.5 * (first + last);
+  const mesh::Point d = b - a;
+  const mesh::Point first = a + part.from * d;
+  const mesh::Point last = part.to < 1 ? mesh::Point(a + part.to * d) : b;
+  const mesh::Point middle = 0.5 * (first + last);
   bool above_all = w.normal.squaredNorm() > 0;
   for (std::size_t k = 0; k < 3; ++k) {
-    const Point outward = (w.corner[(k + 1) % 3] - w.corner[k]).cross(w.normal);
+    const mesh::Point outward = (w.corner[(k + 1) % 3] - w.corner[k]).cross(w.normal);
     if (separated(w, first, last, outward, r)) return false;
     above_all = above_all && outward.dot(middle - w.corner[k]) <= 0;
   }
@@ -179,10 +182,10 @@ bool segment_meets_wedge(const WedgeTriangle& w, const Point& from, const Point&
   return !separated(w, a, b, nearest_of_segment(w, a, b).axis(), r);
 }
 
-double wedge_entry(const WedgeTriangle& w, const Point& a, const Point& b, const WedgeReach& reach) {
+double wedge_entry(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach) {
   if (point_in_wedge(w, a, reach)) return 0;
   const double r = reach.point;
-  const Point d = b - a;
+  const mesh::Point d = b - a;
   const double d2 = d.squaredNorm();
   constexpr double none = 2;
   double t = none;
@@ -190,14 +193,14 @@ double wedge_entry(const WedgeTriangle& w, const Point& a, const Point& b, const
   const double q = w.normal.dot(b - w.corner[0]);
   if (std::abs(p) > r && p != q && w.normal.squaredNorm() > 0) {
     const double s = ((p > 0 ? r : -r) - p) / (q - p);
-    const Point x = a + s * d;
+    const mesh::Point x = a + s * d;
     bool above = s >= 0 && s <= 1;
     for (std::size_t k = 0; k < 3 && above; ++k)
       above = (w.corner[(k + 1) % 3] - w.corner[k]).cross(w.normal).dot(x - w.corner[k]) <= 0;
     if (above) t = s;
   }
   for (std::size_t k = 0; k < 3; ++k) {
-    const Point& c = w.corner[k];
+    const mesh::Point& c = w.corner[k];
     t = ball_entry(a, d, d2, c, r, t);
     t = cylinder_entry(a, d, c, w.corner[(k + 1) % 3] - c, r, t);
   }
@@ -206,4 +209,4 @@ double wedge_entry(const WedgeTriangle& w, const Point& a, const Point& b, const
   return nearest_parameter(a, d, d2, nearest_of_segment(w, a, b).on_segment);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

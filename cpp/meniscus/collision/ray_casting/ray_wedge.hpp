@@ -12,19 +12,19 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// A triangle and its face plane, in lengths in which coordinates of the surface are at most 1.
 struct WedgeTriangle {
-  std::array<Point, 3> corner;
+  std::array<mesh::Point, 3> corner;
   /// Unit, or zero where the triangle has no area.
-  Point normal;
+  mesh::Point normal;
   /// The corners lie at heights low to high above the first one along the normal: zero but for round-off.
   double low;
   double high;
 
-  static WedgeTriangle of(const Point& a, const Point& b, const Point& c);
-  Box box() const;
+  static WedgeTriangle of(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
+  mesh::Box box() const;
 };
 
 /// How far wedges reach in a query whose coordinates are at most `largest` (and those of the triangles at most 1).
@@ -51,18 +51,18 @@ struct WedgeReach {
 };
 
 /// False only where the point is farther away from the triangle than the radius of the wedge; true up to 2^-44 beyond it.
-bool point_in_wedge(const WedgeTriangle& w, const Point& p, const WedgeReach& reach);
+bool point_in_wedge(const WedgeTriangle& w, const mesh::Point& p, const WedgeReach& reach);
 
 /// False only where all of the segment is farther away than the radius. Does not depend on the order of its ends.
-bool segment_meets_wedge(const WedgeTriangle& w, const Point& a, const Point& b, const WedgeReach& reach);
+bool segment_meets_wedge(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach);
 
 /// Where a segment that meets the wedge enters it: the part of the way from a to b, 0 if a is inside.
-double wedge_entry(const WedgeTriangle& w, const Point& a, const Point& b, const WedgeReach& reach);
+double wedge_entry(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach);
 
 /// A segment, prepared to be cut with many boxes.
 class BoxRay {
  public:
-  BoxRay(const Point& a, const Point& b, double reach) : inverse_((b - a).cwiseInverse()) {
+  BoxRay(const mesh::Point& a, const mesh::Point& b, double reach) : inverse_((b - a).cwiseInverse()) {
     for (std::size_t d = 0; d < 3; ++d) {
       const auto k = static_cast<Index>(d);
       const bool down = std::signbit(inverse_[k]);
@@ -77,8 +77,8 @@ class BoxRay {
   /// box. A coordinate at which the segment enters is wrong by 2 u times its distance for the quotient and u times the largest
   /// coordinate for each of two differences, less than 8 u times the largest coordinate in all, which the reach covers. Where the
   /// segment runs along a side, 0 * infinity gives NaN, which limits nothing.
-  double entry(const Box& box) const {
-    static_assert(sizeof(Box) == 6 * sizeof(double));
+  double entry(const mesh::Box& box) const {
+    static_assert(sizeof(mesh::Box) == 6 * sizeof(double));
     const double* const side = box.low.data();
     double from = 0;
     double to = 1;
@@ -93,11 +93,11 @@ class BoxRay {
   }
 
  private:
-  Point inverse_;
+  mesh::Point inverse_;
   /// The box's near side seen from a point is as far away as the unwidened one from a point moved by the reach.
-  Point near_origin_, far_origin_;
+  mesh::Point near_origin_, far_origin_;
   /// Which of the six sides of a box comes first and last along each axis: the lowest three, then the highest.
   std::array<std::size_t, 3> near_, far_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

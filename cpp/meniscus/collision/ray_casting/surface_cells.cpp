@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr Index triangle_chunk = 256;
@@ -15,11 +15,11 @@ Index clamped_cell(double x, Index cells) {
   return static_cast<Index>(std::floor(std::clamp(x, 0.0, static_cast<double>(cells - 1))));
 }
 
-double largest(const Point& p) { return p.cwiseAbs().maxCoeff(); }
+double largest(const mesh::Point& p) { return p.cwiseAbs().maxCoeff(); }
 
-Point upper_corner(const CellGrid& g) {
-  return g.low +
-         g.spacing * Point(static_cast<double>(g.shape[0]), static_cast<double>(g.shape[1]), static_cast<double>(g.shape[2]));
+mesh::Point upper_corner(const CellGrid& g) {
+  return g.low + g.spacing * mesh::Point(static_cast<double>(g.shape[0]), static_cast<double>(g.shape[1]),
+                                         static_cast<double>(g.shape[2]));
 }
 
 void require_grid(const CellGrid& g) {
@@ -39,7 +39,8 @@ Coord<3> coordinates(Index i, const Coord<3>& n) { return {i / (n[1] * n[2]), i 
 
 }  // namespace
 
-void near_cells(const ThickSurface& surface, const Point* end, const CellGrid& grid, double reach, std::span<std::uint8_t> out) {
+void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellGrid& grid, double reach,
+                std::span<std::uint8_t> out) {
   require_grid(grid);
   require(std::isfinite(reach) && reach >= 0, "reach must be finite and not negative, not ", reach);
   const Coord<3> strides = c_strides<3>(grid.shape);
@@ -49,9 +50,11 @@ void near_cells(const ThickSurface& surface, const Point* end, const CellGrid& g
   const auto triangles = surface.triangles();
   parallel_for(0, static_cast<Index>(triangles.size()), triangle_chunk, [&](Index b, Index e) {
     for (Index t = b; t < e; ++t) {
-      const Triangle& corners = triangles[static_cast<std::size_t>(t)];
-      const auto at = [&](std::size_t k) -> const Point& { return surface.vertices()[static_cast<std::size_t>(corners[k])]; };
-      Box box = surface.triangle_box(t);
+      const mesh::Triangle& corners = triangles[static_cast<std::size_t>(t)];
+      const auto at = [&](std::size_t k) -> const mesh::Point& {
+        return surface.vertices()[static_cast<std::size_t>(corners[k])];
+      };
+      mesh::Box box = surface.triangle_box(t);
       if (end)
         for (const std::int32_t v : corners) box.add(end[v]);
       // Greater than what a query's wedge reaches, and than the round-off of cells.
@@ -67,7 +70,7 @@ void near_cells(const ThickSurface& surface, const Point* end, const CellGrid& g
         last[d] = clamped_cell((box.high[k] + wide - grid.low[k]) / grid.spacing, grid.shape[d]);
       }
       // A large slanted triangle crosses few of the cells of its box: those near its plane.
-      const Point normal = end ? Point::Zero() : WedgeTriangle::of(at(0), at(1), at(2)).normal;
+      const mesh::Point normal = end ? mesh::Point::Zero() : WedgeTriangle::of(at(0), at(1), at(2)).normal;
       const double across = (0.5 * grid.spacing + wide) * normal.cwiseAbs().sum();
       for (Index i = first[0]; i <= last[0]; ++i)
         for (Index j = first[1]; j <= last[1]; ++j)
@@ -120,4 +123,4 @@ std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGr
   return blocked;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -6,24 +6,25 @@
 
 #include "meniscus/collision/ray_casting/thick_surface.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Cell [i, j, k] fills low + spacing ([i, i+1] x [j, j+1] x [k, k+1]); arrays over cells are C-ordered.
 struct CellGrid {
-  Point low;
+  mesh::Point low;
   double spacing;
   Coord<3> shape;
 
-  Point center(const Coord<3>& c) const {
-    return low +
-           spacing * Point(static_cast<double>(c[0]) + 0.5, static_cast<double>(c[1]) + 0.5, static_cast<double>(c[2]) + 0.5);
+  mesh::Point center(const Coord<3>& c) const {
+    return low + spacing * mesh::Point(static_cast<double>(c[0]) + 0.5, static_cast<double>(c[1]) + 0.5,
+                                       static_cast<double>(c[2]) + 0.5);
   }
 };
 
 /// Sets out[cell] to 1 where a segment whose ends lie within `reach` of the cell (along each axis) may not be clear, and to 0
 /// elsewhere: segments near unmarked cells are visible without a query. With the positions `end` of the vertices at the end of a
 /// step, cells that a triangle may come near on the way are marked, too.
-void near_cells(const ThickSurface& surface, const Point* end, const CellGrid& grid, double reach, std::span<std::uint8_t> out);
+void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellGrid& grid, double reach,
+                std::span<std::uint8_t> out);
 
 /// What blocks the way between the centres of two neighbouring cells.
 struct BlockedFace {
@@ -38,4 +39,4 @@ struct BlockedFace {
 std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGrid& grid, bool guarded,
                                        const std::array<std::span<std::uint8_t>, 3>& clear);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -6,7 +6,7 @@
 
 #include "meniscus/collision/ray_casting/thick_surface.hpp"
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// Sets out[i] to true where point i meets a triangle while vertices and points go straight from start to end, exactly, or lies
 /// in a wedge at the start or the end. Both surfaces must have the same triangles. `end_points` is empty where points stay in
@@ -14,7 +14,7 @@ namespace meniscus {
 ///
 /// A point that changes sides and neither starts nor ends in a wedge meets a triangle on the way: the motion is continuous and
 /// the test has no tolerance, so it is found whatever the step and however the surface turns.
-void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<const Point> points,
-                  std::span<const Point> end_points, std::span<bool> out);
+void swept_points(const ThickSurface& start, const ThickSurface& end, std::span<const mesh::Point> points,
+                  std::span<const mesh::Point> end_points, std::span<bool> out);
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -12,7 +12,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// What a target is to an origin.
 enum class Visibility : std::int8_t {
@@ -32,39 +32,39 @@ struct WedgeHit {
   /// Part of the way: 0 where the origin is inside of a wedge.
   double fraction = 1;
   /// Where the segment enters the wedge, m.
-  Point position;
+  mesh::Point position;
   /// Of the point of the triangle that is closest to the position.
-  Point barycentric = Point::Zero();
+  mesh::Point barycentric = mesh::Point::Zero();
 };
 
 /// Of several wedges entered at the same place, the triangle with the lowest number is the one that is hit.
 class ThickSurface {
  public:
   /// Keeps copies. `thickness` is that of the wedges, m; `bodies` has one number per triangle, or none if all are body 0.
-  ThickSurface(std::span<const Point> vertices, std::span<const Triangle> triangles, double thickness,
+  ThickSurface(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles, double thickness,
                std::span<const std::int32_t> bodies);
 
   /// Takes new positions of the same vertices. The result is that of a new surface.
-  void move(std::span<const Point> vertices);
+  void move(std::span<const mesh::Point> vertices);
 
-  Visibility classify(const Point& origin, const Point& target) const;
-  bool visible(const Point& origin, const Point& target) const;
+  Visibility classify(const mesh::Point& origin, const mesh::Point& target) const;
+  bool visible(const mesh::Point& origin, const mesh::Point& target) const;
   /// Does a wedge hold the point?
-  bool inside(const Point& point) const;
-  WedgeHit cast(const Point& origin, const Point& target) const;
+  bool inside(const mesh::Point& point) const;
+  WedgeHit cast(const mesh::Point& origin, const mesh::Point& target) const;
 
   /// The same for many, in parallel.
-  void classify(std::span<const Point> origins, std::span<const Point> targets, std::span<std::int8_t> out) const;
-  void cast(std::span<const Point> origins, std::span<const Point> targets, std::span<WedgeHit> out) const;
-  void inside(std::span<const Point> points, std::span<bool> out) const;
+  void classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets, std::span<std::int8_t> out) const;
+  void cast(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets, std::span<WedgeHit> out) const;
+  void inside(std::span<const mesh::Point> points, std::span<bool> out) const;
 
   /// The velocity of the surface at a hit from those of the vertices; zero where nothing is hit.
-  Point velocity(const WedgeHit& hit, std::span<const Point> velocities) const;
+  mesh::Point velocity(const WedgeHit& hit, std::span<const mesh::Point> velocities) const;
 
-  std::span<const Point> vertices() const { return vertices_; }
-  std::span<const Triangle> triangles() const { return triangles_; }
+  std::span<const mesh::Point> vertices() const { return vertices_; }
+  std::span<const mesh::Triangle> triangles() const { return triangles_; }
   double radius() const { return radius_; }
-  Box triangle_box(Index t) const;
+  mesh::Box triangle_box(Index t) const;
 
  private:
   struct Query;
@@ -77,8 +77,8 @@ class ThickSurface {
   bool holds(const Query& q) const;
   std::int32_t body(std::int32_t triangle) const { return bodies_.empty() ? 0 : bodies_[static_cast<std::size_t>(triangle)]; }
 
-  std::vector<Point> vertices_;
-  std::vector<Triangle> triangles_;
+  std::vector<mesh::Point> vertices_;
+  std::vector<mesh::Triangle> triangles_;
   std::vector<std::int32_t> bodies_;
   double radius_;
   /// A power of two that brings the largest coordinate, or the radius, to between 1/2 and 1: nothing overflows in a query, and
@@ -86,8 +86,8 @@ class ThickSurface {
   double scale_ = 1;
   /// In the order of the tree's leaves, scaled like the tree.
   std::vector<WedgeTriangle> wedges_;
-  std::vector<Box> boxes_;
-  BoundingVolumeTree tree_;
+  std::vector<mesh::Box> boxes_;
+  mesh::BoundingVolumeTree tree_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

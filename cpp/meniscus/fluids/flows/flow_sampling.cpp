@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Mean normal velocity of a face: the circulation of the potential around it, by the midpoint rule on every edge, over its area.
@@ -31,22 +31,22 @@ double face_circulation(const Flow<D>& flow, const Vec<double, D>& face, int axi
 }  // namespace
 
 template <class T, int D>
-void sample_flow(const Flow<D>& flow, MacField<T, D>& velocity, double time, FlowSampling sampling, Workspace& workspace) {
+void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double time, FlowSampling sampling, Workspace& workspace) {
   require(std::isfinite(time), "time must be finite, got ", time);
   require(sampling == FlowSampling::pointwise || flow.has_potential(),
           "a flow with sources has no potential; sample it with sampling='pointwise'");
-  const Grid<D>& grid = velocity.grid();
+  const grid::Grid<D>& grid = velocity.grid();
   std::array<Workspace::Lease<T>, D> result;
   for (int axis = 0; axis < D; ++axis) {
-    const FieldLayout<D>& layout = velocity.component(axis).layout();
+    const grid::FieldLayout<D>& layout = velocity.component(axis).layout();
     auto& storage = result[static_cast<std::size_t>(axis)];
     storage = workspace.take<T>(layout.storage_size());
-    const FieldView<T, D> view = layout.view(storage.data());
-    parallel_rows<D>(view.extents, [&](Index begin, Index end) {
+    const grid::FieldView<T, D> view = layout.view(storage.data());
+    grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
-        Coord<D> c = row_start<D>(view.extents, r);
+        Coord<D> c = grid::row_start<D>(view.extents, r);
         for (c[D - 1] = 0; c[D - 1] < view.extents[D - 1]; ++c[D - 1]) {
-          const Vec<double, D> x = sample_position<D>(grid, layout.stagger, c);
+          const Vec<double, D> x = grid::sample_position<D>(grid, layout.stagger, c);
           *view.at(c) =
               static_cast<T>(sampling == FlowSampling::pointwise ? flow.velocity(x, time)[axis]
                                                                  : face_circulation(flow, x, axis, grid.spacing(), time));
@@ -56,8 +56,8 @@ void sample_flow(const Flow<D>& flow, MacField<T, D>& velocity, double time, Flo
   }
   const NoInterrupts commit;
   for (int axis = 0; axis < D; ++axis) {
-    Field<T, D>& component = velocity.component(axis);
-    copy_owned(component.layout(), result[static_cast<std::size_t>(axis)].data(), component.storage().data());
+    grid::Field<T, D>& component = velocity.component(axis);
+    grid::copy_owned(component.layout(), result[static_cast<std::size_t>(axis)].data(), component.storage().data());
   }
 }
 
@@ -70,10 +70,11 @@ void sample_flow(const Flow<D>& flow, const double* points, Index n, double time
 }
 
 template <int D>
-void advance_points(const Flow<D>& flow, double* points, Index n, double time, double dt, Trace trace, Workspace& workspace) {
+void advance_points(const Flow<D>& flow, double* points, Index n, double time, double dt, grid::Trace trace,
+                    Workspace& workspace) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   const auto result = workspace.take<double>(n * D);
-  const RungeKutta method = runge_kutta(trace);
+  const grid::RungeKutta method = grid::runge_kutta(trace);
   using V = Vec<double, D>;
   parallel_for(0, n, 1024, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
@@ -92,13 +93,13 @@ void advance_points(const Flow<D>& flow, double* points, Index n, double time, d
   std::copy_n(result.data(), n * D, points);
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                 \
-  template void sample_flow<float, D>(const Flow<D>&, MacField<float, D>&, double, FlowSampling, Workspace&);   \
-  template void sample_flow<double, D>(const Flow<D>&, MacField<double, D>&, double, FlowSampling, Workspace&); \
-  template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*);                          \
-  template void advance_points<D>(const Flow<D>&, double*, Index, double, double, Trace, Workspace&);
+#define MENISCUS_INSTANTIATE(D)                                                                                       \
+  template void sample_flow<float, D>(const Flow<D>&, grid::MacField<float, D>&, double, FlowSampling, Workspace&);   \
+  template void sample_flow<double, D>(const Flow<D>&, grid::MacField<double, D>&, double, FlowSampling, Workspace&); \
+  template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*);                                \
+  template void advance_points<D>(const Flow<D>&, double*, Index, double, double, grid::Trace, Workspace&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

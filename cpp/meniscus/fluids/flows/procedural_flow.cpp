@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 using Vec2 = Vec<double, 2>;
@@ -87,7 +87,8 @@ class VortexRing final : public Flow<3> {
 template <int D>
 class Source final : public Flow<D> {
  public:
-  Source(const Vec<double, D>& center, double radius, double strength, double variation, const FractalNoiseOptions& noise)
+  Source(const Vec<double, D>& center, double radius, double strength, double variation,
+         const numerics::FractalNoiseOptions& noise)
       : center_(center), radius_(radius), strength_(strength), variation_(variation), noise_(noise) {}
   Vec<double, D> velocity(const Vec<double, D>& x, double t) const override {
     const Vec<double, D> y = x - center_;
@@ -104,7 +105,7 @@ class Source final : public Flow<D> {
   double radius_;
   double strength_;
   double variation_;
-  FractalNoise<D> noise_;
+  numerics::FractalNoise<D> noise_;
 };
 
 /// Rises from 0 at the wall to 1 at x = 1 with two vanishing derivatives there (Bridson, Houriham, Nordenstam 2007).
@@ -125,7 +126,7 @@ struct Ramp {
 template <int D>
 class CurlNoise final : public Flow<D> {
  public:
-  CurlNoise(double strength, FractalNoiseOptions noise, const std::optional<RampBox<D>>& ramp)
+  CurlNoise(double strength, numerics::FractalNoiseOptions noise, const std::optional<RampBox<D>>& ramp)
       : strength_(strength), ramp_(ramp) {
     for (int c = 0; c < Potential<D>::RowsAtCompileTime; ++c) {
       noise_.emplace_back(noise);
@@ -182,7 +183,7 @@ class CurlNoise final : public Flow<D> {
 
   double strength_;
   std::optional<RampBox<D>> ramp_;
-  std::vector<FractalNoise<D>> noise_;
+  std::vector<numerics::FractalNoise<D>> noise_;
 };
 
 double reversal(double t, double period) { return period == 0.0 ? 1.0 : std::cos(pi * t / period); }
@@ -281,7 +282,7 @@ FlowPointer<3> vortex_ring(const Vec3& center, const Vec3& axis, double radius, 
 
 template <int D>
 FlowPointer<D> source(const Vec<double, D>& center, double radius, double strength, double variation,
-                      const FractalNoiseOptions& noise) {
+                      const numerics::FractalNoiseOptions& noise) {
   require_finite_vector<D>(center, "center");
   require(std::isfinite(radius) && radius > 0, "radius must be positive and finite, got ", radius);
   require(std::isfinite(strength), "strength must be finite, got ", strength);
@@ -290,7 +291,7 @@ FlowPointer<D> source(const Vec<double, D>& center, double radius, double streng
 }
 
 template <int D>
-FlowPointer<D> curl_noise(double strength, const FractalNoiseOptions& noise, const std::optional<RampBox<D>>& ramp) {
+FlowPointer<D> curl_noise(double strength, const numerics::FractalNoiseOptions& noise, const std::optional<RampBox<D>>& ramp) {
   require(std::isfinite(strength), "strength must be finite, got ", strength);
   if (ramp) {
     require(std::isfinite(ramp->width) && ramp->width > 0, "the width of a ramp must be positive and finite, got ", ramp->width);
@@ -323,13 +324,13 @@ FlowPointer<D> weighted_sum(std::vector<FlowPointer<D>> flows, std::vector<doubl
   return std::make_shared<Sum<D>>(std::move(flows), std::move(weights));
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                 \
-  template FlowPointer<D> uniform_flow<D>(const Vec<double, D>&);                                               \
-  template FlowPointer<D> source<D>(const Vec<double, D>&, double, double, double, const FractalNoiseOptions&); \
-  template FlowPointer<D> curl_noise<D>(double, const FractalNoiseOptions&, const std::optional<RampBox<D>>&);  \
+#define MENISCUS_INSTANTIATE(D)                                                                                           \
+  template FlowPointer<D> uniform_flow<D>(const Vec<double, D>&);                                                         \
+  template FlowPointer<D> source<D>(const Vec<double, D>&, double, double, double, const numerics::FractalNoiseOptions&); \
+  template FlowPointer<D> curl_noise<D>(double, const numerics::FractalNoiseOptions&, const std::optional<RampBox<D>>&);  \
   template FlowPointer<D> weighted_sum<D>(std::vector<FlowPointer<D>>, std::vector<double>);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// The potential has 3 components in 3-D and one, the stream function, in 2-D.
 template <int D>
@@ -52,7 +52,7 @@ FlowPointer<3> vortex_ring(const Vec<double, 3>& center, const Vec<double, 3>& a
 /// r.
 template <int D>
 FlowPointer<D> source(const Vec<double, D>& center, double radius, double strength, double variation,
-                      const FractalNoiseOptions& noise);
+                      const numerics::FractalNoiseOptions& noise);
 
 /// A box that curl noise does not cross: the potential fades to zero at its sides over `width` metres.
 template <int D>
@@ -64,7 +64,7 @@ struct RampBox {
 
 /// The curl of a smooth random potential of amplitude `strength` (m^2/s).
 template <int D>
-FlowPointer<D> curl_noise(double strength, const FractalNoiseOptions& noise, const std::optional<RampBox<D>>& ramp);
+FlowPointer<D> curl_noise(double strength, const numerics::FractalNoiseOptions& noise, const std::optional<RampBox<D>>& ramp);
 
 /// The vortex in a box [0, length]^2 of LeVeque 1996, reversing after `period` / 2: unit peak speed; period 0 does not reverse.
 FlowPointer<2> single_vortex(double length, double period);
@@ -82,7 +82,7 @@ enum class FlowSampling {
 
 /// Sets the faces of `velocity` to the flow at time t. Throws InvalidArgument for a discrete curl of a flow without a potential.
 template <class T, int D>
-void sample_flow(const Flow<D>& flow, MacField<T, D>& velocity, double time, FlowSampling sampling, Workspace& workspace);
+void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double time, FlowSampling sampling, Workspace& workspace);
 
 /// velocities (n, D) at points (n, D), both row-major.
 template <int D>
@@ -90,6 +90,7 @@ void sample_flow(const Flow<D>& flow, const double* points, Index n, double time
 
 /// Moves points (n, D) along the flow for dt seconds of either sign, with the flow's own change in time.
 template <int D>
-void advance_points(const Flow<D>& flow, double* points, Index n, double time, double dt, Trace trace, Workspace& workspace);
+void advance_points(const Flow<D>& flow, double* points, Index n, double time, double dt, grid::Trace trace,
+                    Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

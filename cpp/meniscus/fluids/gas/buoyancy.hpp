@@ -5,7 +5,7 @@
 
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// The acceleration is (-density_weight * density + temperature_weight * (temperature - ambient)) * up, in m/s^2 for an `up` of
 /// length 1.
@@ -20,7 +20,7 @@ struct Buoyancy {
 /// Adds dt times the acceleration to every face, from the mean of the two cells beside it. Null fields count as without smoke and
 /// as ambient. Ghosts of the fields are brought up to date.
 template <class T, int D>
-void add_buoyancy(MacField<T, D>& velocity, Field<T, D>* density, Field<T, D>* temperature, const Buoyancy<D>& buoyancy,
-                  double dt, double time);
+void add_buoyancy(grid::MacField<T, D>& velocity, grid::Field<T, D>* density, grid::Field<T, D>* temperature,
+                  const Buoyancy<D>& buoyancy, double dt, double time);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

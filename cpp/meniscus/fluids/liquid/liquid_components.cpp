@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Calls body(coordinate of the first cell, linear index of it) for every row along the last axis, in parallel.
@@ -31,7 +31,7 @@ void for_each_row(const Coord<D>& extents, Body&& body) {
 
 /// A cell index brought back into the grid: around periodic axes, else to the nearest cell.
 template <int D>
-Coord<D> inside(const Grid<D>& grid, Coord<D> c) {
+Coord<D> inside(const grid::Grid<D>& grid, Coord<D> c) {
   for (std::size_t d = 0; d < D; ++d) {
     const Index n = grid.local_shape()[d];
     c[d] = grid.periodic()[d] ? ((c[d] % n) + n) % n : std::clamp<Index>(c[d], 0, n - 1);
@@ -41,7 +41,7 @@ Coord<D> inside(const Grid<D>& grid, Coord<D> c) {
 
 /// The label most frequent in the 3^D cells around c, without air.
 template <int D>
-std::int32_t label_around(const Grid<D>& grid, const Coord<D>& c, const std::int32_t* labels) {
+std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const std::int32_t* labels) {
   constexpr int neighbours = D == 2 ? 9 : 27;
   std::array<std::int32_t, neighbours> found;
   int count = 0;
@@ -70,9 +70,9 @@ std::int32_t label_around(const Grid<D>& grid, const Coord<D>& c, const std::int
 }  // namespace
 
 template <class T, int D>
-void liquid_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet) {
+void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet) {
   const auto a = static_cast<std::size_t>(axis);
-  const FieldView<const T, D> phi = liquid.view();
+  const grid::FieldView<const T, D> phi = liquid.view();
   const Index cells = phi.extents[a];
   const bool periodic = liquid.grid().periodic()[a];
   const double spacing = liquid.grid().spacing();
@@ -96,9 +96,9 @@ void liquid_faces(const Field<T, D>& liquid, int axis, std::uint8_t* wet) {
 }
 
 template <class T, int D>
-void component_origins(const MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
+void component_origins(const grid::MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
                        std::int32_t* origin) {
-  const Grid<D>& grid = velocity.grid();
+  const grid::Grid<D>& grid = velocity.grid();
   const Coord<D> cells = grid.local_shape();
   const Coord<D> strides = c_strides<D>(cells);
   const double scale = -0.5 * dt / grid.spacing();
@@ -112,7 +112,7 @@ void component_origins(const MacField<T, D>& velocity, double dt, const std::int
       Coord<D> from = c;
       for (int d = 0; d < D; ++d) {
         const auto axis = static_cast<std::size_t>(d);
-        const FieldView<const T, D> u = velocity.component(d).view();
+        const grid::FieldView<const T, D> u = velocity.component(d).view();
         const T* lower = u.at(c);
         const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
         from[axis] += static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
@@ -125,7 +125,7 @@ void component_origins(const MacField<T, D>& velocity, double dt, const std::int
 }
 
 template <int D>
-void spread_labels(const Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace) {
+void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace) {
   require(layers >= 0, "layers must not be negative, got ", layers);
   const Coord<D> cells = grid.local_shape();
   const Coord<D> strides = c_strides<D>(cells);
@@ -151,15 +151,16 @@ void spread_labels(const Grid<D>& grid, std::int32_t* labels, int layers, Worksp
   }
 }
 
-template void spread_labels<2>(const Grid<2>&, std::int32_t*, int, Workspace&);
-template void spread_labels<3>(const Grid<3>&, std::int32_t*, int, Workspace&);
-#define MENISCUS_INSTANTIATE(T, D)                                       \
-  template void liquid_faces<T, D>(const Field<T, D>&, int, std::uint8_t*); \
-  template void component_origins<T, D>(const MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, std::int32_t*);
+template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, Workspace&);
+template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                     \
+  template void liquid_faces<T, D>(const grid::Field<T, D>&, int, std::uint8_t*);                                      \
+  template void component_origins<T, D>(const grid::MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, \
+                                        std::int32_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

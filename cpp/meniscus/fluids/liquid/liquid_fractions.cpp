@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 template <int D>
 double cube_fraction(double value, std::array<double, D> gradient) {
@@ -42,12 +42,12 @@ double cube_fraction(double value, std::array<double, D> gradient) {
 
 template <int D>
 template <class T>
-void LiquidFractions<D>::set(const CellLayout<D>& cells, const Field<T, D>* liquid) {
+void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid) {
   if (!(cells_ == cells) || part_.size() == 0) {
     cells_ = cells;
     part_ = Block<float>(cells.count() * parts);
   }
-  const FieldView<const T, D> phi = liquid ? std::as_const(*liquid).view() : FieldView<const T, D>{};
+  const grid::FieldView<const T, D> phi = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(cells, [&](Coord<D> c, Index, Index count) {
     Index number = 0;
     for (std::size_t d = 0; d + 1 < D; ++d) number = (number + c[d]) * cells.cells[d + 1];
@@ -118,13 +118,13 @@ double LiquidFractions<D>::around(const Coord<D>& c, int axes) const {
   return sum / parts;
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                               \
-  template double cube_fraction<D>(double, std::array<double, D>);                            \
-  template class LiquidFractions<D>;                                                          \
-  template void LiquidFractions<D>::set<float>(const CellLayout<D>&, const Field<float, D>*); \
-  template void LiquidFractions<D>::set<double>(const CellLayout<D>&, const Field<double, D>*);
+#define MENISCUS_INSTANTIATE(D)                                                                           \
+  template double cube_fraction<D>(double, std::array<double, D>);                                        \
+  template class LiquidFractions<D>;                                                                      \
+  template void LiquidFractions<D>::set<float>(const grid::CellLayout<D>&, const grid::Field<float, D>*); \
+  template void LiquidFractions<D>::set<double>(const grid::CellLayout<D>&, const grid::Field<double, D>*);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

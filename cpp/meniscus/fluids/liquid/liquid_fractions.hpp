@@ -5,10 +5,10 @@
 /// that all of them share out the same liquid.
 #pragma once
 
-#include "meniscus/grid/poisson/cell_layout.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/poisson/cell_layout.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Part of the unit cube, centred at the origin, in which value + gradient . x <= 0.
 template <int D>
@@ -23,15 +23,15 @@ class LiquidFractions {
 
   /// `cells`: of the grid. `liquid`: on cells, liquid where <= 0; null: liquid everywhere.
   template <class T>
-  void set(const CellLayout<D>& cells, const Field<T, D>* liquid);
+  void set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid);
 
   /// Part of the volume of one cell around the centre of cell `c` (no axes), its lower face (one axis) or its lower edge (two
   /// axes: a bit each) that is liquid. What lies beyond a side of the domain is not.
   double around(const Coord<D>& c, int axes) const;
 
  private:
-  CellLayout<D> cells_;
+  grid::CellLayout<D> cells_;
   Block<float> part_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

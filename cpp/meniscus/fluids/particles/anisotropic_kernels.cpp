@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// How much of the way to the mean of its neighbourhood a particle moves (Yu and Turk, section 3.1).
@@ -126,4 +126,4 @@ MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -5,7 +5,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/particles/particle_neighbors.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// One kernel: its value at y (cells) is scale * P(|stretch (y - center)|), P the cubic spline of support 2.
 template <int D>
@@ -35,4 +35,4 @@ template <int D>
 KernelSum<D> sum_kernels(const CellParticles<D>& particles, const AnisotropicKernel<D>* kernels, const Coord<D>& cell,
                          Index reach, const Vec<double, D>& y);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

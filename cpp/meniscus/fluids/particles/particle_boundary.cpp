@@ -6,7 +6,7 @@
 #include "meniscus/fluids/particles/particle_cells.hpp"
 #include "meniscus/fluids/particles/push_out.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// The largest number of the type T that is not above x, or the smallest not below it, so that clamped points are in the domain.
@@ -21,9 +21,10 @@ T inward(double x, bool upper) {
 }  // namespace
 
 template <class T, int D>
-ParticleBoundaryInfo apply_particle_boundary(ParticleSet& particles, const Grid<D>& grid, const std::array<bool, 2 * D>& open,
-                              const Field<double, D>* solid, std::uint8_t* left) {
-  require(!solid || (solid->grid() == grid && solid->stagger() == Stagger<D>::node()),
+ParticleBoundaryInfo apply_particle_boundary(grid::ParticleSet& particles, const grid::Grid<D>& grid,
+                                             const std::array<bool, 2 * D>& open, const grid::Field<double, D>* solid,
+                                             std::uint8_t* left) {
+  require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid");
   T* const positions = particle_positions<T, D>(particles);
   std::array<T, D> low;
@@ -62,13 +63,13 @@ ParticleBoundaryInfo apply_particle_boundary(ParticleSet& particles, const Grid<
       });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                           \
-  template ParticleBoundaryInfo apply_particle_boundary<T, D>(ParticleSet&, const Grid<D>&, const std::array<bool, 2 * D>&, \
-                                               const Field<double, D>*, std::uint8_t*);
+#define MENISCUS_INSTANTIATE(T, D)                             \
+  template ParticleBoundaryInfo apply_particle_boundary<T, D>( \
+      grid::ParticleSet&, const grid::Grid<D>&, const std::array<bool, 2 * D>&, const grid::Field<double, D>*, std::uint8_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -4,7 +4,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 struct ParticleBoundaryInfo {
   Index left = 0;   ///< beyond an open side
@@ -16,7 +16,8 @@ struct ParticleBoundaryInfo {
 /// is beyond an open side. `open`: per side (see side_index); `solid`: a level set on nodes (<= 0 inside), a distance, or
 /// nullptr.
 template <class T, int D>
-ParticleBoundaryInfo apply_particle_boundary(ParticleSet& particles, const Grid<D>& grid, const std::array<bool, 2 * D>& open,
-                              const Field<double, D>* solid, std::uint8_t* left);
+ParticleBoundaryInfo apply_particle_boundary(grid::ParticleSet& particles, const grid::Grid<D>& grid,
+                                             const std::array<bool, 2 * D>& open, const grid::Field<double, D>* solid,
+                                             std::uint8_t* left);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 constexpr Index particles_per_piece = 8192;
 
 template <class T, int D>
-MENISCUS_INLINE Index cell_index(const Grid<D>& grid, const T* x) {
+MENISCUS_INLINE Index cell_index(const grid::Grid<D>& grid, const T* x) {
   const CellPlace<D> place(grid, x);
   Index i = 0;
   for (std::size_t d = 0; d < D; ++d) i = i * grid.shape()[d] + place.cell[d];
@@ -21,7 +21,7 @@ MENISCUS_INLINE Index cell_index(const Grid<D>& grid, const T* x) {
 
 /// Sets the cells of particles (linear indices), and returns whether they ascend.
 template <class T, int D>
-bool find_cells(const Grid<D>& grid, const T* positions, Index n, Index* cells) {
+bool find_cells(const grid::Grid<D>& grid, const T* positions, Index n, Index* cells) {
   parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
     simd_dispatch([&] {
       for (Index i = begin; i < end; ++i) cells[i] = cell_index<T, D>(grid, positions + i * D);
@@ -54,7 +54,7 @@ void set_starts(const Index* cells, Index n, Index count, Index* starts) {
 }  // namespace
 
 template <class T, int D>
-void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace) {
+void order_by_cell(grid::ParticleSet& particles, const grid::Grid<D>& grid, Index* starts, Workspace& workspace) {
   const T* const x = particle_positions<T, D>(particles);
   const Index n = particles.size();
   const Index bad = first_not_finite(x, n * D);
@@ -83,15 +83,15 @@ Index first_not_finite(const T* values, Index n) {
 }
 
 template <class T, int D>
-T* particle_positions(ParticleSet& particles) {
+T* particle_positions(grid::ParticleSet& particles) {
   if (particles.dimension() != D || particles.positions().type != column_type_of<T>)
     throw WrongType("the particles must have the dimension and the scalar type of the fields");
   return reinterpret_cast<T*>(particles.positions().data.data());
 }
 
 template <class T>
-T* particle_values(ParticleSet& particles, std::string_view name, Index width) {
-  ParticleColumn& c = particles.column(name);
+T* particle_values(grid::ParticleSet& particles, std::string_view name, Index width) {
+  grid::ParticleColumn& c = particles.column(name);
   if (c.type != column_type_of<T> || c.width != width)
     throw WrongType("column '" + c.name + "' must have " + std::to_string(width) +
                     " values per particle, of the type of the positions");
@@ -99,15 +99,15 @@ T* particle_values(ParticleSet& particles, std::string_view name, Index width) {
 }
 
 template <class T>
-T* optional_particle_values(ParticleSet& particles, std::string_view name, Index width) {
+T* optional_particle_values(grid::ParticleSet& particles, std::string_view name, Index width) {
   const auto& all = particles.columns();
-  const bool exists = std::any_of(all.begin(), all.end(), [&](const ParticleColumn& c) { return c.name == name; });
+  const bool exists = std::any_of(all.begin(), all.end(), [&](const grid::ParticleColumn& c) { return c.name == name; });
   return exists ? particle_values<T>(particles, name, width) : nullptr;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                     \
-  template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, Index*, Workspace&); \
-  template T* particle_positions<T, D>(ParticleSet&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                 \
+  template void order_by_cell<T, D>(grid::ParticleSet&, const grid::Grid<D>&, Index*, Workspace&); \
+  template T* particle_positions<T, D>(grid::ParticleSet&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
@@ -115,9 +115,9 @@ MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 template Index first_not_finite<float>(const float*, Index);
 template Index first_not_finite<double>(const double*, Index);
-template float* particle_values<float>(ParticleSet&, std::string_view, Index);
-template double* particle_values<double>(ParticleSet&, std::string_view, Index);
-template float* optional_particle_values<float>(ParticleSet&, std::string_view, Index);
-template double* optional_particle_values<double>(ParticleSet&, std::string_view, Index);
+template float* particle_values<float>(grid::ParticleSet&, std::string_view, Index);
+template double* particle_values<double>(grid::ParticleSet&, std::string_view, Index);
+template float* optional_particle_values<float>(grid::ParticleSet&, std::string_view, Index);
+template double* optional_particle_values<double>(grid::ParticleSet&, std::string_view, Index);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 template <class T>
@@ -39,7 +39,7 @@ struct Columns {
   T* affine;
   const T* mass;
 
-  explicit Columns(ParticleSet& particles)
+  explicit Columns(grid::ParticleSet& particles)
       : position(particle_positions<T, D>(particles)),
         velocity(particle_values<T>(particles, "velocity", D)),
         affine(optional_particle_values<T>(particles, "affine", D * D)),
@@ -109,14 +109,14 @@ MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, in
 }
 
 template <bool affine, class T, int D>
-void scatter_all(const Columns<T, D>& columns, const Grid<D>& grid, const Index* starts,
-                 const std::array<const FieldLayout<D>*, D>& layouts, const std::array<T*, D>& pairs) {
+void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const Index* starts,
+                 const std::array<const grid::FieldLayout<D>*, D>& layouts, const std::array<T*, D>& pairs) {
   std::array<Coord<D>, D> strides;
   for (std::size_t d = 0; d < D; ++d) strides[d] = c_strides<D>(layouts[d]->padded());
   std::array<T*, D> origins;
   for (std::size_t d = 0; d < D; ++d) {
     origins[d] = pairs[d];
-    for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * ghost_width * strides[d][a];
+    for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * grid::ghost_width * strides[d][a];
   }
   const auto h = static_cast<T>(grid.spacing());
   for_each_run_of_tiles<D>(grid, starts, [&](Index begin, Index end) {
@@ -125,7 +125,7 @@ void scatter_all(const Columns<T, D>& columns, const Grid<D>& grid, const Index*
       const T mass = columns.mass ? columns.mass[i] : T(1);
       for (int d = 0; d < D; ++d) {
         const auto axis = static_cast<std::size_t>(d);
-        const Corner<T, D> corner(grid, Stagger<D>::face(d), place, strides[axis]);
+        const Corner<T, D> corner(grid, grid::Stagger<D>::face(d), place, strides[axis]);
         scatter_component<affine, T, D>(columns, i, d, place, mass, h, corner, origins[axis]);
       }
     }
@@ -184,7 +184,7 @@ MENISCUS_INLINE T gather_component(const T* origin, const Coord<D>& s, int d, co
 }
 
 template <bool affine, class T, int D>
-void gather_all(const Columns<T, D>& columns, const Grid<D>& grid, Index n, const std::array<const T*, D>& origins,
+void gather_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, Index n, const std::array<const T*, D>& origins,
                 const std::array<Coord<D>, D>& strides, T ratio, T* velocities, T* gradients) {
   const T inverse = static_cast<T>(1.0 / grid.spacing());
   parallel_for(0, n, 2048, [&](Index begin, Index end) {
@@ -210,9 +210,9 @@ void parallel_copy(const T* from, Index n, T* to) {
 }  // namespace
 
 template <class T, int D>
-void particles_to_grid(ParticleSet& particles, MacField<T, D>& velocity, const FaceFlags<D>& known, MacField<T, D>* mass,
-                       Workspace& workspace) {
-  const Grid<D>& grid = velocity.grid();
+void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, const FaceFlags<D>& known,
+                       grid::MacField<T, D>* mass, Workspace& workspace) {
+  const grid::Grid<D>& grid = velocity.grid();
   require(!mass || mass->grid() == grid, "mass must have the grid of the velocity");
   const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
   order_by_cell<T, D>(particles, grid, starts.data(), workspace);
@@ -220,7 +220,7 @@ void particles_to_grid(ParticleSet& particles, MacField<T, D>& velocity, const F
 
   std::array<Workspace::Lease<T>, D> pairs;
   std::array<T*, D> data;
-  std::array<const FieldLayout<D>*, D> layouts;
+  std::array<const grid::FieldLayout<D>*, D> layouts;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     layouts[axis] = &velocity.component(d).layout();
@@ -238,13 +238,13 @@ void particles_to_grid(ParticleSet& particles, MacField<T, D>& velocity, const F
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    Field<T, D>& component = velocity.component(d);
-    const FieldView<T, D> u = component.view();
-    const FieldView<T, D> m = mass ? mass->component(d).view() : FieldView<T, D>{};
+    grid::Field<T, D>& component = velocity.component(d);
+    const grid::FieldView<T, D> u = component.view();
+    const grid::FieldView<T, D> m = mass ? mass->component(d).view() : grid::FieldView<T, D>{};
     const Index length = u.extents[D - 1];
-    parallel_rows<D>(u.extents, [&](Index begin, Index end) {
+    grid::parallel_rows<D>(u.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
-        const Coord<D> c = row_start<D>(u.extents, r);
+        const Coord<D> c = grid::row_start<D>(u.extents, r);
         T* to = u.at(c);
         T* weights = mass ? m.at(c) : nullptr;
         const T* from = data[axis] + 2 * (to - component.storage().data());
@@ -261,9 +261,9 @@ void particles_to_grid(ParticleSet& particles, MacField<T, D>& velocity, const F
 }
 
 template <class T, int D>
-void grid_to_particles(MacField<T, D>& velocity, MacField<T, D>* before, double ratio, double time, ParticleSet& particles,
-                       Workspace& workspace) {
-  const Grid<D>& grid = velocity.grid();
+void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* before, double ratio, double time,
+                       grid::ParticleSet& particles, Workspace& workspace) {
+  const grid::Grid<D>& grid = velocity.grid();
   require(ratio >= 0.0 && ratio <= 1.0, "the ratio of FLIP must be from 0 to 1, not ", ratio);
   require(before || ratio == 0.0, "a ratio of FLIP above 0 needs the velocity from before");
   require(!before || before->grid() == grid, "the velocity from before must have the grid of the velocity");
@@ -285,8 +285,8 @@ void grid_to_particles(MacField<T, D>& velocity, MacField<T, D>* before, double 
   std::array<Coord<D>, D> strides;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    const Field<T, D>& component = velocity.component(d);
-    const FieldLayout<D>& layout = component.layout();
+    const grid::Field<T, D>& component = velocity.component(d);
+    const grid::FieldLayout<D>& layout = component.layout();
     strides[axis] = c_strides<D>(layout.padded());
     const T* first = component.storage().data();
     if (blend) {
@@ -317,20 +317,20 @@ void grid_to_particles(MacField<T, D>& velocity, MacField<T, D>* before, double 
 }
 
 template <class T, int D>
-void particle_density(ParticleSet& particles, Field<T, D>& density, Workspace& workspace) {
-  const Grid<D>& grid = density.grid();
-  require(density.stagger() == Stagger<D>::cell(), "the density must be at the centres of cells");
+void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, Workspace& workspace) {
+  const grid::Grid<D>& grid = density.grid();
+  require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
   const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
   order_by_cell<T, D>(particles, grid, starts.data(), workspace);
   const T* x = particle_positions<T, D>(particles);
-  const FieldLayout<D>& layout = density.layout();
+  const grid::FieldLayout<D>& layout = density.layout();
   const Coord<D> strides = c_strides<D>(layout.padded());
   const auto weights = workspace.take<T>(layout.storage_size());
   set_zero(weights.data(), layout.storage_size());
   T* origin = layout.view(weights.data()).origin;
   for_each_run_of_tiles<D>(grid, starts.data(), [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const Corner<T, D> corner(grid, Stagger<D>::cell(), CellPlace<D>(grid, x + i * D), strides);
+      const Corner<T, D> corner(grid, grid::Stagger<D>::cell(), CellPlace<D>(grid, x + i * D), strides);
       for (int q = 0; q < 1 << D; ++q) {
         Index at = corner.offset;
         T w = 1;
@@ -345,17 +345,19 @@ void particle_density(ParticleSet& particles, Field<T, D>& density, Workspace& w
   });
   fold_periodic<1, T, D>(layout, weights.data());
   const NoInterrupts commit;
-  copy_owned(layout, static_cast<const T*>(weights.data()), density.storage().data());
+  grid::copy_owned(layout, static_cast<const T*>(weights.data()), density.storage().data());
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template void particles_to_grid<T, D>(ParticleSet&, MacField<T, D>&, const FaceFlags<D>&, MacField<T, D>*, Workspace&); \
-  template void grid_to_particles<T, D>(MacField<T, D>&, MacField<T, D>*, double, double, ParticleSet&, Workspace&);      \
-  template void particle_density<T, D>(ParticleSet&, Field<T, D>&, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template void particles_to_grid<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, const FaceFlags<D>&, grid::MacField<T, D>*, \
+                                        Workspace&);                                                                           \
+  template void grid_to_particles<T, D>(grid::MacField<T, D>&, grid::MacField<T, D>*, double, double, grid::ParticleSet&,      \
+                                        Workspace&);                                                                           \
+  template void particle_density<T, D>(grid::ParticleSet&, grid::Field<T, D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -10,7 +10,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// known[d]: whether a face across axis d has any weight; owned extents of component d.
 template <int D>
@@ -23,8 +23,8 @@ using FaceFlags = std::array<std::uint8_t*, D>;
 /// `mass`: takes the mass at the faces (kg), or nullptr. The particles are brought into the order of the cells. The velocity is
 /// unchanged if anything is thrown: InvalidArgument for values that are not finite or masses that are not positive; Interrupted.
 template <class T, int D>
-void particles_to_grid(ParticleSet& particles, MacField<T, D>& velocity, const FaceFlags<D>& known, MacField<T, D>* mass,
-                       Workspace& workspace);
+void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, const FaceFlags<D>& known,
+                       grid::MacField<T, D>* mass, Workspace& workspace);
 
 /// Sets the velocity of each particle from that of the grid at its place, interpolated linearly with the boundary conditions as
 /// of `time` (s): u(x) + ratio * (its velocity - before(x)); with ratio 1 the particle takes the change alone (FLIP), with 0 the
@@ -33,12 +33,12 @@ void particles_to_grid(ParticleSet& particles, MacField<T, D>& velocity, const F
 /// `before`: the velocity that the particles gave to the grid; nullptr with ratio 0. Nothing changes if anything is thrown:
 /// InvalidArgument for values that are not finite; Interrupted.
 template <class T, int D>
-void grid_to_particles(MacField<T, D>& velocity, MacField<T, D>* before, double ratio, double time, ParticleSet& particles,
-                       Workspace& workspace);
+void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* before, double ratio, double time,
+                       grid::ParticleSet& particles, Workspace& workspace);
 
 /// Sets cells to the number of particles per cell, spread with the weights of linear interpolation between centres; as above at
 /// sides. The particles are brought into the order of the cells.
 template <class T, int D>
-void particle_density(ParticleSet& particles, Field<T, D>& density, Workspace& workspace);
+void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -4,7 +4,7 @@
 #include "meniscus/core/simd.hpp"
 #include "meniscus/grid/grid.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Most cells that a search goes in one direction.
 inline constexpr Index most_reach = 16;
@@ -13,7 +13,7 @@ inline constexpr Index most_reach = 16;
 /// of its cell.
 template <int D>
 struct CellParticles {
-  const Grid<D>* grid;
+  const grid::Grid<D>* grid;
   const Index* starts;
   const double* positions;
 };
@@ -42,7 +42,7 @@ template <int D, class Body>
 MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const Coord<D>& cell, Index from, Index reach,
                                        Body&& body) {
   static_assert(D == 2 || D == 3);
-  const Grid<D>& grid = *particles.grid;
+  const grid::Grid<D>& grid = *particles.grid;
   const Coord<D>& n = grid.shape();
   std::array<std::array<CellImage, 2 * most_reach + 1>, D> images;
   for (std::size_t d = 0; d < D; ++d)
@@ -93,4 +93,4 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 using Flag = std::uint8_t;
@@ -21,7 +21,7 @@ constexpr Index deep_layers = 2;
 
 /// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours.
 template <int D>
-void spread(const Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, bool all) {
+void spread(const grid::Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, bool all) {
   const Coord<D>& n = grid.shape();
   const Coord<D> strides = c_strides<D>(n);
   for (std::size_t d = 0; d < D; ++d) {
@@ -59,7 +59,7 @@ Coord<D> cell_at(const Coord<D>& n, Index i) {
 /// One evaluation of the level set, in cells.
 template <int D>
 struct Evaluation {
-  const Grid<D>& grid;
+  const grid::Grid<D>& grid;
   CellParticles<D> particles;
   double radius, support, band;
 
@@ -124,7 +124,7 @@ struct Evaluation {
 /// Cells that hold a particle but neither are nor touch liquid, become liquid as if the particle was a sphere around the cell.
 template <int D>
 void cover_drops(const Evaluation<D>& evaluation, const double* before, double* phi) {
-  const Grid<D>& grid = evaluation.grid;
+  const grid::Grid<D>& grid = evaluation.grid;
   const Coord<D>& n = grid.shape();
   const Coord<D> strides = c_strides<D>(n);
   const Index* starts = evaluation.particles.starts;
@@ -169,7 +169,7 @@ Index reach_of(double distance) { return static_cast<Index>(std::floor(distance 
 /// The level set of all cells, in cells.
 template <int D>
 void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index particles, double* phi, Workspace& workspace) {
-  const Grid<D>& grid = evaluation.grid;
+  const grid::Grid<D>& grid = evaluation.grid;
   const Index cells = product<D>(grid.shape());
   const Index* starts = evaluation.particles.starts;
   const bool spheres = method == ParticleSurface::spheres;
@@ -245,10 +245,11 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
 }  // namespace
 
 template <class T, int D>
-void particle_levelset(ParticleSet& particles, Field<T, D>& phi, const ParticleSurfaceOptions& options, Workspace& workspace) {
-  const Grid<D>& grid = phi.grid();
+void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
+                       Workspace& workspace) {
+  const grid::Grid<D>& grid = phi.grid();
   const double h = grid.spacing();
-  require(phi.stagger() == Stagger<D>::cell(), "the level set must be at the centres of cells");
+  require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
   require_options<D>(options, h);
   const Coord<D>& shape = grid.shape();
   const Index cells = product<D>(shape);
@@ -273,10 +274,10 @@ void particle_levelset(ParticleSet& particles, Field<T, D>& phi, const ParticleS
   if (options.cover) cover_drops(evaluation, values.data(), covered.data());
   const double* result = options.cover ? covered.data() : values.data();
   const NoInterrupts commit;
-  const FieldView<T, D> out = phi.view();
-  parallel_rows<D>(shape, [&](Index begin, Index end) {
+  const grid::FieldView<T, D> out = phi.view();
+  grid::parallel_rows<D>(shape, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      T* to = out.at(row_start<D>(shape, r));
+      T* to = out.at(grid::row_start<D>(shape, r));
       const double* from = result + r * shape[D - 1];
       for (Index k = 0; k < shape[D - 1]; ++k) to[k] = static_cast<T>(h * from[k]);
     }
@@ -284,11 +285,11 @@ void particle_levelset(ParticleSet& particles, Field<T, D>& phi, const ParticleS
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template void particle_levelset<T, D>(ParticleSet&, Field<T, D>&, const ParticleSurfaceOptions&, Workspace&);
+  template void particle_levelset<T, D>(grid::ParticleSet&, grid::Field<T, D>&, const ParticleSurfaceOptions&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -5,7 +5,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 enum class ParticleSurface {
   spheres,      ///< the union of spheres around the particles
@@ -34,6 +34,7 @@ struct ParticleSurfaceOptions {
 /// where the sum is 1/2, to first order. The field is unchanged if anything is thrown: InvalidArgument for options out of range
 /// and positions that are not finite; Interrupted.
 template <class T, int D>
-void particle_levelset(ParticleSet& particles, Field<T, D>& phi, const ParticleSurfaceOptions& options, Workspace& workspace);
+void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
+                       Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

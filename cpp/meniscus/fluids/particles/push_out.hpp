@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// The level set at a point of the domain, and its gradient (1/m times the unit of the level set).
 template <int D>
@@ -14,9 +14,9 @@ struct LevelSetSample {
   double phi = 0.0;
   Vec<double, D> gradient = Vec<double, D>::Zero();
 
-  LevelSetSample(const Field<double, D>& field, const Vec<double, D>& x) {
-    const Grid<D>& grid = field.grid();
-    const FieldView<const double, D> view = field.view();
+  LevelSetSample(const grid::Field<double, D>& field, const Vec<double, D>& x) {
+    const grid::Grid<D>& grid = field.grid();
+    const grid::FieldView<const double, D> view = field.view();
     Coord<D> cell;
     std::array<double, D> t;
     for (int d = 0; d < D; ++d) {
@@ -51,7 +51,7 @@ constexpr int projection_steps = 10;
 constexpr double projection_gap = 1e-3;
 
 template <class T, int D>
-bool is_in_solid(const Field<double, D>& solid, const T* x) {
+bool is_in_solid(const grid::Field<double, D>& solid, const T* x) {
   return LevelSetSample<D>(solid, Eigen::Map<const Vec<T, D>>(x).template cast<double>()).phi <= 0.0;
 }
 
@@ -64,8 +64,8 @@ enum class PushOutResult {
 /// Moves a point of the domain out of the solid (a level set on nodes, a distance, <= 0 inside) along its gradient; on periodic
 /// axes around the domain, elsewhere at most to its sides.
 template <class T, int D>
-PushOutResult push_out_of_solid(const Field<double, D>& solid, T* x) {
-  const Grid<D>& grid = solid.grid();
+PushOutResult push_out_of_solid(const grid::Field<double, D>& solid, T* x) {
+  const grid::Grid<D>& grid = solid.grid();
   Eigen::Map<Vec<T, D>> position(x);
   LevelSetSample<D> s(solid, position.template cast<double>());
   if (s.phi > 0.0) return PushOutResult::outside;
@@ -91,4 +91,4 @@ PushOutResult push_out_of_solid(const Field<double, D>& solid, T* x) {
   return PushOutResult::stuck;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Part of a cell that the free surface stays away from a wet pressure sample.
 ///
@@ -28,4 +28,4 @@ double distance_to_surface(double wet, double dry) {
   return fraction < smallest_depth<T> ? smallest_depth<T> : fraction < 1 ? fraction : 1.0;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

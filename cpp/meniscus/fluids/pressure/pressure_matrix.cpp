@@ -7,17 +7,17 @@
 #include <algorithm>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::fluids {
 template <int D>
 double PressureSolver<D>::face_coefficient(int axis, Index face, int side) const {
-  const FaceMatrix<double, D>& a = poisson_.matrix;
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   if (a.has_faces) return a.faces[static_cast<std::size_t>(axis)][face];
   return side >= 0 ? side_coefficient_[static_cast<std::size_t>(side)] : a.open_coupling[static_cast<std::size_t>(axis)];
 }
 
 template <int D>
 template <class T>
-bool PressureSolver<D>::describe(const MacField<T, D>& velocity, const PressureInput<T, D>& input) {
+bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input) {
   const auto same_grid = [&](const auto* field, const char* name) {
     require(!field || field->grid() == grid_, name, " must have the grid of the velocity");
   };
@@ -31,15 +31,15 @@ bool PressureSolver<D>::describe(const MacField<T, D>& velocity, const PressureI
 
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
-      const auto s = static_cast<std::size_t>(side_index(d, upper));
-      sides_[s] = grid_.periodic()[static_cast<std::size_t>(d)]   ? SideKind::periodic
-                  : fixes_normal_velocity(velocity.boundary()[s]) ? SideKind::given
-                                                                  : SideKind::open;
+      const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
+      sides_[s] = grid_.periodic()[static_cast<std::size_t>(d)]         ? SideKind::periodic
+                  : grid::fixes_normal_velocity(velocity.boundary()[s]) ? SideKind::given
+                                                                        : SideKind::open;
       // The pressure is given on the side itself, half a cell from the nearest sample.
       side_coefficient_[s] = sides_[s] == SideKind::open ? 2.0 : 0.0;
     }
   has_solid_ = input.solid != nullptr;
-  if (has_solid_) compute_open_fractions<D>(*input.solid, layout_, open_);
+  if (has_solid_) grid::compute_open_fractions<D>(*input.solid, layout_, open_);
   set_liquid(input);
   set_given(input);
   set_reference_density(input);
@@ -66,7 +66,7 @@ void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
     const std::uint8_t* mask = input.liquid ? nullptr : input.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
-  wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
+  grid::wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
 }
 
 template <int D>
@@ -84,7 +84,7 @@ void PressureSolver<D>::set_given(const PressureInput<T, D>& input) {
       given = Block<std::uint8_t>(layout_.size);
       std::fill(given.begin(), given.end(), std::uint8_t(0));
     }
-    for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
       std::copy_n(input.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
     });
   }
@@ -99,7 +99,7 @@ void PressureSolver<D>::set_reference_density(const PressureInput<T, D>& input) 
     return;
   }
   // The lightest fluid gets the coefficient 1.
-  const FieldView<const T, D> density = input.density_field->view();
+  const grid::FieldView<const T, D> density = input.density_field->view();
   reference_density_ = parallel_reduce(
       0, layout_.rows(), std::max<Index>(1, 8192 / layout_.cells[D - 1]), std::numeric_limits<double>::infinity(),
       [&](Index b, Index e) {
@@ -118,26 +118,26 @@ void PressureSolver<D>::set_reference_density(const PressureInput<T, D>& input) 
 template <int D>
 template <class T>
 bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
-  FaceMatrix<double, D>& a = poisson_.matrix;
+  grid::FaceMatrix<double, D>& a = poisson_.matrix;
   const auto liquid = [&](Index i) { return is_liquid(i); };
   if (!has_solid_ && !has_given_ && !input.density_field && !input.liquid) {
-    const bool fresh = fit(a, layout_, false);
-    return assemble_open<D>(a, side_coefficient_, liquid) || fresh;
+    const bool fresh = grid::fit(a, layout_, false);
+    return grid::assemble_open<D>(a, side_coefficient_, liquid) || fresh;
   }
-  const bool fresh = fit(a, layout_, true);
+  const bool fresh = grid::fit(a, layout_, true);
   a.open_coupling.fill(1.0);
-  const auto copied = [&](const Field<T, D>* field, Block<double>& to) -> const double* {
+  const auto copied = [&](const grid::Field<T, D>* field, Block<double>& to) -> const double* {
     if (!field) return nullptr;
     if (to.size() != layout_.size) to = Block<double>(layout_.size);
-    const FieldView<const T, D> from = field->view();
+    const grid::FieldView<const T, D> from = field->view();
     for_each_cell_row<D>(layout_,
                          [&](const Coord<D>& c, Index first, Index count) { std::copy_n(from.at(c), count, to.data() + first); });
-    wrap_ghosts<double, D>(layout_, to.data());
+    grid::wrap_ghosts<double, D>(layout_, to.data());
     return to.data();
   };
   const double* density = copied(input.density_field, density_);
   const double* phi = copied(input.liquid, phi_);
-  return assemble<D>(
+  return grid::assemble<D>(
              a,
              [&](int d, Index lower, Index upper, int side) -> double {
                const auto axis = static_cast<std::size_t>(d);
@@ -166,7 +166,7 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template bool PressureSolver<D>::describe<T>(const MacField<T, D>&, const PressureInput<T, D>&);
+  template bool PressureSolver<D>::describe<T>(const grid::MacField<T, D>&, const PressureInput<T, D>&);
 template double PressureSolver<2>::face_coefficient(int, Index, int) const;
 template double PressureSolver<3>::face_coefficient(int, Index, int) const;
 MENISCUS_INSTANTIATE(float, 2)
@@ -175,4 +175,4 @@ MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

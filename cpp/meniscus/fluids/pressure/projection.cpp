@@ -8,10 +8,10 @@
 
 #include <chrono>
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 template <int D>
-PressureSolver<D>::PressureSolver(const Grid<D>& grid) : grid_(grid), layout_(grid.local_shape(), grid.periodic()) {}
+PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.local_shape(), grid.periodic()) {}
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
@@ -24,7 +24,7 @@ Index PressureSolver<D>::bytes() const {
 
 template <int D>
 template <class T>
-void PressureSolver<D>::project(MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input,
+void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input,
                                 const ProjectionOptions& options, ProjectionReport<D>& report) {
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
@@ -42,10 +42,10 @@ void PressureSolver<D>::project(MacField<T, D>& velocity, double dt, const Press
   std::array<Workspace::Lease<T>, D> leases;
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) {
-    const FieldLayout<D>& layout = velocity.component(d).layout();
+    const grid::FieldLayout<D>& layout = velocity.component(d).layout();
     auto& lease = leases[static_cast<std::size_t>(d)];
     lease = workspace_.template take<T>(layout.storage_size());
-    copy_owned(layout, static_cast<const T*>(velocity.component(d).storage().data()), lease.data());
+    grid::copy_owned(layout, static_cast<const T*>(velocity.component(d).storage().data()), lease.data());
     velocity.set_given_faces(d, lease.data(), input.time);
     faces[static_cast<std::size_t>(d)] = layout.template view<T>(lease.data()).origin;
   }
@@ -58,7 +58,7 @@ void PressureSolver<D>::project(MacField<T, D>& velocity, double dt, const Press
   balance(options.flux_fix, report);
   const bool warm = input.warm_start && input.pressure;
   if (warm) {
-    const FieldView<const double, D> p = std::as_const(*input.pressure).view();
+    const grid::FieldView<const double, D> p = std::as_const(*input.pressure).view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const double* from = p.at(c);
       for (Index k = 0; k < count; ++k)
@@ -71,11 +71,11 @@ void PressureSolver<D>::project(MacField<T, D>& velocity, double dt, const Press
   if (!report.solve.converged && !options.accept_unconverged) return;
 
   const NoInterrupts whole;
-  wrap_ghosts<double, D>(layout_, poisson_.x.data());
+  grid::wrap_ghosts<double, D>(layout_, poisson_.x.data());
   apply(faces, velocity, input);
   velocity.fill_ghosts(input.time);
   if (input.pressure) {
-    const FieldView<double, D> p = input.pressure->view();
+    const grid::FieldView<double, D> p = input.pressure->view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       double* to = p.at(c);
       for (Index k = 0; k < count; ++k)
@@ -89,12 +89,12 @@ void PressureSolver<D>::project(MacField<T, D>& velocity, double dt, const Press
 
 template <int D>
 template <class T>
-void PressureSolver<D>::set_dirichlet(const Boundary<D>& boundary, const PressureInput<T, D>& input, double scale) {
+void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale) {
   std::array<double, 2 * D> side_pressure{};
   has_surface_ = has_liquid_ && input.surface_pressure;
   bool any = has_surface_ || (has_liquid_ && input.air_pressure != 0);
   for (std::size_t s = 0; s < boundary.size(); ++s)
-    if (const auto* open = std::get_if<Open>(&boundary[s]); open && sides_[s] == SideKind::open) {
+    if (const auto* open = std::get_if<grid::Open>(&boundary[s]); open && sides_[s] == SideKind::open) {
       side_pressure[s] = open->pressure;
       any |= open->pressure != 0;
     }
@@ -103,19 +103,19 @@ void PressureSolver<D>::set_dirichlet(const Boundary<D>& boundary, const Pressur
   if (dirichlet_.size() != layout_.size) dirichlet_ = Block<double>(layout_.size);
   if (has_surface_) {
     if (surface_.size() != layout_.size) surface_ = Block<double>(layout_.size);
-    const FieldView<const T, D> jump = input.surface_pressure->view();
+    const grid::FieldView<const T, D> jump = input.surface_pressure->view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const T* from = jump.at(c);
       for (Index k = 0; k < count; ++k) surface_[first + k] = scale * static_cast<double>(from[k]);
     });
-    wrap_ghosts<double, D>(layout_, surface_.data());
+    grid::wrap_ghosts<double, D>(layout_, surface_.data());
   }
   const double air = scale * input.air_pressure;
   parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) dirichlet_[i] = is_liquid(i) ? 0.0 : air;
   });
   for (int d = 0; d < D; ++d)
-    for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
       const Index i = layout_.index(first), s = layout_.strides[static_cast<std::size_t>(d)];
       for (Index k = 0; k < count; ++k) {
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
@@ -126,7 +126,7 @@ void PressureSolver<D>::set_dirichlet(const Boundary<D>& boundary, const Pressur
 
 template <int D>
 template <class T>
-void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces, const MacField<T, D>& velocity,
+void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
                                             const PressureInput<T, D>& input) {
   const FluxRows<T, D> flux(faces, velocity, input.solid_velocity, has_solid_ ? &open_ : nullptr, layout_);
   const double h = grid_.spacing();
@@ -157,7 +157,7 @@ void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces
 template <int D>
 void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
   if (!has_dirichlet_) return;
-  const FaceMatrix<double, D>& a = poisson_.matrix;
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
     for (Index i = first; i < first + count; ++i) {
       if (!a.active[i]) continue;
@@ -207,7 +207,7 @@ void PressureSolver<D>::add_at_walls(const std::vector<double>& excess) {
 
 template <int D>
 double PressureSolver<D>::wall_area(Index cell) const {
-  const FaceMatrix<double, D>& a = poisson_.matrix;
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   double area = 0;
   for (int d = 0; d < D; ++d) {
     const Index s = layout_.strides[static_cast<std::size_t>(d)];
@@ -223,16 +223,17 @@ double PressureSolver<D>::wall_area(Index cell) const {
 
 template <int D>
 template <class T>
-void PressureSolver<D>::apply(const std::array<const T*, D>& faces, MacField<T, D>& velocity, const PressureInput<T, D>& input) {
-  const FaceMatrix<double, D>& a = poisson_.matrix;
+void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity,
+                              const PressureInput<T, D>& input) {
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   const double* x = poisson_.x.data();
   const auto q = [&](Index i, Index beside, bool on_side) { return a.active[i] ? x[i] : given_pressure(beside, i, on_side); };
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    const FieldView<T, D> view = velocity.component(d).view();
+    const grid::FieldView<T, D> view = velocity.component(d).view();
     const Index s = layout_.strides[axis];
     const double* open = has_solid_ ? open_[axis].data() : nullptr;
-    for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
       const T* from = faces[axis] + (view.at(first) - view.origin);
       const T* solid = has_solid_ && input.solid_velocity ? input.solid_velocity->component(d).view().at(first) : nullptr;
       T* to = view.at(first);
@@ -257,13 +258,14 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, MacField<T, 
 
 template <int D>
 template <class T>
-void PressureSolver<D>::divergence(const MacField<T, D>& velocity, const PressureInput<T, D>& input, Field<T, D>& out) {
+void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input,
+                                   grid::Field<T, D>& out) {
   require(velocity.grid() == grid_ && out.grid() == grid_, "the velocity and the result must have the grid of the solver");
-  if (input.solid) compute_open_fractions<D>(*input.solid, layout_, open_);
+  if (input.solid) grid::compute_open_fractions<D>(*input.solid, layout_, open_);
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) faces[static_cast<std::size_t>(d)] = velocity.component(d).view().origin;
   const FluxRows<T, D> flux(faces, velocity, input.solid_velocity, input.solid ? &open_ : nullptr, layout_);
-  const FieldView<T, D> view = out.view();
+  const grid::FieldView<T, D> view = out.view();
   const double inverse = 1 / grid_.spacing();
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index, Index count) {
     T* to = view.at(c);
@@ -278,10 +280,10 @@ void PressureSolver<D>::divergence(const MacField<T, D>& velocity, const Pressur
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template void PressureSolver<D>::project<T>(MacField<T, D>&, double, const PressureInput<T, D>&, const ProjectionOptions&, \
-                                              ProjectionReport<D>&);                                                         \
-  template void PressureSolver<D>::divergence<T>(const MacField<T, D>&, const PressureInput<T, D>&, Field<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                       \
+  template void PressureSolver<D>::project<T>(grid::MacField<T, D>&, double, const PressureInput<T, D>&, \
+                                              const ProjectionOptions&, ProjectionReport<D>&);           \
+  template void PressureSolver<D>::divergence<T>(const grid::MacField<T, D>&, const PressureInput<T, D>&, grid::Field<T, D>&);
 template class PressureSolver<2>;
 template class PressureSolver<3>;
 MENISCUS_INSTANTIATE(float, 2)
@@ -290,4 +292,4 @@ MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -14,7 +14,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// What a closed region does with a net flux through its walls, which no incompressible flow can satisfy.
 enum class FluxFix {
@@ -27,31 +27,31 @@ template <class T, int D>
 struct PressureInput {
   double density = 1.0;
   /// On cells, kg/m^3; instead of the constant.
-  const Field<T, D>* density_field = nullptr;
+  const grid::Field<T, D>* density_field = nullptr;
   /// On nodes; solid where <= 0.
-  const Field<double, D>* solid = nullptr;
-  const MacField<T, D>* solid_velocity = nullptr;
+  const grid::Field<double, D>* solid = nullptr;
+  const grid::MacField<T, D>* solid_velocity = nullptr;
   /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
   /// C order, nonzero where liquid.
-  const Field<T, D>* liquid = nullptr;
+  const grid::Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
   /// On cells, Pa: what the pressure of the liquid exceeds that of the air by at the free surface (surface tension times
   /// curvature). Between a wet and a dry cell it is interpolated to where the surface is; nothing else is read.
-  const Field<T, D>* surface_pressure = nullptr;
+  const grid::Field<T, D>* surface_pressure = nullptr;
   /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and keeps its value, as on a wall. Null:
   /// nowhere but on solids and sides.
   std::array<const std::uint8_t*, D> given_faces{};
   /// On cells, 1/s, per volume of fluid.
-  const Field<T, D>* target_divergence = nullptr;
+  const grid::Field<T, D>* target_divergence = nullptr;
   /// On cells, Pa: the start of the iteration where `warm_start`, and the result; zero in cells without fluid.
-  Field<double, D>* pressure = nullptr;
+  grid::Field<double, D>* pressure = nullptr;
   bool warm_start = false;
   double time = 0.0;
 };
 
 struct ProjectionOptions {
-  SolveOptions solve;
+  numerics::SolveOptions solve;
   FluxFix flux_fix = FluxFix::volume;
   /// Change the velocity even where the tolerance was not met.
   bool accept_unconverged = false;
@@ -70,7 +70,7 @@ struct RegionReport {
 
 template <int D>
 struct ProjectionReport {
-  SolveInfo solve;
+  numerics::SolveInfo solve;
   /// Seconds spent on the matrix and its multigrid levels; zero where nothing has changed since the last call.
   double setup_seconds = 0.0;
   std::vector<RegionReport<D>> regions;
@@ -81,27 +81,27 @@ struct ProjectionReport {
 template <int D>
 class PressureSolver {
  public:
-  explicit PressureSolver(const Grid<D>& grid);
+  explicit PressureSolver(const grid::Grid<D>& grid);
 
-  const Grid<D>& grid() const { return grid_; }
+  const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
   /// Replaces the velocity by its divergence-free part; throws InvalidArgument for values that are not finite or densities that
   /// are not positive. On any error, and where the solve fails and is not accepted, the velocity and the pressure keep their
   /// values.
   template <class T>
-  void project(MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input, const ProjectionOptions& options,
+  void project(grid::MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input, const ProjectionOptions& options,
                ProjectionReport<D>& report);
 
   /// The divergence of the flux through the open parts of the faces and of the solid through the rest, 1/s per volume of cell.
   template <class T>
-  void divergence(const MacField<T, D>& velocity, const PressureInput<T, D>& input, Field<T, D>& out);
+  void divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input, grid::Field<T, D>& out);
 
  private:
   enum class SideKind { given, open, periodic };
 
   template <class T>
-  bool describe(const MacField<T, D>& velocity, const PressureInput<T, D>& input);
+  bool describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
   template <class T>
   void set_liquid(const PressureInput<T, D>& input);
   template <class T>
@@ -111,7 +111,7 @@ class PressureSolver {
   template <class T>
   bool set_matrix(const PressureInput<T, D>& input);
   template <class T>
-  void set_dirichlet(const Boundary<D>& boundary, const PressureInput<T, D>& input, double scale);
+  void set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale);
   /// The pressure given on the face between a wet and a dry cell (or a side of the domain), in the units of the solve.
   double given_pressure(Index wet, Index dry, bool on_side) const {
     if (!has_dirichlet_) return 0.0;
@@ -123,21 +123,21 @@ class PressureSolver {
     return q;
   }
   template <class T>
-  void set_right_hand_side(const std::array<const T*, D>& faces, const MacField<T, D>& velocity,
+  void set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
                            const PressureInput<T, D>& input);
   void add_dirichlet_to_right_hand_side();
   void balance(FluxFix fix, ProjectionReport<D>& report);
   void add_at_walls(const std::vector<double>& excess);
   double wall_area(Index cell) const;
   template <class T>
-  void apply(const std::array<const T*, D>& faces, MacField<T, D>& velocity, const PressureInput<T, D>& input);
+  void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
   /// Not air. (Inside solids too: what is solid follows from the faces.)
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;
 
-  Grid<D> grid_;
-  CellLayout<D> layout_;
-  PoissonSolver<D> poisson_;
+  grid::Grid<D> grid_;
+  grid::CellLayout<D> layout_;
+  grid::PoissonSolver<D> poisson_;
   std::array<SideKind, 2 * D> sides_{};
   std::array<double, 2 * D> side_coefficient_{};
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
@@ -154,4 +154,4 @@ class PressureSolver {
   Workspace workspace_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

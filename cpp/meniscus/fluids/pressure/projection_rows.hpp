@@ -1,16 +1,16 @@
 /// Loops over cells and the flux through their faces, for the projection.
 #pragma once
 
+#include "meniscus/grid/field.hpp"
 #include "meniscus/grid/poisson/cell_layout.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
-#include "meniscus/grid/field.hpp"
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Calls body(coordinate, index of the first cell, cells) for every row of cells, in parallel.
 template <int D, class Body>
-void for_each_cell_row(const CellLayout<D>& layout, Body&& body) {
+void for_each_cell_row(const grid::CellLayout<D>& layout, Body&& body) {
   const Index length = layout.cells[D - 1];
   parallel_for(0, layout.rows(), std::max<Index>(1, 8192 / length), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) body(layout.row_coordinate(r), layout.row(r), length);
@@ -26,8 +26,8 @@ template <class T, int D>
 class FluxRows {
  public:
   /// `faces`: per component the first owned sample of a block with the layout of the velocity's.
-  FluxRows(const std::array<const T*, D>& faces, const MacField<T, D>& velocity, const MacField<T, D>* solid,
-           const std::array<Block<double>, D>* open, const CellLayout<D>& layout)
+  FluxRows(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity, const grid::MacField<T, D>* solid,
+           const std::array<Block<double>, D>* open, const grid::CellLayout<D>& layout)
       : faces_(faces), open_(open), layout_(layout) {
     for (int d = 0; d < D; ++d) {
       strides_[static_cast<std::size_t>(d)] = velocity.component(d).view().strides;
@@ -72,7 +72,7 @@ class FluxRows {
   std::array<const T*, D> solid_{};
   std::array<Coord<D>, D> strides_;
   const std::array<Block<double>, D>* open_;
-  const CellLayout<D>& layout_;
+  const grid::CellLayout<D>& layout_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

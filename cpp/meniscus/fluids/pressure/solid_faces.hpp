@@ -3,11 +3,11 @@
 
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Mean of the corner values of face `c` across `axis`, for a node field.
 template <int D>
-double at_face(const FieldView<const double, D>& phi, int axis, const Coord<D>& c) {
+double at_face(const grid::FieldView<const double, D>& phi, int axis, const Coord<D>& c) {
   double sum = 0;
   for (int corner = 0; corner < (1 << (D - 1)); ++corner) {
     Coord<D> node = c;
@@ -19,4 +19,4 @@ double at_face(const FieldView<const double, D>& phi, int axis, const Coord<D>& 
   return sum / (1 << (D - 1));
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -2,7 +2,7 @@
 
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Part of the diagonal that is added to masses: single precision would lose them beside a stress that is a million times larger,
@@ -22,12 +22,12 @@ Index ComponentMultigrid<D>::bytes() const {
 }
 
 template <int D>
-void ComponentMultigrid<D>::prepare(const CellLayout<D>& layout, const double* weight, const double* mass,
+void ComponentMultigrid<D>::prepare(const grid::CellLayout<D>& layout, const double* weight, const double* mass,
                                     const double* inverse_diagonal, double strength) {
   for (int axis = 0; axis < D; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const Index offset = axis * layout.size;
-    FaceMatrix<double, D>& matrix = components_[a].matrix;
+    grid::FaceMatrix<double, D>& matrix = components_[a].matrix;
     if (matrix.masses.size() == 0) {
       matrix.reset(layout, true);
       matrix.masses = Block<double>(layout.size);
@@ -39,7 +39,7 @@ void ComponentMultigrid<D>::prepare(const CellLayout<D>& layout, const double* w
       // Along its own axis a face has the stresses of cells beside it; across, those of edges.
       const double* from = weight + (d == axis ? offset - layout.strides[a] : (D + pair_of(axis, d)) * layout.size);
       double* to = matrix.faces[static_cast<std::size_t>(d)].data();
-      for_each_face_row<D>(layout, d, [&](const Coord<D>& c, Index count, int, int) {
+      grid::for_each_face_row<D>(layout, d, [&](const Coord<D>& c, Index count, int, int) {
         const Index first = layout.index(c);
         std::copy_n(from + first, count, to + first);
       });
@@ -59,7 +59,7 @@ void ComponentMultigrid<D>::prepare(const CellLayout<D>& layout, const double* w
 template <int D>
 void ComponentMultigrid<D>::apply(const double* r, double* z) {
   for (Component& c : components_) {
-    const CellLayout<D>& layout = c.matrix.layout;
+    const grid::CellLayout<D>& layout = c.matrix.layout;
     const std::uint8_t* active = c.matrix.active.data();
     float* b = c.hierarchy.finest().b.data();
     for_each_cell_row<D>(layout, [=](const Coord<D>&, Index first, Index count) {
@@ -78,4 +78,4 @@ void ComponentMultigrid<D>::apply(const double* r, double* z) {
 template class ComponentMultigrid<2>;
 template class ComponentMultigrid<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

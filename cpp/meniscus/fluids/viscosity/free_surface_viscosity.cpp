@@ -10,7 +10,7 @@
 
 #include <chrono>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// A face with stress but without liquid of its own needs a mass where nothing else settles its value.
@@ -30,13 +30,13 @@ constexpr std::array<std::array<int, 2>, D*(D - 1) / 2> axes_of_pairs() {
 
 /// What the volume of an edge in a side counts with the shear there: from a wall half a cell away, or from a given sample a cell
 /// away, whose volume is cut in half by the side.
-double shear_factor(const GhostRule& rule) {
-  if (rule.kind == GhostRule::Kind::value) return 2;
-  return rule.kind == GhostRule::Kind::mirror && rule.odd ? 4 : 0;
+double shear_factor(const grid::GhostRule& rule) {
+  if (rule.kind == grid::GhostRule::Kind::value) return 2;
+  return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? 4 : 0;
 }
 
 template <int D>
-Coord<D> with_last_faces(const Grid<D>& grid) {
+Coord<D> with_last_faces(const grid::Grid<D>& grid) {
   Coord<D> n = grid.local_shape();
   for (std::size_t d = 0; d < D; ++d) n[d] += grid.periodic()[d] ? 0 : 1;
   return n;
@@ -45,7 +45,7 @@ Coord<D> with_last_faces(const Grid<D>& grid) {
 }  // namespace
 
 template <int D>
-FreeSurfaceViscosity<D>::FreeSurfaceViscosity(const Grid<D>& grid)
+FreeSurfaceViscosity<D>::FreeSurfaceViscosity(const grid::Grid<D>& grid)
     : grid_(grid), cells_(grid.local_shape(), grid.periodic()), layout_(with_last_faces<D>(grid), grid.periodic()) {}
 
 template <int D>
@@ -57,8 +57,8 @@ Index FreeSurfaceViscosity<D>::bytes() const {
 
 template <int D>
 template <class T>
-bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>& problem, const SolveOptions& options,
-                                      SolveInfo& info) {
+bool FreeSurfaceViscosity<D>::diffuse(grid::MacField<T, D>& velocity, const Problem<T>& problem,
+                                      const numerics::SolveOptions& options, numerics::SolveInfo& info) {
   const auto start = std::chrono::steady_clock::now();
   require(problem.dt > 0 && std::isfinite(problem.dt), "dt must be positive and finite, not ", problem.dt);
   require(problem.viscosity >= 0 && std::isfinite(problem.viscosity), "viscosity must not be negative, not ", problem.viscosity);
@@ -72,7 +72,7 @@ bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>
   double strongest = problem.viscosity;
   if (problem.viscosities) {
     require_finite(*problem.viscosities, "viscosity");
-    const FieldView<const T, D> nu = problem.viscosities->view();
+    const grid::FieldView<const T, D> nu = problem.viscosities->view();
     const auto range = parallel_reduce(
         0, cells_.rows(), std::max<Index>(1, 8192 / cells_.cells[D - 1]), std::array<T, 2>{nu.origin[0], nu.origin[0]},
         [&](Index begin, Index end) {
@@ -112,12 +112,13 @@ bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>
   const double strength = problem.dt * strongest / (grid_.spacing() * grid_.spacing());
   multigrid_ = strength > worth_multigrid;
   if (multigrid_) components_.prepare(layout_, weight_.data(), mass_.data(), inverse_diagonal_.data(), strength);
-  conjugate_gradients(*this, ConjugateGradientVectors<FreeSurfaceViscosity>{x_, b_, r_, p_, q_, z_}, options, false, info);
+  numerics::conjugate_gradients(*this, numerics::ConjugateGradientVectors<FreeSurfaceViscosity>{x_, b_, r_, p_, q_, z_}, options,
+                                false, info);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!info.converged) return false;
   const NoInterrupts whole;
   for (std::size_t a = 0; a < D; ++a) {
-    const FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
+    const grid::FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
     const Index offset = static_cast<Index>(a) * layout_.size;
     // The last face of a periodic axis is the first one.
     const Index copy = grid_.periodic()[a] ? cells_.cells[a] * view.strides[a] : 0;
@@ -140,15 +141,16 @@ bool FreeSurfaceViscosity<D>::diffuse(MacField<T, D>& velocity, const Problem<T>
 /// Masses and given values of faces.
 template <int D>
 template <class T>
-void FreeSurfaceViscosity<D>::describe_faces(const MacField<T, D>& velocity, const Problem<T>& problem) {
+void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocity, const Problem<T>& problem) {
   for (int axis = 0; axis < D; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
-    const FieldView<const T, D> view = velocity.component(axis).view();
+    const grid::FieldView<const T, D> view = velocity.component(axis).view();
     const Index offset = axis * layout_.size;
     std::array<bool, 2> on_side{};
     for (int upper : {0, 1})
       on_side[static_cast<std::size_t>(upper)] =
-          !grid_.periodic()[a] && fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side_index(axis, upper))]);
+          !grid_.periodic()[a] &&
+          grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
       const T* u = view.at(c);
       const T* moving = problem.solid_velocity ? problem.solid_velocity->component(axis).view().at(c) : nullptr;
@@ -173,17 +175,17 @@ void FreeSurfaceViscosity<D>::describe_faces(const MacField<T, D>& velocity, con
         }
       }
     });
-    wrap_ghosts<std::uint8_t, D>(layout_, given_.data() + offset);
-    wrap_ghosts<double, D>(layout_, fixed_.data() + offset);
+    grid::wrap_ghosts<std::uint8_t, D>(layout_, given_.data() + offset);
+    grid::wrap_ghosts<double, D>(layout_, fixed_.data() + offset);
   }
 }
 
 /// Weights of stresses, dt nu / h^2 times the volume, and the velocities beyond the sides that act on them.
 template <int D>
 template <class T>
-void FreeSurfaceViscosity<D>::describe_stresses(const MacField<T, D>& velocity, const Problem<T>& problem) {
+void FreeSurfaceViscosity<D>::describe_stresses(const grid::MacField<T, D>& velocity, const Problem<T>& problem) {
   const double scale = problem.dt / (grid_.spacing() * grid_.spacing());
-  const FieldView<const T, D> nu = problem.viscosities ? problem.viscosities->view() : FieldView<const T, D>{};
+  const grid::FieldView<const T, D> nu = problem.viscosities ? problem.viscosities->view() : grid::FieldView<const T, D>{};
   const auto viscosity_at = [&](const Coord<D>& c, int axes) -> double {
     if (!problem.viscosities) return problem.viscosity;
     double sum = 0;
@@ -229,21 +231,22 @@ void FreeSurfaceViscosity<D>::describe_stresses(const MacField<T, D>& velocity, 
       }
     }
   });
-  for (int s = 0; s < stresses; ++s) wrap_ghosts<double, D>(layout_, weight_.data() + s * layout_.size);
+  for (int s = 0; s < stresses; ++s) grid::wrap_ghosts<double, D>(layout_, weight_.data() + s * layout_.size);
 }
 
 /// An edge in a side shears the component along the side alone, against what is given on the side or beyond.
 template <int D>
 template <class T>
-void FreeSurfaceViscosity<D>::describe_edge(const MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength) {
+void FreeSurfaceViscosity<D>::describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i,
+                                            double strength) {
   const auto axes = axes_of_pairs<D>()[static_cast<std::size_t>(pair)];
   std::array<int, 2> side{-1, -1};
   std::array<bool, 2> fixes{};
   for (std::size_t e = 0; e < 2; ++e) {
     const auto d = static_cast<std::size_t>(axes[e]);
     if (grid_.periodic()[d] || (c[d] != 0 && c[d] != cells_.cells[d])) continue;
-    side[e] = side_index(axes[e], c[d] != 0);
-    fixes[e] = fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side[e])]);
+    side[e] = grid::side_index(axes[e], c[d] != 0);
+    fixes[e] = grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side[e])]);
   }
   double& weight = weight_[(D + pair) * layout_.size + i];
   weight = strength;
@@ -256,11 +259,11 @@ void FreeSurfaceViscosity<D>::describe_edge(const MacField<T, D>& velocity, int 
   const bool corner = side[1 - across] >= 0;
   const auto normal = static_cast<std::size_t>(axes[across]);
   const bool upper = c[normal] != 0;
-  const FieldLayout<D>& field = velocity.component(along).layout();
+  const grid::FieldLayout<D>& field = velocity.component(along).layout();
   const double factor = shear_factor(field.rules[static_cast<std::size_t>(side[across])]);
   if (factor == 0) return;
   weight = factor * strength;
-  const FieldView<const T, D> u = velocity.component(along).view();
+  const grid::FieldView<const T, D> u = velocity.component(along).view();
   Coord<D> beyond_side = c, within = c;
   (upper ? within : beyond_side)[normal] -= 1;
   double outside = static_cast<double>(*u.at(beyond_side));
@@ -315,7 +318,7 @@ void FreeSurfaceViscosity<D>::describe_rows() {
 
 template <int D>
 void FreeSurfaceViscosity<D>::find_stresses(Vector& faces) {
-  for (int a = 0; a < D; ++a) wrap_ghosts<double, D>(layout_, faces.data() + a * layout_.size);
+  for (int a = 0; a < D; ++a) grid::wrap_ghosts<double, D>(layout_, faces.data() + a * layout_.size);
   const double *u = faces.data(), *w = weight_.data();
   double* tau = stress_.data();
   const Index size = layout_.size;
@@ -336,7 +339,7 @@ void FreeSurfaceViscosity<D>::find_stresses(Vector& faces) {
       }
     });
   });
-  for (int t = 0; t < stresses; ++t) wrap_ghosts<double, D>(layout_, stress_.data() + t * layout_.size);
+  for (int t = 0; t < stresses; ++t) grid::wrap_ghosts<double, D>(layout_, stress_.data() + t * layout_.size);
 }
 
 template <int D>
@@ -386,8 +389,9 @@ void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) {
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D) \
-  template bool FreeSurfaceViscosity<D>::diffuse<T>(MacField<T, D>&, const Problem<T>&, const SolveOptions&, SolveInfo&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template bool FreeSurfaceViscosity<D>::diffuse<T>(grid::MacField<T, D>&, const Problem<T>&, const numerics::SolveOptions&, \
+                                                    numerics::SolveInfo&);
 template class FreeSurfaceViscosity<2>;
 template class FreeSurfaceViscosity<3>;
 MENISCUS_INSTANTIATE(float, 2)
@@ -396,4 +400,4 @@ MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

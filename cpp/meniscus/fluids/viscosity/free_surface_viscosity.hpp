@@ -11,20 +11,20 @@
 /// and 4.
 #pragma once
 
-#include "meniscus/fluids/viscosity/component_multigrid.hpp"
 #include "meniscus/fluids/liquid/liquid_fractions.hpp"
+#include "meniscus/fluids/viscosity/component_multigrid.hpp"
 #include "meniscus/numerics/block_vectors.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Keeps coefficients and scratch memory between steps on one grid.
 template <int D>
 class FreeSurfaceViscosity {
  public:
-  explicit FreeSurfaceViscosity(const Grid<D>& grid);
+  explicit FreeSurfaceViscosity(const grid::Grid<D>& grid);
 
-  const Grid<D>& grid() const { return grid_; }
+  const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
   /// What to solve. Pointers may be null.
@@ -33,12 +33,12 @@ class FreeSurfaceViscosity {
     double dt = 0;
     /// Kinematic, m^2/s: the number, or where given the field on cells.
     double viscosity = 0;
-    const Field<T, D>* viscosities = nullptr;
+    const grid::Field<T, D>* viscosities = nullptr;
     /// On nodes, solid where <= 0; with its velocity, null: at rest.
-    const Field<double, D>* solid = nullptr;
-    const MacField<T, D>* solid_velocity = nullptr;
+    const grid::Field<double, D>* solid = nullptr;
+    const grid::MacField<T, D>* solid_velocity = nullptr;
     /// On cells, liquid where <= 0; null: liquid everywhere.
-    const Field<T, D>* liquid = nullptr;
+    const grid::Field<T, D>* liquid = nullptr;
     /// The liquid takes the velocity of the solid, else it slips freely.
     bool sticky = true;
     double time = 0;
@@ -47,7 +47,8 @@ class FreeSurfaceViscosity {
   /// Diffuses the velocity. Faces without liquid around them are left alone. Returns whether it converged; if not, nothing
   /// changes.
   template <class T>
-  bool diffuse(MacField<T, D>& velocity, const Problem<T>& problem, const SolveOptions& options, SolveInfo& info);
+  bool diffuse(grid::MacField<T, D>& velocity, const Problem<T>& problem, const numerics::SolveOptions& options,
+               numerics::SolveInfo& info);
 
   // --- what Krylov methods see (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
@@ -55,8 +56,8 @@ class FreeSurfaceViscosity {
   void multiply(Vector& p, Vector& q);
   void precondition(const Vector& r, Correction& z);
   void project(Vector&) const {}
-  double inner_product(const Vector& u, const Vector& v) const { return meniscus::inner_product(u, v); }
-  void combine(double alpha, const Vector& p, double beta, Vector& y) const { meniscus::combine(alpha, p, beta, y); }
+  double inner_product(const Vector& u, const Vector& v) const { return meniscus::numerics::inner_product(u, v); }
+  void combine(double alpha, const Vector& p, double beta, Vector& y) const { meniscus::numerics::combine(alpha, p, beta, y); }
 
  private:
   /// Stresses: the diagonal ones by axis, then those of the pairs of axes.
@@ -67,11 +68,11 @@ class FreeSurfaceViscosity {
   enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
 
   template <class T>
-  void describe_faces(const MacField<T, D>& velocity, const Problem<T>& problem);
+  void describe_faces(const grid::MacField<T, D>& velocity, const Problem<T>& problem);
   template <class T>
-  void describe_stresses(const MacField<T, D>& velocity, const Problem<T>& problem);
+  void describe_stresses(const grid::MacField<T, D>& velocity, const Problem<T>& problem);
   template <class T>
-  void describe_edge(const MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
+  void describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
   void describe_rows();
   /// stress = weights times the strain rates of the faces.
   void find_stresses(Vector& faces);
@@ -80,11 +81,11 @@ class FreeSurfaceViscosity {
   /// Whether a place with this coordinate lies beyond the cells along an axis.
   bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[static_cast<std::size_t>(axis)]; }
 
-  Grid<D> grid_;
-  CellLayout<D> cells_;
+  grid::Grid<D> grid_;
+  grid::CellLayout<D> cells_;
   /// Of faces, cells and edges alike: one more than cells along axes that are not periodic. A face, edge or node has the index of
   /// the cell above it. The ghosts and the last layer take samples beyond the sides.
-  CellLayout<D> layout_;
+  grid::CellLayout<D> layout_;
   LiquidFractions<D> fractions_;
   /// By component.
   Block<std::uint8_t> given_, unknown_;
@@ -95,4 +96,4 @@ class FreeSurfaceViscosity {
   bool multigrid_ = false;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

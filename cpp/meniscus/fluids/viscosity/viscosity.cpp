@@ -7,15 +7,15 @@
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Shear at a side along the component: none, from a wall half a cell away, or from a given sample a cell away.
 enum class Shear { none, wall, sample };
 
-Shear shear_of(const GhostRule& rule) {
-  if (rule.kind == GhostRule::Kind::value) return Shear::sample;
-  return rule.kind == GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
+Shear shear_of(const grid::GhostRule& rule) {
+  if (rule.kind == grid::GhostRule::Kind::value) return Shear::sample;
+  return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
 }
 
 /// Why a value is given.
@@ -23,7 +23,7 @@ enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 
 /// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
 template <class T, int D>
-bool dry_beside(int axis, Coord<D> c, const FieldView<const T, D>& liquid, bool periodic, double spacing) {
+bool dry_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, bool periodic, double spacing) {
   const auto a = static_cast<std::size_t>(axis);
   const Index cells = liquid.extents[a], face = c[a];
   for (const Index cell : {face - 1, face}) {
@@ -46,9 +46,9 @@ Index ViscositySolver<D>::bytes() const {
 
 template <int D>
 template <class T>
-bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double viscosity, const Field<double, D>* solid,
-                                 const MacField<T, D>* solid_velocity, const Field<T, D>* liquid, bool sticky, double time,
-                                 const SolveOptions& options, std::array<SolveInfo, D>& infos) {
+bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
+                                 const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky,
+                                 double time, const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos) {
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(viscosity >= 0 && std::isfinite(viscosity), "viscosity must not be negative, not ", viscosity);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
@@ -57,10 +57,10 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
   require(!solid_velocity || solid_velocity->grid() == grid_, "the velocity of the solid must have the grid of the velocity");
   require_finite(velocity);
   if (viscosity == 0) {
-    for (SolveInfo& info : infos) {
+    for (numerics::SolveInfo& info : infos) {
       info = {};
       info.converged = true;
-      info.end = SolveEnd::converged;
+      info.end = numerics::SolveEnd::converged;
     }
     return true;
   }
@@ -76,7 +76,7 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
   const NoInterrupts whole;
   for (int d = 0; d < D; ++d) {
     const Component& own = components_[static_cast<std::size_t>(d)];
-    const FieldView<T, D> view = velocity.component(d).view();
+    const grid::FieldView<T, D> view = velocity.component(d).view();
     for_each_cell_row<D>(own.layout, [&](const Coord<D>& c, Index first, Index count) {
       T* to = view.at(c);
       for (Index k = 0; k < count; ++k)
@@ -106,15 +106,15 @@ bool ViscositySolver<D>::diffuse(MacField<T, D>& velocity, double dt, double vis
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, const Field<double, D>* solid, bool sticky,
-                                  const MacField<T, D>* solid_velocity, const Field<T, D>* liquid) {
+void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid,
+                                  bool sticky, const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid) {
   const auto a = static_cast<std::size_t>(axis);
   Component& own = components_[a];
-  const FieldView<const T, D> view = velocity.component(axis).view();
+  const grid::FieldView<const T, D> view = velocity.component(axis).view();
   // On a periodic axis the first and the last face are one unknown.
   Coord<D> extents = view.extents;
   if (grid_.periodic()[a]) --extents[a];
-  const CellLayout<D> layout(extents, grid_.periodic());
+  const grid::CellLayout<D> layout(extents, grid_.periodic());
   if (!(own.layout == layout) || own.fixed.size() != layout.size) {
     own.layout = layout;
     own.fixed = Block<std::uint8_t>(layout.size);
@@ -125,8 +125,9 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
     given[static_cast<std::size_t>(upper)] =
-        !grid_.periodic()[a] && fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side_index(axis, upper))]);
-  const FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : FieldView<const T, D>{};
+        !grid_.periodic()[a] &&
+        grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+  const grid::FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
     const T* u = view.at(c);
     const T* moving = solid_velocity ? solid_velocity->component(axis).view().at(c) : nullptr;
@@ -140,32 +141,32 @@ void ViscositySolver<D>::describe(int axis, const MacField<T, D>& velocity, cons
           inside && !on_side && sticky ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
   });
-  wrap_ghosts<std::uint8_t, D>(layout, own.fixed.data());
-  wrap_ghosts<double, D>(layout, own.value.data());
+  grid::wrap_ghosts<std::uint8_t, D>(layout, own.fixed.data());
+  grid::wrap_ghosts<double, D>(layout, own.value.data());
 }
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double strength, bool sticky,
-                               const SolveOptions& options, SolveInfo& info) {
+void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticky,
+                               const numerics::SolveOptions& options, numerics::SolveInfo& info) {
   Component& own = components_[static_cast<std::size_t>(axis)];
-  const CellLayout<D>& layout = own.layout;
-  const FieldLayout<D>& field = velocity.component(axis).layout();
+  const grid::CellLayout<D>& layout = own.layout;
+  const grid::FieldLayout<D>& field = velocity.component(axis).layout();
   std::array<Shear, 2 * D> shear{};
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
-      const auto s = static_cast<std::size_t>(side_index(d, upper));
+      const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
       shear[s] = d == axis || layout.periodic[static_cast<std::size_t>(d)] ? Shear::none : shear_of(field.rules[s]);
     }
   const auto side_coefficient = [&](int side) {
     const Shear kind = shear[static_cast<std::size_t>(side)];
     return kind == Shear::wall ? 2 * strength : kind == Shear::sample ? strength : 0.0;
   };
-  FaceMatrix<double, D>& matrix = own.poisson.matrix;
-  bool changed = fit(matrix, layout, true) || !own.prepared;
+  grid::FaceMatrix<double, D>& matrix = own.poisson.matrix;
+  bool changed = grid::fit(matrix, layout, true) || !own.prepared;
   own.prepared = false;
   matrix.open_coupling.fill(strength);
-  changed |= assemble<D>(
+  changed |= grid::assemble<D>(
       matrix,
       [&](int d, Index lower, Index upper, int side) -> double {
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
@@ -178,7 +179,7 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
   if (changed) own.poisson.prepare();
   own.prepared = true;
 
-  const FieldView<const T, D> view = velocity.component(axis).view();
+  const grid::FieldView<const T, D> view = velocity.component(axis).view();
   for_each_cell_row<D>(layout, [&](const Coord<D>& first_cell, Index first, Index count) {
     Coord<D> c = first_cell;
     for (Index k = 0; k < count; ++k) {
@@ -199,7 +200,7 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
             if (own.fixed[other]) b += matrix.faces[d][upper ? i + s : i] * own.value[other];
             continue;
           }
-          const int side = side_index(static_cast<int>(d), upper);
+          const int side = grid::side_index(static_cast<int>(d), upper);
           const Shear kind = shear[static_cast<std::size_t>(side)];
           if (kind == Shear::none) continue;
           const double ghost = static_cast<double>(*(u + (upper ? view.strides[d] : -view.strides[d])));
@@ -213,10 +214,10 @@ void ViscositySolver<D>::solve(int axis, const MacField<T, D>& velocity, double 
   own.poisson.solve(options, false, info);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
-  template bool ViscositySolver<D>::diffuse<T>(MacField<T, D>&, double, double, const Field<double, D>*, const MacField<T, D>*, \
-                                               const Field<T, D>*, bool, double, const SolveOptions&,                           \
-                                               std::array<SolveInfo, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
+  template bool ViscositySolver<D>::diffuse<T>(grid::MacField<T, D>&, double, double, const grid::Field<double, D>*, \
+                                               const grid::MacField<T, D>*, const grid::Field<T, D>*, bool, double,  \
+                                               const numerics::SolveOptions&, std::array<numerics::SolveInfo, D>&);
 template class ViscositySolver<2>;
 template class ViscositySolver<3>;
 MENISCUS_INSTANTIATE(float, 2)
@@ -225,4 +226,4 @@ MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -11,15 +11,15 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Keeps matrices and scratch memory between steps on one grid.
 template <int D>
 class ViscositySolver {
  public:
-  explicit ViscositySolver(const Grid<D>& grid) : grid_(grid) {}
+  explicit ViscositySolver(const grid::Grid<D>& grid) : grid_(grid) {}
 
-  const Grid<D>& grid() const { return grid_; }
+  const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
   /// Diffuses the velocity for dt seconds with the kinematic viscosity (m^2/s). `solid` (on nodes, solid where <= 0) and its
@@ -28,14 +28,14 @@ class ViscositySolver {
   /// freely. Faces with a given value keep it. All components converge or none changes: then false is returned. `infos` says how
   /// each solve went.
   template <class T>
-  bool diffuse(MacField<T, D>& velocity, double dt, double viscosity, const Field<double, D>* solid,
-               const MacField<T, D>* solid_velocity, const Field<T, D>* liquid, bool sticky, double time,
-               const SolveOptions& options, std::array<SolveInfo, D>& infos);
+  bool diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
+               const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky, double time,
+               const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos);
 
  private:
   struct Component {
-    CellLayout<D> layout;
-    PoissonSolver<D> poisson;
+    grid::CellLayout<D> layout;
+    grid::PoissonSolver<D> poisson;
     bool prepared = false;
     /// Where and why the value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;
@@ -43,14 +43,14 @@ class ViscositySolver {
   };
 
   template <class T>
-  void describe(int axis, const MacField<T, D>& velocity, const Field<double, D>* solid, bool sticky,
-                const MacField<T, D>* solid_velocity, const Field<T, D>* liquid);
+  void describe(int axis, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, bool sticky,
+                const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid);
   template <class T>
-  void solve(int axis, const MacField<T, D>& velocity, double strength, bool sticky, const SolveOptions& options,
-             SolveInfo& info);
+  void solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticky, const numerics::SolveOptions& options,
+             numerics::SolveInfo& info);
 
-  Grid<D> grid_;
+  grid::Grid<D> grid_;
   std::array<Component, D> components_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -3,17 +3,17 @@
 
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Central differences of a staggered velocity: what a component changes along its own axis is the difference of the two faces of
 /// the cell; along another axis it is that of its means in the two neighbour cells. Linear velocities come out exactly. Ghosts
 /// must be up to date; cells -2 to n + 1 per axis are valid.
 template <class T, int D>
 struct CellGradient {
-  std::array<FieldView<const T, D>, D> component;
+  std::array<grid::FieldView<const T, D>, D> component;
   T inverse_spacing;
 
-  explicit CellGradient(const MacField<T, D>& velocity) : inverse_spacing(static_cast<T>(1.0 / velocity.grid().spacing())) {
+  explicit CellGradient(const grid::MacField<T, D>& velocity) : inverse_spacing(static_cast<T>(1.0 / velocity.grid().spacing())) {
     for (int d = 0; d < D; ++d) component[static_cast<std::size_t>(d)] = velocity.component(d).view();
   }
 
@@ -48,4 +48,4 @@ constexpr std::array<int, 2> curl_axes(int i) {
   return {(i + 1) % 3, (i + 2) % 3};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

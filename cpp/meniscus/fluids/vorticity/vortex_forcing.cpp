@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Faces of a row that are treated together; loops over them have this fixed length on every instruction set.
@@ -79,15 +79,15 @@ struct ComponentFaces {
   Coord<D> cells;
 
   template <class T>
-  ComponentFaces(const MacField<T, D>& velocity, int axis)
+  ComponentFaces(const grid::MacField<T, D>& velocity, int axis)
       : begin{}, end(velocity.component(axis).extents()), periodic(velocity.grid().periodic()), cells(velocity.grid().shape()) {
     const auto a = static_cast<std::size_t>(axis);
     for (std::size_t d = 0; d < D; ++d) shift[d] = d == a ? 0.0 : 0.5;
     if (periodic[a]) {
       ++begin[a];  // the last face owns what it shares with the first
     } else {
-      begin[a] += fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side_index(axis, 0))]);
-      end[a] -= fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side_index(axis, 1))]);
+      begin[a] += grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, 0))]);
+      end[a] -= grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, 1))]);
     }
   }
 
@@ -237,7 +237,7 @@ Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, i
 /// Adds what the particle does to the faces of planes [begin, end) across axis 0.
 template <VortexKernel kernel_type, class T, int D>
 void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis, T mean, Index begin, Index end,
-             const FieldView<T, D>& u) {
+             const grid::FieldView<T, D>& u) {
   RowForce<T, D, kernel_type> row(source, axis);
   const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
     Coord<D> to = index;
@@ -317,7 +317,7 @@ void find_means(const Source<T, D>* sources, Index n, const std::array<Component
 }
 
 template <VortexKernel kernel_type, class T, int D>
-void add_forces(MacField<T, D>& velocity, const Source<T, D>* sources, Index n, bool balance, Workspace& workspace) {
+void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, Index n, bool balance, Workspace& workspace) {
   const auto faces = [&]<std::size_t... A>(std::index_sequence<A...>) {
     return std::array<ComponentFaces<D>, D>{ComponentFaces<D>(velocity, static_cast<int>(A))...};
   }(std::make_index_sequence<static_cast<std::size_t>(D)>());
@@ -330,7 +330,7 @@ void add_forces(MacField<T, D>& velocity, const Source<T, D>* sources, Index n, 
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
     const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
-    const FieldView<T, D> u = velocity.component(d).view();
+    const grid::FieldView<T, D> u = velocity.component(d).view();
     // Every task owns some planes, and goes through the particles in their order.
     parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
       simd_dispatch([&] {
@@ -342,7 +342,7 @@ void add_forces(MacField<T, D>& velocity, const Source<T, D>* sources, Index n, 
 
 /// The vorticities of the particles less that of the grid at their places; components whose sign flips are zero.
 template <class T, int D>
-void find_missing(MacField<T, D>& velocity, const VortexColumns<T, D>& columns, Index n, double time, T* missing) {
+void find_missing(grid::MacField<T, D>& velocity, const VortexColumns<T, D>& columns, Index n, double time, T* missing) {
   constexpr Index width = vorticity_components<D>;
   velocity.fill_ghosts(time);
   sample_vorticity(velocity, columns.position, n, missing);
@@ -357,11 +357,11 @@ void find_missing(MacField<T, D>& velocity, const VortexColumns<T, D>& columns, 
 }  // namespace
 
 template <class T, int D>
-void add_vortex_forces(MacField<T, D>& velocity, ParticleSet& particles, double dt, double epsilon, const double* epsilons,
-                       const VortexForcing& options, Workspace& workspace) {
+void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
+                       const double* epsilons, const VortexForcing& options, Workspace& workspace) {
   const VortexColumns<T, D> columns(particles);
   const Index n = particles.size();
-  const Grid<D>& grid = velocity.grid();
+  const grid::Grid<D>& grid = velocity.grid();
   const double h = grid.spacing();
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
@@ -395,13 +395,13 @@ void add_vortex_forces(MacField<T, D>& velocity, ParticleSet& particles, double 
   velocity.fill_ghosts(options.time);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template void add_vortex_forces<T, D>(MacField<T, D>&, ParticleSet&, double, double, const double*, const VortexForcing&, \
-                                        Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                \
+  template void add_vortex_forces<T, D>(grid::MacField<T, D>&, grid::ParticleSet&, double, double, const double*, \
+                                        const VortexForcing&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -3,7 +3,7 @@
 
 #include "meniscus/fluids/vorticity/vortex_particles.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// How the vorticity of a particle of radius r is spread, as a function of the distance d; zero beyond r.
 enum class VortexKernel {
@@ -29,7 +29,7 @@ struct VortexForcing {
 /// thrown: InvalidArgument for values that are not finite, a radius that is not positive or larger than the domain;
 /// Interrupted.
 template <class T, int D>
-void add_vortex_forces(MacField<T, D>& velocity, ParticleSet& particles, double dt, double epsilon, const double* epsilons,
-                       const VortexForcing& options, Workspace& workspace);
+void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
+                       const double* epsilons, const VortexForcing& options, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -3,12 +3,12 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/fluids/vorticity/cell_gradient.hpp"
 #include "meniscus/fluids/particles/push_out.hpp"
+#include "meniscus/fluids/vorticity/cell_gradient.hpp"
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 template <int D>
@@ -21,7 +21,7 @@ struct BetweenCenters {
   std::array<double, D> fraction;
 
   template <class T>
-  BetweenCenters(const Grid<D>& grid, const T* x) {
+  BetweenCenters(const grid::Grid<D>& grid, const T* x) {
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       const auto n = static_cast<double>(grid.shape()[axis]);
@@ -51,7 +51,7 @@ struct BetweenCenters {
 };
 
 template <class T, int D>
-Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const Grid<D>& grid, const T* x) {
+Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const grid::Grid<D>& grid, const T* x) {
   Matrix<D> sum = Matrix<D>::Zero();
   BetweenCenters<D>(grid, x).for_each([&](const Coord<D>& c, double weight) {
     for (int a = 0; a < D; ++a) {
@@ -81,7 +81,7 @@ enum class Fate : std::uint8_t { stays, projected, in_solid, left };
 
 /// Decides what happens to a particle that has moved to x, and moves it accordingly.
 template <class T, int D>
-Fate settle(const Grid<D>& grid, const Field<double, D>* solid, const VortexAdvance& options, T* x) {
+Fate settle(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, const VortexAdvance& options, T* x) {
   for (int d = 0; d < D; ++d) {
     if (grid.periodic()[static_cast<std::size_t>(d)]) continue;
     const auto low = static_cast<T>(grid.origin()[d]);
@@ -104,15 +104,15 @@ Fate settle(const Grid<D>& grid, const Field<double, D>* solid, const VortexAdva
 }
 
 template <class T>
-constexpr ColumnType type_of = std::is_same_v<T, float> ? ColumnType::float32 : ColumnType::float64;
+constexpr grid::ColumnType type_of = std::is_same_v<T, float> ? grid::ColumnType::float32 : grid::ColumnType::float64;
 
 }  // namespace
 
 template <class T, int D>
-VortexColumns<T, D>::VortexColumns(ParticleSet& particles) {
+VortexColumns<T, D>::VortexColumns(grid::ParticleSet& particles) {
   if (particles.dimension() != D || particles.positions().type != type_of<T>)
     throw WrongType("the particles must have the dimension and the scalar type of the velocity");
-  const auto data = [&](ParticleColumn& c, Index width) {
+  const auto data = [&](grid::ParticleColumn& c, Index width) {
     if (c.type != type_of<T> || c.width != width)
       throw WrongType("column '" + c.name + "' of vortex particles must have " + std::to_string(width) +
                       " values per particle, of the type of the positions");
@@ -124,28 +124,28 @@ VortexColumns<T, D>::VortexColumns(ParticleSet& particles) {
 }
 
 template <class T, int D>
-VortexAdvanceInfo advance_vortex_particles(ParticleSet& particles, MacField<T, D>& velocity, double dt,
-                                           const VortexAdvance& options, Field<double, D>* solid, double time,
+VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
+                                           const VortexAdvance& options, grid::Field<double, D>* solid, double time,
                                            Workspace& workspace) {
   const VortexColumns<T, D> columns(particles);
-  const Grid<D>& grid = velocity.grid();
-  require(!solid || (solid->grid() == grid && solid->stagger() == Stagger<D>::node()),
+  const grid::Grid<D>& grid = velocity.grid();
+  require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid of the velocity");
   const Index n = particles.size();
   constexpr Index width = vorticity_components<D>;
 
   const auto positions = workspace.take<T>(n * D);
   std::copy_n(columns.position, n * D, positions.data());
-  advance_points(velocity, positions.data(), n, dt, options.trace, OutsidePoints::keep, time, workspace);
+  advance_points(velocity, positions.data(), n, dt, options.trace, grid::OutsidePoints::keep, time, workspace);
 
   const auto vorticities = workspace.take<T>(n * width);
   if constexpr (D == 3) {
-    const bool second_order = options.trace != Trace::euler;
+    const bool second_order = options.trace != grid::Trace::euler;
     const auto middle = workspace.take<T>(n * D);
     std::copy_n(columns.position, n * D, middle.data());
     if (second_order) {
       const auto u = workspace.take<T>(n * D);
-      sample_points(velocity, columns.position, n, time, u.data());
+      grid::sample_points(velocity, columns.position, n, time, u.data());
       for (Index i = 0; i < n * D; ++i) middle.data()[i] += static_cast<T>(0.5 * dt) * u.data()[i];
     }
     const CellGradient<T, D> gradient(velocity);
@@ -180,7 +180,7 @@ VortexAdvanceInfo advance_vortex_particles(ParticleSet& particles, MacField<T, D
 }
 
 template <class T, int D>
-void sample_vorticity(const MacField<T, D>& velocity, const T* points, Index n, T* values) {
+void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Index n, T* values) {
   const CellGradient<T, D> gradient(velocity);
   constexpr int width = vorticity_components<D>;
   parallel_for(0, n, 256, [&](Index begin, Index end) {
@@ -194,15 +194,15 @@ void sample_vorticity(const MacField<T, D>& velocity, const T* points, Index n, 
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
-  template struct VortexColumns<T, D>;                                                                                   \
-  template VortexAdvanceInfo advance_vortex_particles<T, D>(ParticleSet&, MacField<T, D>&, double, const VortexAdvance&, \
-                                                            Field<double, D>*, double, Workspace&);                      \
-  template void sample_vorticity<T, D>(const MacField<T, D>&, const T*, Index, T*);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
+  template struct VortexColumns<T, D>;                                                                                          \
+  template VortexAdvanceInfo advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,                  \
+                                                            const VortexAdvance&, grid::Field<double, D>*, double, Workspace&); \
+  template void sample_vorticity<T, D>(const grid::MacField<T, D>&, const T*, Index, T*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -4,7 +4,7 @@
 #include "meniscus/grid/particles/particles.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// What becomes of the magnitude of a vorticity when the flow stretches it.
 enum class Stretching {
@@ -26,7 +26,7 @@ enum class LeavingParticles {
 };
 
 struct VortexAdvance {
-  Trace trace = Trace::midpoint;
+  grid::Trace trace = grid::Trace::midpoint;
   Stretching stretching = Stretching::renormalize;
   InSolid in_solid = InSolid::remove;
   LeavingParticles leaving = LeavingParticles::remove;
@@ -47,7 +47,7 @@ struct VortexColumns {
   T* radius;
 
   /// Throws WrongType for particles of another dimension or scalar, InvalidArgument where a column is missing.
-  explicit VortexColumns(ParticleSet& particles);
+  explicit VortexColumns(grid::ParticleSet& particles);
 };
 
 /// Moves the particles with the velocity for dt seconds and turns their vorticities by dw/dt = (w . grad) u, the gradient of u
@@ -57,12 +57,12 @@ struct VortexColumns {
 /// `solid`: a level set on nodes (<= 0 inside), or nullptr. Nothing changes if anything is thrown: InvalidArgument for values
 /// that are not finite; Interrupted.
 template <class T, int D>
-VortexAdvanceInfo advance_vortex_particles(ParticleSet& particles, MacField<T, D>& velocity, double dt,
-                                           const VortexAdvance& options, Field<double, D>* solid, double time,
+VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
+                                           const VortexAdvance& options, grid::Field<double, D>* solid, double time,
                                            Workspace& workspace);
 
 /// values[i] = curl u at points[i] ((n, D), m): that of the cell centres, interpolated linearly. Ghosts must be up to date.
 template <class T, int D>
-void sample_vorticity(const MacField<T, D>& velocity, const T* points, Index n, T* values);
+void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Index n, T* values);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Sums body(row coordinate), one number per row of `extents`, in a fixed tree.
@@ -16,33 +16,34 @@ double sum_rows(const Coord<D>& extents, Body&& body) {
       0, product<D>(extents) / length, std::max<Index>(1, 8192 / length), 0.0,
       [&](Index begin, Index end) {
         double sum = 0.0;
-        for (Index r = begin; r < end; ++r) sum += body(row_start<D>(extents, r));
+        for (Index r = begin; r < end; ++r) sum += body(grid::row_start<D>(extents, r));
         return sum;
       },
       [](double a, double b) { return a + b; });
 }
 
 template <int D>
-double cell_volume(const Grid<D>& grid) {
+double cell_volume(const grid::Grid<D>& grid) {
   return std::pow(grid.spacing(), D);
 }
 
 }  // namespace
 
 template <class T, int D>
-void compute_vorticity(MacField<T, D>& velocity, double time, const std::array<Field<T, D>*, vorticity_components<D>>& out) {
-  for (const Field<T, D>* f : out)
-    require(f->grid() == velocity.grid() && f->stagger() == Stagger<D>::cell(),
+void compute_vorticity(grid::MacField<T, D>& velocity, double time,
+                       const std::array<grid::Field<T, D>*, vorticity_components<D>>& out) {
+  for (const grid::Field<T, D>* f : out)
+    require(f->grid() == velocity.grid() && f->stagger() == grid::Stagger<D>::cell(),
             "the vorticity must be on the cells of the grid of the velocity");
   velocity.fill_ghosts(time);
   const CellGradient<T, D> gradient(velocity);
   for (int i = 0; i < vorticity_components<D>; ++i) {
     const auto [a, b] = curl_axes<D>(i);
-    const FieldView<T, D> to = out[static_cast<std::size_t>(i)]->view();
-    parallel_rows<D>(to.extents, [&, a = a, b = b](Index begin, Index end) {
+    const grid::FieldView<T, D> to = out[static_cast<std::size_t>(i)]->view();
+    grid::parallel_rows<D>(to.extents, [&, a = a, b = b](Index begin, Index end) {
       simd_dispatch([&] {
         for (Index r = begin; r < end; ++r) {
-          const Coord<D> c = row_start<D>(to.extents, r);
+          const Coord<D> c = grid::row_start<D>(to.extents, r);
           const T* first = gradient.lower_face(a, c);
           const T* second = gradient.lower_face(b, c);
           T* row = to.at(c);
@@ -55,7 +56,7 @@ void compute_vorticity(MacField<T, D>& velocity, double time, const std::array<F
 }
 
 template <class T, int D>
-double enstrophy(MacField<T, D>& velocity, double time) {
+double enstrophy(grid::MacField<T, D>& velocity, double time) {
   velocity.fill_ghosts(time);
   const CellGradient<T, D> gradient(velocity);
   const Coord<D>& cells = velocity.grid().local_shape();
@@ -75,11 +76,11 @@ double enstrophy(MacField<T, D>& velocity, double time) {
 }
 
 template <class T, int D>
-double kinetic_energy(const MacField<T, D>& velocity) {
-  const Grid<D>& grid = velocity.grid();
+double kinetic_energy(const grid::MacField<T, D>& velocity) {
+  const grid::Grid<D>& grid = velocity.grid();
   double total = 0.0;
   for (int d = 0; d < D; ++d) {
-    const FieldView<const T, D> u = velocity.component(d).view();
+    const grid::FieldView<const T, D> u = velocity.component(d).view();
     const Index last = u.extents[static_cast<std::size_t>(d)] - 1;
     // On a periodic axis the last face owns what it shares with the first.
     const double at_first = grid.periodic()[static_cast<std::size_t>(d)] ? 0.0 : 0.5;
@@ -98,14 +99,15 @@ double kinetic_energy(const MacField<T, D>& velocity) {
   return 0.5 * cell_volume(grid) * total;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template void compute_vorticity<T, D>(MacField<T, D>&, double, const std::array<Field<T, D>*, vorticity_components<D>>&); \
-  template double enstrophy<T, D>(MacField<T, D>&, double);                                                                 \
-  template double kinetic_energy<T, D>(const MacField<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                       \
+  template void compute_vorticity<T, D>(grid::MacField<T, D>&, double,                                   \
+                                        const std::array<grid::Field<T, D>*, vorticity_components<D>>&); \
+  template double enstrophy<T, D>(grid::MacField<T, D>&, double);                                        \
+  template double kinetic_energy<T, D>(const grid::MacField<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

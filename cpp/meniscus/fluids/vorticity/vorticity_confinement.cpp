@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::fluids {
 namespace {
 
 /// Layers of cells around the domain in which the vorticity is needed: one for its gradient, one for the mean on the sides.
@@ -36,10 +36,10 @@ struct PaddedCells {
   void for_each_row(Index margin, Body&& body) const {
     Coord<D> inner = extents;
     for (Index& n : inner) n -= 2 * margin;
-    parallel_rows<D>(inner, [&](Index begin, Index end) {
+    grid::parallel_rows<D>(inner, [&](Index begin, Index end) {
       simd_dispatch([&] {
         for (Index r = begin; r < end; ++r) {
-          Coord<D> c = row_start<D>(inner, r);
+          Coord<D> c = grid::row_start<D>(inner, r);
           for (Index& v : c) v += margin - layers;
           body(c, index(c), inner[D - 1]);
         }
@@ -50,9 +50,9 @@ struct PaddedCells {
 
 /// Which cells have their centre in the solid; beyond the domain the nearest cell answers, or the periodic image.
 template <int D>
-void mark_solid_cells(const Field<double, D>& solid, const PaddedCells<D>& cells, std::uint8_t* marks) {
-  const FieldView<const double, D> phi = solid.view();
-  const Grid<D>& grid = solid.grid();
+void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>& cells, std::uint8_t* marks) {
+  const grid::FieldView<const double, D> phi = solid.view();
+  const grid::Grid<D>& grid = solid.grid();
   cells.for_each_row(0, [&](const Coord<D>& first, Index i, Index count) {
     for (Index k = 0; k < count; ++k) {
       Coord<D> c = first;
@@ -76,7 +76,7 @@ template <class T, int D>
 using Components = std::array<T*, vorticity_components<D>>;
 
 template <class T, int D>
-void vorticity_and_magnitude(const MacField<T, D>& velocity, const PaddedCells<D>& cells, const Components<T, D>& omega,
+void vorticity_and_magnitude(const grid::MacField<T, D>& velocity, const PaddedCells<D>& cells, const Components<T, D>& omega,
                              T* magnitude) {
   const CellGradient<T, D> gradient(velocity);
   cells.for_each_row(0, [&](const Coord<D>& c, Index i, Index count) {
@@ -108,7 +108,7 @@ double largest(const PaddedCells<D>& cells, const Coord<D>& shape, const T* magn
       [&](Index begin, Index end) {
         T most = 0;
         for (Index r = begin; r < end; ++r) {
-          const T* row = magnitude + cells.index(row_start<D>(shape, r));
+          const T* row = magnitude + cells.index(grid::row_start<D>(shape, r));
           for (Index k = 0; k < length; ++k) most = row[k] > most ? row[k] : most;
         }
         return static_cast<double>(most);
@@ -166,23 +166,24 @@ void force_from_vorticity(const PaddedCells<D>& cells, const ForceRule<T>& rule,
 }
 
 template <class T, int D>
-void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* solid, int axis, MacField<T, D>& velocity) {
+void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* solid, int axis, grid::MacField<T, D>& velocity) {
   const auto a = static_cast<std::size_t>(axis);
-  const FieldView<T, D> u = velocity.component(axis).view();
+  const grid::FieldView<T, D> u = velocity.component(axis).view();
   const bool periodic = velocity.grid().periodic()[a];
   Coord<D> begin{};
   Coord<D> extents = u.extents;
   for (int upper : {0, 1}) {
-    if (periodic || !fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side_index(axis, upper))])) continue;
+    if (periodic || !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]))
+      continue;
     if (upper == 0) ++begin[a];
     --extents[a];
   }
   if (product<D>(extents) <= 0) return;
   const Index s = cells.strides[a];
-  parallel_rows<D>(extents, [&](Index first, Index end) {
+  grid::parallel_rows<D>(extents, [&](Index first, Index end) {
     simd_dispatch([&] {
       for (Index r = first; r < end; ++r) {
-        Coord<D> c = row_start<D>(extents, r);
+        Coord<D> c = grid::row_start<D>(extents, r);
         for (std::size_t d = 0; d < D; ++d) c[d] += begin[d];
         T* to = u.at(c);
         const Index i = cells.index(c);
@@ -203,15 +204,15 @@ void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* s
 }  // namespace
 
 template <class T, int D>
-void add_vorticity_confinement(MacField<T, D>& velocity, double dt, double epsilon, const Field<double, D>* solid, double time,
-                               Workspace& workspace) {
+void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::Field<double, D>* solid,
+                               double time, Workspace& workspace) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
-  require(!solid || (solid->grid() == velocity.grid() && solid->stagger() == Stagger<D>::node()),
+  require(!solid || (solid->grid() == velocity.grid() && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid of the velocity");
   require_finite(velocity);
   velocity.fill_ghosts(time);
-  const Grid<D>& grid = velocity.grid();
+  const grid::Grid<D>& grid = velocity.grid();
   const double h = grid.spacing();
   const PaddedCells<D> cells(grid.local_shape());
   const Index size = cells.size();
@@ -230,7 +231,7 @@ void add_vorticity_confinement(MacField<T, D>& velocity, double dt, double epsil
   std::copy_n(f.begin(), omega.size(), omega.begin());
   vorticity_and_magnitude(velocity, cells, omega, magnitude.data());
   const double flat = std::max(1e-6 * largest<T, D>(cells, grid.local_shape(), magnitude.data()) / h,
-                               16.0 * std::numeric_limits<T>::epsilon() * max_component_speed(velocity) / (h * h));
+                               16.0 * std::numeric_limits<T>::epsilon() * grid::max_component_speed(velocity) / (h * h));
   // The least positive number keeps zero gradients out where even the bound underflows.
   const ForceRule<T> rule{static_cast<T>(0.5 / h), static_cast<T>(dt * epsilon * h),
                           std::max(static_cast<T>(flat * flat), std::numeric_limits<T>::min())};
@@ -244,12 +245,13 @@ void add_vorticity_confinement(MacField<T, D>& velocity, double dt, double epsil
   velocity.fill_ghosts(time);
 }
 
-#define MENISCUS_INSTANTIATE(T, D) \
-  template void add_vorticity_confinement<T, D>(MacField<T, D>&, double, double, const Field<double, D>*, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
+  template void add_vorticity_confinement<T, D>(grid::MacField<T, D>&, double, double, const grid::Field<double, D>*, double, \
+                                                Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -5,7 +5,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::fluids {
 
 /// Adds dt * epsilon * h * (N x omega) to the velocity, with N = grad|omega| / |grad|omega||, all at cell centres and averaged to
 /// the faces. Faces whose normal velocity is given keep it.
@@ -19,7 +19,7 @@ namespace meniscus {
 ///
 /// The velocity is unchanged if anything is thrown: InvalidArgument for values that are not finite; Interrupted.
 template <class T, int D>
-void add_vorticity_confinement(MacField<T, D>& velocity, double dt, double epsilon, const Field<double, D>* solid, double time,
-                               Workspace& workspace);
+void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::Field<double, D>* solid,
+                               double time, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::fluids

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 std::size_t bytes_of(Index n) { return static_cast<std::size_t>(n); }
@@ -160,4 +160,4 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
 template void ParticleSet::sort_by_cell<2>(const Grid<2>&, Workspace&);
 template void ParticleSet::sort_by_cell<3>(const Grid<3>&, Workspace&);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 enum class ColumnType { float32, float64, int8, int32, int64, uint8 };
 
@@ -88,4 +88,4 @@ class ParticleSet {
   CellRuns runs_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

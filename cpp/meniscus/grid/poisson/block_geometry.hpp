@@ -3,7 +3,7 @@
 
 #include "meniscus/grid/poisson/cell_layout.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Coarse cell C covers the fine cells 2 C and 2 C + 1 along every axis of more than one cell; the last may cover one only.
 template <int D>
@@ -57,4 +57,4 @@ struct BlockGeometry {
   }
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

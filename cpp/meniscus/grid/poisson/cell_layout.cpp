@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 template <class T, int D>
 void wrap_plane(const CellLayout<D>& layout, T* values, Index plane) {
@@ -59,4 +59,4 @@ MENISCUS_INSTANTIATE(std::uint8_t, 2)
 MENISCUS_INSTANTIATE(std::uint8_t, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

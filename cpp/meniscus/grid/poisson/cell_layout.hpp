@@ -3,7 +3,7 @@
 
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Cells per block of a row. Kernels treat whole blocks, so that their loops have a fixed length on every instruction set.
 inline constexpr int cell_block = 16;
@@ -72,4 +72,4 @@ void wrap_plane(const CellLayout<D>& layout, T* values, Index plane);
 template <class T, int D>
 void wrap_first_axis(const CellLayout<D>& layout, T* values);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// Part of an edge with phi > 0.
@@ -86,4 +86,4 @@ void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& la
 template void compute_open_fractions<2>(const Field<double, 2>&, const CellLayout<2>&, std::array<Block<double>, 2>&);
 template void compute_open_fractions<3>(const Field<double, 3>&, const CellLayout<3>&, std::array<Block<double>, 3>&);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

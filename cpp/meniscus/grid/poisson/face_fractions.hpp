@@ -1,10 +1,10 @@
 /// How much of each face of a grid lies outside a solid that is given by a level set on the nodes.
 #pragma once
 
-#include "meniscus/grid/poisson/cell_layout.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/poisson/cell_layout.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Edges of which less than this is open count as closed, and faces in 3-D of which less than its square is: a slit that no flow
 /// of the grid's resolution passes would make the pressure system nearly singular. It has to be a matter of lengths: the faces of
@@ -18,4 +18,4 @@ inline constexpr double smallest_open_fraction = 1e-4;
 template <int D>
 void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& layout, std::array<Block<double>, D>& open);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

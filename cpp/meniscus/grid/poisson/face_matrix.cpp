@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 constexpr Index most_blocks = segment_cells / cell_block;
@@ -152,4 +152,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// How much of the coefficients a kernel has to read for a piece of a row.
 enum class SegmentKind : std::uint8_t {
@@ -78,4 +78,4 @@ struct FaceMatrix {
 template <class C, int D>
 C dirichlet_coupling(const FaceMatrix<C, D>& a, Index cell);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Calls body(first, count, lower side, upper side) for every row of faces along `axis`: `first` is the coordinate of the first
 /// face (that of the cell above it), `count` their number. The sides are numbers of the domain's sides that the first and the
@@ -131,4 +131,4 @@ bool fit(FaceMatrix<double, D>& matrix, const CellLayout<D>& layout, bool with_f
   return true;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

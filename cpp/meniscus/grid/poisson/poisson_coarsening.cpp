@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// Calls body(block, its index) for all blocks, rows in parallel.
@@ -392,4 +392,4 @@ template struct CellJoining<3>;
 template class PoissonCoarsening<2>;
 template class PoissonCoarsening<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

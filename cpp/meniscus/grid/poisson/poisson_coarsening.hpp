@@ -12,7 +12,7 @@
 #include "meniscus/grid/poisson/block_geometry.hpp"
 #include "meniscus/grid/poisson/face_matrix.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Which coarse cell each fine cell belongs to.
 template <int D>
@@ -45,4 +45,4 @@ class PoissonCoarsening {
   static void run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining);
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

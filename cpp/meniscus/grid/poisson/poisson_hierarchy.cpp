@@ -5,7 +5,7 @@
 
 #include <Eigen/Cholesky>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// A level of at most so many cells is solved directly.
@@ -70,7 +70,7 @@ void PoissonHierarchy<D>::add_correction(int level) {
 
 template <int D>
 void PoissonHierarchy<D>::cycle() {
-  v_cycle(*this);
+  numerics::v_cycle(*this);
 }
 
 template <int D>
@@ -168,4 +168,4 @@ Index PoissonHierarchy<D>::bytes() const {
 template class PoissonHierarchy<2>;
 template class PoissonHierarchy<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

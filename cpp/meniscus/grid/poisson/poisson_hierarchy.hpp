@@ -6,7 +6,7 @@
 
 #include <deque>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 template <int D>
 class PoissonHierarchy {
@@ -45,4 +45,4 @@ class PoissonHierarchy {
   Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic> inverse_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

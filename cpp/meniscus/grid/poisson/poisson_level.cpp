@@ -3,7 +3,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// Slabs of planes for sweeps that pass over memory once: at least 2 * half_sweeps planes each, so that what is done at one end
@@ -182,4 +182,4 @@ void PoissonLevel<D>::compute_residual() {
 template class PoissonLevel<2>;
 template class PoissonLevel<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

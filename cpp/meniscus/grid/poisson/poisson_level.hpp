@@ -10,7 +10,7 @@
 
 #include <array>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Half-sweeps per smoothing: two full sweeps.
 inline constexpr int half_sweeps = 4;
@@ -45,4 +45,4 @@ class PoissonLevel {
   bool damped_ = false;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -3,7 +3,7 @@
 #include "meniscus/numerics/conjugate_gradients.hpp"
 #include "meniscus/numerics/incomplete_cholesky.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// An assembled system; vectors hold the unknowns alone, in storage order.
@@ -66,15 +66,15 @@ class AssembledSystem {
  private:
   const PoissonRegions<D>& regions_;
   std::vector<Index> region_;
-  IncompleteCholesky::Matrix matrix_;
-  IncompleteCholesky preconditioner_;
+  numerics::IncompleteCholesky::Matrix matrix_;
+  numerics::IncompleteCholesky preconditioner_;
 };
 
 }  // namespace
 
 template <int D>
 void solve_by_incomplete_cholesky(const FaceMatrix<double, D>& matrix, const PoissonRegions<D>& regions, const Block<double>& b,
-                                  Block<double>& x, const SolveOptions& options, SolveInfo& info) {
+                                  Block<double>& x, const numerics::SolveOptions& options, numerics::SolveInfo& info) {
   using System = AssembledSystem<D>;
   System system(matrix, regions);
   const auto n = static_cast<Eigen::Index>(system.cells.size());
@@ -84,15 +84,16 @@ void solve_by_incomplete_cholesky(const FaceMatrix<double, D>& matrix, const Poi
     rhs[k] = b[system.cells[static_cast<std::size_t>(k)]];
     solution[k] = x[system.cells[static_cast<std::size_t>(k)]];
   }
-  conjugate_gradients(system, ConjugateGradientVectors<System>{solution, rhs, r, p, q, z}, options, false, info);
+  numerics::conjugate_gradients(system, numerics::ConjugateGradientVectors<System>{solution, rhs, r, p, q, z}, options, false,
+                                info);
   for (Eigen::Index k = 0; k < n; ++k) x[system.cells[static_cast<std::size_t>(k)]] = solution[k];
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                                               \
   template void solve_by_incomplete_cholesky<D>(const FaceMatrix<double, D>&, const PoissonRegions<D>&, const Block<double>&, \
-                                                Block<double>&, const SolveOptions&, SolveInfo&);
+                                                Block<double>&, const numerics::SolveOptions&, numerics::SolveInfo&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

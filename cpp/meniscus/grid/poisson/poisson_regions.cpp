@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 constexpr Index intervals_per_task = 64;
@@ -191,4 +191,4 @@ void PoissonRegions<D>::remove_means(double* values) const {
 template class PoissonRegions<2>;
 template class PoissonRegions<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

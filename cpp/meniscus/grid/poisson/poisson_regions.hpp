@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 template <int D>
 struct PoissonRegion {
@@ -57,4 +57,4 @@ class PoissonRegions {
   mutable std::vector<double> partial_, means_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -8,10 +8,10 @@
 #include <chrono>
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
-static_assert(LinearSystem<PoissonSolver<2>> && LinearSystem<PoissonSolver<3>>);
+static_assert(numerics::LinearSystem<PoissonSolver<2>> && numerics::LinearSystem<PoissonSolver<3>>);
 
 /// One partial sum per cell of a segment; added up in a fixed tree.
 struct LaneSums {
@@ -70,17 +70,18 @@ void PoissonSolver<D>::prepare() {
 }
 
 template <int D>
-void PoissonSolver<D>::solve(const SolveOptions& options, bool start_is_zero, SolveInfo& info) {
+void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
   const auto start = std::chrono::steady_clock::now();
   project(b);
   norm_b_ = std::sqrt(inner_product(b, b));
   scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(matrix.unknowns)) / norm_b_ : 1.0;
   if (start_is_zero) combine(0.0, b, 0.0, x);
-  if (options.method == SolveMethod::incomplete_cholesky)
+  if (options.method == numerics::SolveMethod::incomplete_cholesky)
     solve_by_incomplete_cholesky(matrix, regions_, b, x, options, info);
   else
-    conjugate_gradients(*this, ConjugateGradientVectors<PoissonSolver>{x, b, r_, p_, q_, hierarchy_.finest().x}, options,
-                        start_is_zero, info);
+    numerics::conjugate_gradients(*this,
+                                  numerics::ConjugateGradientVectors<PoissonSolver>{x, b, r_, p_, q_, hierarchy_.finest().x},
+                                  options, start_is_zero, info);
   project(x);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -260,4 +261,4 @@ Index PoissonSolver<D>::bytes() const {
 template class PoissonSolver<2>;
 template class PoissonSolver<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -6,7 +6,7 @@
 #include "meniscus/grid/poisson/poisson_regions.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Fill `matrix`, call `prepare`, then fill `b` (and `x`) and call `solve` as often as needed. All arrays lie as the matrix says.
 template <int D>
@@ -23,7 +23,7 @@ class PoissonSolver {
 
   /// Solves to the given tolerance. The right-hand side loses its mean over each closed region, and so does the solution.
   /// `start_is_zero`: x is not read. Returns with info.converged false where the tolerance is not met.
-  void solve(const SolveOptions& options, bool start_is_zero, SolveInfo& info);
+  void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
 
   /// Norms of the residual of the last solve per region, relative to the norm of the whole right-hand side.
   void region_residuals(std::vector<double>& norms);
@@ -57,4 +57,4 @@ class PoissonSolver {
   double norm_b_ = 0.0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// Coarse cells per run, so that scratch rows stay small.
@@ -350,4 +350,4 @@ Index PoissonTransfer<D>::bytes() const {
 template class PoissonTransfer<2>;
 template class PoissonTransfer<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

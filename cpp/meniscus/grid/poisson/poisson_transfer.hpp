@@ -11,7 +11,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Consecutive coarse cells of one row whose transfer is regular. `fine` is the first cell of the first one's block.
 struct TransferRun {
@@ -63,4 +63,4 @@ class PoissonTransfer {
   Block<std::int32_t> block_number_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,7 +4,7 @@
 #include "meniscus/core/simd.hpp"
 #include "meniscus/grid/poisson/face_matrix.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Plain pointers and numbers of a matrix, for kernels.
 template <class C, int D>
@@ -55,4 +55,4 @@ MENISCUS_INLINE void for_each_segment(const Segment* begin, const Segment* end, 
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// The limited result of a corrected value.
@@ -32,10 +32,10 @@ class ScalarTransport {
         options_(options),
         masks_(masks) {
     const Index n = layout.storage_size();
-    if (options.scheme == CompensationScheme::first_order) return;
+    if (options.scheme == numerics::CompensationScheme::first_order) return;
     forward_ = workspace.take<T>(n);
     if (options.limiter != Limiter::none) high_ = workspace.take<T>(n);
-    if (options.scheme == CompensationScheme::bfecc) start_ = workspace.take<T>(n);
+    if (options.scheme == numerics::CompensationScheme::bfecc) start_ = workspace.take<T>(n);
   }
 
   /// Advances the padded block `from` (whose ghosts are refilled) into the owned samples of `to`, which also serves as scratch.
@@ -44,7 +44,7 @@ class ScalarTransport {
     const SampleSource<T, D> source = filled(from, time);
     const TransportPass<T, D> forth{options_.pass, velocity_, k, masks_.hidden()};
     const TransportPass<T, D> back{options_.pass, velocity_, -k, masks_.hidden()};
-    if (options_.scheme == CompensationScheme::first_order) {
+    if (options_.scheme == numerics::CompensationScheme::first_order) {
       run_pass(forth, source, [&, out = origin(to)](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
         store_active(run, q, source.view.origin, s.value, out);
       });
@@ -61,17 +61,17 @@ class ScalarTransport {
     });
     const SampleSource<T, D> advanced = filled(forward_.data(), time + dt);
     const T* phi = source.view.origin;
-    if (options_.scheme == CompensationScheme::maccormack) {
+    if (options_.scheme == numerics::CompensationScheme::maccormack) {
       run_pass(back, advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
         Lanes<T> value;
-        for (int l = 0; l < run.count; ++l) value[l] = maccormack_correct(forward[q + l], phi[q + l], s.value[l]);
+        for (int l = 0; l < run.count; ++l) value[l] = numerics::maccormack_correct(forward[q + l], phi[q + l], s.value[l]);
         finish(run, q, value, phi, forward, low, high);
       });
       return;
     }
     T* start = origin(start_.data());
     run_pass(back, advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
-      for (int l = 0; l < run.count; ++l) start[q + l] = bfecc_start(phi[q + l], s.value[l]);
+      for (int l = 0; l < run.count; ++l) start[q + l] = numerics::bfecc_start(phi[q + l], s.value[l]);
     });
     const SampleSource<T, D> compensated = filled(start_.data(), time);
     run_pass(forth, compensated,
@@ -261,4 +261,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

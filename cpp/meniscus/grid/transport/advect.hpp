@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// What happens to a corrected value that leaves the range of the samples its first pass interpolated between.
 enum class Limiter {
@@ -25,7 +25,7 @@ enum class FirstOrderNear {
 };
 
 struct AdvectOptions {
-  CompensationScheme scheme = CompensationScheme::maccormack;
+  numerics::CompensationScheme scheme = numerics::CompensationScheme::maccormack;
   PassOptions pass;
   Limiter limiter = Limiter::reversion;
   FirstOrderNear first_order_near = FirstOrderNear::objects;
@@ -64,4 +64,4 @@ template <class T, int D>
 void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, const PassOptions& options, double time,
                       Field<T, D>& out, Field<T, D>* low, Field<T, D>* high);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

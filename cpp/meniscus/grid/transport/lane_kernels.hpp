@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace detail {
 
 /// Cells of the lanes: offset of the lowest corner from the first sample of the run, and position in the cell.
@@ -93,7 +93,8 @@ MENISCUS_INLINE void linear_lanes(const T* p, const Coord<D>& strides, const Lan
       T c00, c01, c10, c11;
       load_pair(p + i, c00, c01);
       load_pair(p + i + s0, c10, c11);
-      value = lerp(lerp(c00, c01, c.fraction[1][l]), lerp(c10, c11, c.fraction[1][l]), c.fraction[0][l]);
+      value = numerics::lerp(numerics::lerp(c00, c01, c.fraction[1][l]), numerics::lerp(c10, c11, c.fraction[1][l]),
+                             c.fraction[0][l]);
       low = smaller(smaller(c00, c01), smaller(c10, c11));
       high = larger(larger(c00, c01), larger(c10, c11));
     } else {
@@ -105,8 +106,9 @@ MENISCUS_INLINE void linear_lanes(const T* p, const Coord<D>& strides, const Lan
       load_pair(p + i + s0 + s1, c110, c111);
       const T fz = c.fraction[2][l];
       const T fy = c.fraction[1][l];
-      value = lerp(lerp(lerp(c000, c001, fz), lerp(c010, c011, fz), fy), lerp(lerp(c100, c101, fz), lerp(c110, c111, fz), fy),
-                   c.fraction[0][l]);
+      value =
+          numerics::lerp(numerics::lerp(numerics::lerp(c000, c001, fz), numerics::lerp(c010, c011, fz), fy),
+                         numerics::lerp(numerics::lerp(c100, c101, fz), numerics::lerp(c110, c111, fz), fy), c.fraction[0][l]);
       low = smaller(smaller(smaller(c000, c001), smaller(c010, c011)), smaller(smaller(c100, c101), smaller(c110, c111)));
       high = larger(larger(larger(c000, c001), larger(c010, c011)), larger(larger(c100, c101), larger(c110, c111)));
     }
@@ -125,13 +127,13 @@ template <class T, int D>
 MENISCUS_INLINE void cubic_row_lanes(const T* p, std::int32_t shift, const LaneCells<T, D>& c, int n, Lanes<T>& out) {
   for (int l = 0; l < n; ++l) {
     const std::int32_t i = c.offset[l] + shift;
-    out[l] = monotone_cubic(p[i - 1], p[i], p[i + 1], p[i + 2], c.fraction[D - 1][l]);
+    out[l] = numerics::monotone_cubic(p[i - 1], p[i], p[i + 1], p[i + 2], c.fraction[D - 1][l]);
   }
 }
 
 template <class T>
 MENISCUS_INLINE void cubic_join_lanes(const std::array<Lanes<T>, 4>& rows, const Lanes<T>& fraction, int n, Lanes<T>& out) {
-  for (int l = 0; l < n; ++l) out[l] = monotone_cubic(rows[0][l], rows[1][l], rows[2][l], rows[3][l], fraction[l]);
+  for (int l = 0; l < n; ++l) out[l] = numerics::monotone_cubic(rows[0][l], rows[1][l], rows[2][l], rows[3][l], fraction[l]);
 }
 
 template <class T, int D>
@@ -195,4 +197,4 @@ MENISCUS_INLINE void sample_row(const SampleSource<T, D>& source, const RowRun<D
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

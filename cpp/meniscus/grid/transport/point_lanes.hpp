@@ -5,7 +5,7 @@
 #include "meniscus/core/simd.hpp"
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Points handled together; their temporaries stay in the first-level cache.
 inline constexpr int row_block = 64;
@@ -36,4 +36,4 @@ struct LaneSamples {
   Lanes<T> high;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

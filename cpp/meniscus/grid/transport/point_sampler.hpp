@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 enum class Interpolation { linear, cubic };
 
@@ -65,7 +65,7 @@ T cubic_point(const SampleSource<T, D>& s, const Coord<D>& cell, const std::arra
       c[axis] = cell[axis] - 1 + a;
       v[static_cast<std::size_t>(a)] = self(self, axis + 1, c);
     }
-    return monotone_cubic(v[0], v[1], v[2], v[3], fraction[static_cast<std::size_t>(axis)]);
+    return numerics::monotone_cubic(v[0], v[1], v[2], v[3], fraction[static_cast<std::size_t>(axis)]);
   };
   return along(along, 0, cell);
 }
@@ -143,10 +143,10 @@ MENISCUS_NOINLINE PointSample<T> sample_point(const SampleSource<T, D>& source, 
     // The same order of operations as the fast rows: last axis first.
     std::array<T, corners> r = v;
     for (int d = D - 1, half = corners / 2; d >= 0; --d, half /= 2)
-      for (int q = 0; q < half; ++q) r[q] = lerp(r[q], r[q + half], fraction[d]);
+      for (int q = 0; q < half; ++q) r[q] = numerics::lerp(r[q], r[q + half], fraction[d]);
     s.value = detail::smaller(detail::larger(r[0], s.low), s.high);
   }
   return s;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// Up to row_block points as coordinates in cells from the lower corner of the domain.
@@ -206,4 +206,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

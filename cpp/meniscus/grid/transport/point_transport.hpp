@@ -5,7 +5,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/transport/trace.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the boundary rules answer, as of
 /// `time`.
@@ -28,4 +28,4 @@ template <class T, int D>
 void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Trace trace, OutsidePoints outside, double time,
                     Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

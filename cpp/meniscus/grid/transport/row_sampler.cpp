@@ -2,7 +2,7 @@
 
 #include "meniscus/grid/transport/lane_kernels.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 template <class T, int D>
 void sample_run(const SampleSource<T, D>& source, const RowRun<D>& run, const LaneVectors<T, D>& displacement,
@@ -22,4 +22,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -8,11 +8,11 @@
 #include "meniscus/grid/transport/point_lanes.hpp"
 #include "meniscus/grid/transport/point_sampler.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Samples the source at run + displacement: values and extremes.
 template <class T, int D>
 void sample_run(const SampleSource<T, D>& source, const RowRun<D>& run, const LaneVectors<T, D>& displacement,
                 Interpolation interpolation, const MaskedVisibility<T, D>* hidden, LaneSamples<T>& out);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -3,7 +3,7 @@
 #include "meniscus/grid/transport/lane_kernels.hpp"
 #include "meniscus/grid/transport/velocity_lanes.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 template <class T, int D>
@@ -62,4 +62,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,7 +4,7 @@
 #include "meniscus/grid/transport/point_lanes.hpp"
 #include "meniscus/grid/transport/point_sampler.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// How a characteristic is integrated.
 enum class Trace {
@@ -54,4 +54,4 @@ template <class T, int D>
 void trace_back(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run, T dt_over_h, Trace trace,
                 LaneVectors<T, D>& displacement);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// A mask continues like the field does; beyond a side with given values there is nothing to hide behind.
@@ -106,4 +106,4 @@ template class TransportMasks<float, 3>;
 template class TransportMasks<double, 2>;
 template class TransportMasks<double, 3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

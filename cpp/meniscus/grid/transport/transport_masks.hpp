@@ -3,7 +3,7 @@
 
 #include "meniscus/grid/transport/advect.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Masks are aligned with the storage of the field: entry [offset] belongs to the sample at that offset from the owned origin.
 template <class T, int D>
@@ -44,4 +44,4 @@ class TransportMasks {
   Coord<D> trusted_end_{};
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

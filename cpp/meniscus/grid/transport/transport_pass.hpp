@@ -2,11 +2,11 @@
 /// on.
 #pragma once
 
-#include "meniscus/grid/transport/row_sampler.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/grid/transport/row_sampler.hpp"
 #include "meniscus/grid/transport/trace.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 enum class TransportBlock {
   semi_lagrangian,  ///< trace back and interpolate; any dt (Selle 2008, section 2.3)
@@ -43,4 +43,4 @@ void run_pass(const TransportPass<T, D>& pass, const SampleSource<T, D>& source,
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

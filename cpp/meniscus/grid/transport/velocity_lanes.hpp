@@ -3,7 +3,7 @@
 
 #include "meniscus/grid/transport/trace.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Index offset, in cells, from a sample staggered like `to` to the same point in the samples of `from`.
 template <int D>
@@ -47,4 +47,4 @@ MENISCUS_INLINE void velocity_at_samples(const VelocitySource<T, D>& velocity, c
   for (int d = 0; d < D; ++d) detail::component_at_samples<T, D>(velocity.component[d], stagger, run, out[d]);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -13,7 +13,7 @@
 
 #include "meniscus/grid/continuation.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 struct AllVisible {
   static constexpr bool all_visible = true;
@@ -45,4 +45,4 @@ struct MaskedVisibility {
   T replacement(const T* seen, T own) const { return hidden == HiddenValue::mean && seen ? *seen : own; }
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 constexpr Index chunk = 4096;
 }
@@ -122,4 +122,4 @@ MENISCUS_INSTANTIATE(3)
 MENISCUS_INSTANTIATE(4)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -5,13 +5,13 @@
 /// masses); Mueller et al., "Real time physics" course notes, 2008, section 3.6.
 #pragma once
 
-#include "meniscus/mesh/triangle_mesh.hpp"
 #include "meniscus/mesh/topology/vertex_stars.hpp"
+#include "meniscus/mesh/triangle_mesh.hpp"
 
 #include <mutex>
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Each point has D parents (corners of a segment, triangle or tetrahedron) and weights of type W, which sum to one. Sums are in
 /// double precision. Arrays belong to somebody else and must outlive this.
@@ -54,4 +54,4 @@ class Embedding {
   std::optional<VertexStars<D>> stars_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 2048;
@@ -132,14 +132,14 @@ std::array<int, 3> HarmonicMorph::solve(std::span<const Point> displacements, do
     const std::vector<double>& given = x_;
     for (std::size_t v = 0; v < out.size(); ++v) found[v][d] = given[v];
     for (std::size_t v = 0; v < out.size(); ++v) x_[v] = warm && !is_fixed_[v] ? out[v][d] : 0.0;
-    SolveOptions options;
+    numerics::SolveOptions options;
     options.tolerance = tolerance;
     options.max_iterations = 20000;
-    const ConjugateGradientVectors<System> vectors{x_, b_, r_, p_, q_, z_};
-    conjugate_gradients(system, vectors, options, !warm, info_);
+    const numerics::ConjugateGradientVectors<System> vectors{x_, b_, r_, p_, q_, z_};
+    numerics::conjugate_gradients(system, vectors, options, !warm, info_);
     // The smallest residual that round-off allows is as good as can be.
-    if (!info_.converged && info_.end != SolveEnd::round_off)
-      throw std::runtime_error("the displacements could not be found: " + std::string(describe(info_.end)));
+    if (!info_.converged && info_.end != numerics::SolveEnd::round_off)
+      throw std::runtime_error("the displacements could not be found: " + std::string(numerics::describe(info_.end)));
     for (std::size_t v = 0; v < out.size(); ++v)
       if (!is_fixed_[v]) found[v][d] = x_[v];
     iterations[z(d)] = info_.iterations;
@@ -159,4 +159,4 @@ Index HarmonicMorph::positive_edges() const {
   return count;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

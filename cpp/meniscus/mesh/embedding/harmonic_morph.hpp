@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Each component of the displacement solves the Laplace equation with linear finite elements; the matrix belongs to the rest
 /// positions. Affine motions are reproduced up to the tolerance. Where no dihedral angle is obtuse, values stay within the range
@@ -41,7 +41,7 @@ class HarmonicMorph {
   std::vector<double> entry_;
   std::vector<double> diagonal_;
   std::vector<double> x_, b_, r_, p_, q_, z_;
-  SolveInfo info_;
+  numerics::SolveInfo info_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 constexpr Index chunk = 4096;
 }
@@ -85,4 +85,4 @@ MENISCUS_INSTANTIATE(3)
 MENISCUS_INSTANTIATE(4)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -7,7 +7,7 @@
 #include "meniscus/mesh/tet_mesh.hpp"
 #include "meniscus/mesh/topology/vertex_stars.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// N = 2: lengths, m; N = 3: areas, m^2; N = 4: signed volumes, m^3.
 template <std::size_t N>
@@ -25,4 +25,4 @@ double enclosed_volume(const TriangleMeshView& mesh);
 template <std::size_t N>
 void lump_masses(const VertexStars<N>& stars, std::span<const double> element_masses, std::span<double> out);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

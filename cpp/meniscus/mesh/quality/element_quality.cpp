@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 1024;
@@ -162,4 +162,4 @@ Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volu
       [](Index a, Index b) { return a + b; });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

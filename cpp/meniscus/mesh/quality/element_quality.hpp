@@ -6,7 +6,7 @@
 
 #include "meniscus/mesh/tet_mesh.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Of one element. Nothing is NaN, however degenerate the element is: ratios are then 0.
 struct ElementQuality {
@@ -31,4 +31,4 @@ void measure_quality(const TriangleMeshView& mesh, std::span<ElementQuality> out
 Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double least_volume, double least_aspect,
                       std::span<bool> out);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

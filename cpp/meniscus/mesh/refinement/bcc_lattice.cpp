@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index most_nodes = 2147483647;
@@ -141,4 +141,4 @@ std::vector<std::int32_t> sort_along_curve(TetMeshData& mesh) {
   return former;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

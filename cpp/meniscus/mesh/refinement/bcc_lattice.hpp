@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Vertices and tetrahedra that belong to nobody else.
 struct TetMeshData {
@@ -53,4 +53,4 @@ class BccLattice {
 /// Returns the former number of each vertex.
 std::vector<std::int32_t> sort_along_curve(TetMeshData& mesh);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/tet_mesh.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Of each diagonal of the octahedron between the middles of the edges (numbered as in `tet_edges`): its ends, and the other
 /// middles around it, so that ends and two successive ones are a tetrahedron of positive volume.
@@ -40,4 +40,4 @@ inline void cut_into_eight(const Tet& c, const std::int32_t* m, std::span<const 
   for (std::size_t k = 0; k < 4; ++k) child[4 + k] = {m[o.ends[0]], m[o.ends[1]], m[o.ring[k]], m[o.ring[(k + 1) % 4]]};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

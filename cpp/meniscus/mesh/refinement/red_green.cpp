@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 Point at(const std::vector<Point>& x, std::int32_t v) { return x[static_cast<std::size_t>(v)]; }
@@ -235,4 +235,4 @@ TetMeshData RedGreen::mesh() const {
   return result;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

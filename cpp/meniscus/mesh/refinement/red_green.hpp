@@ -8,7 +8,7 @@
 
 #include <span>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// The middles of edges, by their ends: a hash table with open places. Removes nothing.
 class EdgeMiddles {
@@ -86,4 +86,4 @@ class RedGreen {
   EdgeMiddles middles_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

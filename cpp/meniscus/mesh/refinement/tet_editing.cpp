@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 bool has(const Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] == v || t[3] == v; }
@@ -266,4 +266,4 @@ TetMeshData TetEditor::mesh() const {
   return result;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// The least of the sines of the six dihedral angles of a tetrahedron, those of obtuse angles times 0.7, and negative where the
 /// tetrahedron is inverted. A value of at least s < 0.7 bounds all angles to [asin(s), 180 - asin(s / 0.7)] degrees.
@@ -100,4 +100,4 @@ class TetEditor {
   std::vector<Entry> journal_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 4096;
@@ -144,4 +144,4 @@ template class UniformSubdivision<2>;
 template class UniformSubdivision<3>;
 template class UniformSubdivision<4>;
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

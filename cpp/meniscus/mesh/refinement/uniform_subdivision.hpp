@@ -5,10 +5,10 @@
 /// tetrahedra", 2003 (the shortest diagonal).
 #pragma once
 
-#include "meniscus/mesh/topology/edge_graph.hpp"
 #include "meniscus/mesh/tet_mesh.hpp"
+#include "meniscus/mesh/topology/edge_graph.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Every level puts a vertex in the middle of each edge and cuts a tetrahedron in 8, a triangle in 4, a segment in 2 (N = 4, 3,
 /// 2). The vertices of a level come first on the next one, followed by the middles of its edges in the order of these; child c of
@@ -48,4 +48,4 @@ class UniformSubdivision {
   std::vector<std::vector<Edge>> parents_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

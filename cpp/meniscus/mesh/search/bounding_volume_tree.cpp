@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 1024;
@@ -110,4 +110,4 @@ void BoundingVolumeTree::refit(std::span<const Box> boxes) {
     });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

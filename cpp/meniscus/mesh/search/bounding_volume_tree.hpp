@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// An axis-aligned box, m.
 struct Box {
@@ -129,4 +129,4 @@ class BoundingVolumeTree {
   std::vector<Index> levels_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/triangle_mesh.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 inline constexpr int morton_bits_per_axis = 21;
 
@@ -30,4 +30,4 @@ inline std::uint64_t morton_code(const Point& p, const Point& low, double cells_
   return code;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 2048;
@@ -37,4 +37,4 @@ void TriangleTree::gather(const TriangleMeshView& mesh) {
   largest_coordinate_ = std::max(all.low.cwiseAbs().maxCoeff(), all.high.cwiseAbs().maxCoeff());
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

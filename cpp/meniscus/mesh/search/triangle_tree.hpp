@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/search/bounding_volume_tree.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 class TriangleTree {
  public:
@@ -30,4 +30,4 @@ class TriangleTree {
   double largest_coordinate_ = 0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 1024;
@@ -97,4 +97,4 @@ template void find_element_edges<2>(std::span<const Segment>, const EdgeGraph&, 
 template void find_element_edges<3>(std::span<const Triangle>, const EdgeGraph&, std::span<std::int32_t>);
 template void find_element_edges<4>(std::span<const Tet>, const EdgeGraph&, std::span<std::int32_t>);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

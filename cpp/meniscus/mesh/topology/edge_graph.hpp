@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/topology/vertex_stars.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// All pairs of corners of an element are edges. Elements with a repeated corner have no part in it.
 class EdgeGraph {
@@ -71,4 +71,4 @@ std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
   return count;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

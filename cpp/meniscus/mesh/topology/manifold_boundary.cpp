@@ -4,7 +4,7 @@
 #include "meniscus/mesh/topology/surface_edges.hpp"
 #include "meniscus/mesh/topology/tet_topology.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 /// A vertex or an edge (otherwise the second is -1) at which the boundary is no manifold.
@@ -108,4 +108,4 @@ Index make_boundary_manifold(const TetMeshView& mesh, Repair repair, std::vector
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

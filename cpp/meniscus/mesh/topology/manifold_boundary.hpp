@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// What to do at an edge or vertex that is not manifold.
 enum class Repair {
@@ -21,4 +21,4 @@ enum class Repair {
 /// finds nothing to take, it falls back on `shrink`. Returns how many tetrahedra have changed.
 Index make_boundary_manifold(const TetMeshView& mesh, Repair repair, std::vector<bool>& kept);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

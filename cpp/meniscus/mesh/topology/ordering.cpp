@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 4096;
@@ -136,4 +136,4 @@ template std::vector<std::int32_t> element_order<2>(std::span<const std::array<s
 template std::vector<std::int32_t> element_order<3>(std::span<const std::array<std::int32_t, 3>>, std::span<const std::int32_t>);
 template std::vector<std::int32_t> element_order<4>(std::span<const std::array<std::int32_t, 4>>, std::span<const std::int32_t>);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

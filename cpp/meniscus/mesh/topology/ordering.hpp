@@ -7,7 +7,7 @@
 #include "meniscus/mesh/topology/edge_graph.hpp"
 #include "meniscus/mesh/triangle_mesh.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// The points along a Morton curve through their bounding box: position i of the result is the former index. Points in the same
 /// of 2^21 cells along each axis keep their order.
@@ -22,4 +22,4 @@ template <std::size_t N>
 std::vector<std::int32_t> element_order(std::span<const std::array<std::int32_t, N>> elements,
                                         std::span<const std::int32_t> number);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 /// The corner of `triangle` that is not an end of its edge `edge`.
@@ -107,4 +107,4 @@ std::int32_t triangle_components(const TriangleTopology& topology, std::span<std
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// The triangle beyond the edge opposite of each corner; -1 on the boundary, where more than two triangles have the edge, and
 /// for triangles with a repeated corner.
@@ -25,4 +25,4 @@ std::vector<std::int32_t> pinched_vertices(std::span<const Triangle> triangles, 
 /// how many there are. A triangle with a repeated corner is alone.
 std::int32_t triangle_components(const TriangleTopology& topology, std::span<std::int32_t> component);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tuple>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 1024;
@@ -143,4 +143,4 @@ std::int32_t tet_components(const TetTopology& topology, std::span<std::int32_t>
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -1,10 +1,10 @@
 /// How the tetrahedra of a mesh hang together: faces, neighbours, boundary, components.
 #pragma once
 
-#include "meniscus/mesh/topology/edge_graph.hpp"
 #include "meniscus/mesh/tet_mesh.hpp"
+#include "meniscus/mesh/topology/edge_graph.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// The faces of a mesh of valid tetrahedra and the one or two tetrahedra at each.
 class TetTopology {
@@ -40,4 +40,4 @@ class TetTopology {
 /// there are.
 std::int32_t tet_components(const TetTopology& topology, std::span<std::int32_t> component);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

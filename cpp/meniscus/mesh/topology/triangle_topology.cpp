@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 using Edge = TriangleTopology::Edge;
@@ -185,4 +185,4 @@ WatertightReport check_watertight(const TriangleMeshView& mesh, const TriangleTo
   return report;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// The edges of a mesh and the triangles at each. Triangles with a repeated corner have no part in it.
 class TriangleTopology {
@@ -62,4 +62,4 @@ WatertightReport check_watertight(const TriangleMeshView& mesh, const TriangleTo
 /// The triangles with a repeated corner or without area.
 std::vector<std::int32_t> degenerate_triangles(const TriangleMeshView& mesh);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

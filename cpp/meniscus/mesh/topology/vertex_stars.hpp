@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Compressed rows; an element has N corners, of which one may come twice.
 template <std::size_t N>
@@ -46,4 +46,4 @@ class VertexStars {
   std::vector<std::int32_t> corners_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

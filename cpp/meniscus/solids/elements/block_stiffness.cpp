@@ -2,7 +2,8 @@
 
 #include "meniscus/numerics/lane_pack.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 template <int N>
 BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_cast<std::size_t>(N)>> elements,
@@ -32,7 +33,7 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
   block_.assign(column_.size(), Block::Zero());
 }
 
-void BlockStiffness::multiply(std::span<const Point> x, double scale, std::span<Point> y) const {
+void BlockStiffness::multiply(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const {
   parallel_for(0, nodes(), 512, [&](Index begin, Index end) {
     auto kernel = [&] {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -45,7 +46,7 @@ void BlockStiffness::multiply(std::span<const Point> x, double scale, std::span<
           sum += load_pack(b) * v;
           last += b[8] * u[2];
         }
-        y[i] += scale * Point((sum[0] + sum[1]) + sum[2], (sum[3] + sum[4]) + sum[5], (sum[6] + sum[7]) + last);
+        y[i] += scale * mesh::Point((sum[0] + sum[1]) + sum[2], (sum[3] + sum[4]) + sum[5], (sum[6] + sum[7]) + last);
       }
     };
     simd_dispatch(kernel);
@@ -65,4 +66,4 @@ void BlockStiffness::add_diagonal(double scale, std::span<Block3> blocks) const 
 template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 3>>, const ElementGather<3>&);
 template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 4>>, const ElementGather<4>&);
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -9,7 +9,7 @@
 #include "meniscus/solids/elements/element_gather.hpp"
 #include "meniscus/solids/force.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 class BlockStiffness {
  public:
@@ -48,7 +48,7 @@ class BlockStiffness {
   }
 
   /// y += scale A x.
-  void multiply(std::span<const Point> x, double scale, std::span<Point> y) const;
+  void multiply(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const;
 
   /// blocks[i] += scale A_ii.
   void add_diagonal(double scale, std::span<Block3> blocks) const;
@@ -66,4 +66,4 @@ class BlockStiffness {
   std::vector<Block> block_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

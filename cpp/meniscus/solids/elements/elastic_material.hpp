@@ -9,7 +9,8 @@
 
 #include "meniscus/numerics/rotation_lanes.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 enum class Material : std::int8_t {
   /// Cauchy strain: right for small rotations only.
@@ -178,4 +179,4 @@ MENISCUS_INLINE PrincipalTangent principal_tangent(const PackVec3& s, const Pack
   return t;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

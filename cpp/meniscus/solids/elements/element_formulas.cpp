@@ -5,7 +5,8 @@
 
 #include <Eigen/LU>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 namespace {
 
 Matrix3 edges_of(const TetCorners& p) {
@@ -27,9 +28,9 @@ TetMatrix tet_stiffness(const TetCorners& rest, double youngs_modulus, double po
   const double c = factor * (1 - 2 * nu) / (formula == StiffnessFormula::corrected ? 2 : 1);
   Matrix3 normal;
   normal << a, b, b, b, a, b, b, b, a;
-  std::array<Point, 4> y{-(rows.row(0) + rows.row(1) + rows.row(2)).transpose(), rows.row(0).transpose(), rows.row(1).transpose(),
-                         rows.row(2).transpose()};
-  const auto shear = [](const Point& v) {
+  std::array<mesh::Point, 4> y{-(rows.row(0) + rows.row(1) + rows.row(2)).transpose(), rows.row(0).transpose(),
+                               rows.row(1).transpose(), rows.row(2).transpose()};
+  const auto shear = [](const mesh::Point& v) {
     Matrix3 s;
     s << v.y(), 0, v.z(), v.x(), v.z(), 0, 0, v.y(), v.x();
     return s;
@@ -37,7 +38,7 @@ TetMatrix tet_stiffness(const TetCorners& rest, double youngs_modulus, double po
   TetMatrix k;
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 4; ++j) {
-      const Point &yi = y[static_cast<std::size_t>(i)], &yj = y[static_cast<std::size_t>(j)];
+      const mesh::Point &yi = y[static_cast<std::size_t>(i)], &yj = y[static_cast<std::size_t>(j)];
       k.block<3, 3>(3 * i, 3 * j) = yi.asDiagonal() * normal * yj.asDiagonal() + shear(yi) * (c * shear(yj).transpose());
     }
   return k;
@@ -56,12 +57,12 @@ TetCorners tet_face_forces(const TetCorners& rest, const TetCorners& positions, 
   // These faces are clockwise as seen from outside: what pulls at them from inside acts on their corners.
   constexpr std::array<std::array<std::size_t, 3>, 4> faces{{{0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {1, 3, 2}}};
   TetCorners forces;
-  forces.fill(Point::Zero());
+  forces.fill(mesh::Point::Zero());
   for (const auto& face : faces) {
-    const Point force = share * (stress * area_vector(positions[face[0]], positions[face[1]], positions[face[2]]));
+    const mesh::Point force = share * (stress * mesh::area_vector(positions[face[0]], positions[face[1]], positions[face[2]]));
     for (const std::size_t k : face) forces[k] += force;
   }
   return forces;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

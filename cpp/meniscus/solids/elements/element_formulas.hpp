@@ -6,9 +6,9 @@
 
 #include "meniscus/mesh/triangle_mesh.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
-using TetCorners = std::array<Point, 4>;
+using TetCorners = std::array<mesh::Point, 4>;
 using TetMatrix = Eigen::Matrix<double, 12, 12>;
 
 enum class StiffnessFormula : std::int8_t {
@@ -35,4 +35,4 @@ enum class FaceForceFormula : std::int8_t {
 TetCorners tet_face_forces(const TetCorners& rest, const TetCorners& positions, double youngs_modulus, double poissons_ratio,
                            FaceForceFormula formula);
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

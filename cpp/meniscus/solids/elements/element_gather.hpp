@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Which corners of which elements are at each node; an element has N nodes.
 template <int N>
@@ -71,4 +71,4 @@ class ElementGather {
   std::vector<std::int32_t> slot_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

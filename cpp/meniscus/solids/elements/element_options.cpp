@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 template <class Good>
@@ -35,4 +35,4 @@ void require_positive(std::size_t elements, std::span<const double> values, cons
   check(elements, values, name, [](double v) { return v > 0; }, "finite and positive");
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

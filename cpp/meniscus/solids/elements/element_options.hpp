@@ -5,7 +5,7 @@
 
 #include <span>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 struct ElementOptions {
   Material material = Material::corotational;
@@ -40,4 +40,4 @@ void require_valid(std::size_t elements, const ElementProperties& properties, do
 /// Throws InvalidArgument unless there are one or as many values as elements, all finite and positive.
 void require_positive(std::size_t elements, std::span<const double> values, const char* name);
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

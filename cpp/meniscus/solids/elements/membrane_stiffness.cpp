@@ -2,7 +2,8 @@
 
 #include <Eigen/Geometry>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 using detail::for_triangle_packs;
 using detail::MembraneAxes;
@@ -18,7 +19,7 @@ constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
 
 }  // namespace
 
-void TriangleMembrane::linearise(std::span<const Point> x, Tangent tangent) {
+void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   const Pack least = splat(tangent == Tangent::definite ? least_stretch_definite : least_stretch_exact);
   for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -53,7 +54,7 @@ void TriangleMembrane::linearise(std::span<const Point> x, Tangent tangent) {
     });
 }
 
-void TriangleMembrane::multiply(std::span<const Point> dx, bool carried) const {
+void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool carried) const {
   for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -61,7 +62,7 @@ void TriangleMembrane::multiply(std::span<const Point> dx, bool carried) const {
       const auto get = [&](int k) { return load_pack(from + k * pack_size); };
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
-      Point* const out = &corner_[3 * pack_size * i];
+      mesh::Point* const out = &corner_[3 * pack_size * i];
       if (carried) {
         const PackMat32 m{vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3)};
         const PackMat32 g = detail::gradient(d, detail::row_of(e, 0), detail::row_of(e, 1));
@@ -90,7 +91,7 @@ Block3 TriangleMembrane::block(Index element, int a, int b, bool carried) const 
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
-  const auto vector = [&](int k) { return Point(get(k), get(k + 1), get(k + 2)); };
+  const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
   if (carried) {
     const auto y = [&](int k) {
@@ -123,19 +124,19 @@ Block3 TriangleMembrane::block(Index element, int a, int b, bool carried) const 
   return u * k * u.transpose();
 }
 
-void TriangleMembrane::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void TriangleMembrane::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   if (matrix_) {
     matrix_->multiply(dx, -scale, f);
     return;
   }
   multiply(dx, tangent_ == Tangent::frozen);
-  gather_.add<Point>(corner_, scale, f);
+  gather_.add<mesh::Point>(corner_, scale, f);
 }
 
-void TriangleMembrane::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
     multiply(v, true);
-    gather_.add<Point>(corner_, scale * options_.damping, f);
+    gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
   }
   if (options_.mass_damping > 0) {
     const double factor = scale * options_.mass_damping;
@@ -160,7 +161,7 @@ void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale
   });
 }
 
-void TriangleMembrane::add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const {
+void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
   const Pack least = splat(0.05);
   for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -193,4 +194,4 @@ void TriangleMembrane::add_stiffness_bounds(std::span<const Point> x, std::span<
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -3,7 +3,8 @@
 
 #include <Eigen/Geometry>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 using detail::PrincipalFields;
 using detail::WarpedFields;
@@ -16,20 +17,20 @@ struct Lane {
   std::size_t stride;
   double operator()(int k) const { return first[static_cast<std::size_t>(k) * stride]; }
   /// The k-th of the four vectors that sum up to 0, of which 1 to 3 begin at `at`.
-  Point vector(int at, int k) const {
-    const auto v = [&](int n) { return Point((*this)(at + 3 * n), (*this)(at + 3 * n + 1), (*this)(at + 3 * n + 2)); };
-    return k == 0 ? Point(-(v(0) + v(1) + v(2))) : v(k - 1);
+  mesh::Point vector(int at, int k) const {
+    const auto v = [&](int n) { return mesh::Point((*this)(at + 3 * n), (*this)(at + 3 * n + 1), (*this)(at + 3 * n + 2)); };
+    return k == 0 ? mesh::Point(-(v(0) + v(1) + v(2))) : v(k - 1);
   }
 };
 
 /// lambda a b^T + mu b a^T + mu (a . b) I.
-Block3 isotropic_block(const Point& a, const Point& b, double lambda, double mu) {
+Block3 isotropic_block(const mesh::Point& a, const mesh::Point& b, double lambda, double mu) {
   Block3 r = (lambda * a) * b.transpose() + (mu * b) * a.transpose();
   r.diagonal().array() += mu * a.dot(b);
   return r;
 }
 
-Block3 skew(const Point& w) {
+Block3 skew(const mesh::Point& w) {
   Block3 r;
   r << 0, -w.z(), w.y(), w.z(), 0, -w.x(), -w.y(), w.x(), 0;
   return r;
@@ -48,7 +49,7 @@ Block3 TetElements::block(Index element, int a, int b, bool green, bool turning)
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const Lane e{fields_.data() + pack * static_cast<std::size_t>(field_count_ * pack_size) + lane * lane_stride(), field_stride()};
   if (warped()) {
-    const Point za = e.vector(WarpedFields::z, a), zb = e.vector(WarpedFields::z, b);
+    const mesh::Point za = e.vector(WarpedFields::z, a), zb = e.vector(WarpedFields::z, b);
     Block3 r = isotropic_block(za, zb, e(WarpedFields::lambda), e(WarpedFields::mu));
     if (turning) {
       constexpr int t = WarpedFields::turning;
@@ -65,7 +66,7 @@ Block3 TetElements::block(Index element, int a, int b, bool green, bool turning)
            f.transpose();
   }
   using F = PrincipalFields;
-  const Point za = e.vector(F::z, a), zb = e.vector(F::z, b), products = za.cwiseProduct(zb);
+  const mesh::Point za = e.vector(F::z, a), zb = e.vector(F::z, b), products = za.cwiseProduct(zb);
   const Block3 u = matrix_at(e, F::u);
   Block3 m;
   m << e(F::a) * products[0] + e(F::p) * products[1] + e(F::p + 2) * products[2],
@@ -215,4 +216,4 @@ void TetElements::assemble() {
     });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

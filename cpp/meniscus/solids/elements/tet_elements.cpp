@@ -6,17 +6,18 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 using detail::for_tet_packs;
 using detail::with_material;
 
-TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets, const ElementProperties& properties,
+TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh::Tet> tets, const ElementProperties& properties,
                          const ElementOptions& options)
     : options_(options), count_(static_cast<Index>(tets.size())), gather_(tets) {
   require(gather_.nodes() <= static_cast<Index>(rest.size()), "the elements have nodes up to ", gather_.nodes() - 1,
           ", but there are ", rest.size(), " positions");
-  require_finite(rest, "the positions at rest");
+  mesh::require_finite(rest, "the positions at rest");
   require_valid(tets.size(), properties, 0.5, options);
   const std::size_t count = tets.size(), packs = (count + pack_size - 1) / pack_size;
   rest_.resize(packs);
@@ -26,7 +27,7 @@ TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets,
     const std::size_t e = std::min(slot, count - 1);
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
-    const auto corner = [&](int k) -> const Point& {
+    const auto corner = [&](int k) -> const mesh::Point& {
       return rest[static_cast<std::size_t>(tets[e][static_cast<std::size_t>(k)])];
     };
     Matrix3 edges;
@@ -64,7 +65,7 @@ TetElements::TetElements(std::span<const Point> rest, std::span<const Tet> tets,
   field_count_ = detail::field_count(options.material);
   // Rows of the matrix are made from packs that begin at any number.
   fields_.assign(packs * static_cast<std::size_t>(field_count_ * pack_size) + pack_size, 0.0);
-  corner_.assign(packs * pack_size * 4, Point::Zero());
+  corner_.assign(packs * pack_size * 4, mesh::Point::Zero());
   if (options.assembled) matrix_.emplace(tets, gather_);
 }
 
@@ -75,12 +76,12 @@ const BlockStiffness& TetElements::matrix() const {
 
 std::size_t TetElements::nbytes() const {
   return rest_.capacity() * sizeof(Rest) + gather_.nbytes() + skipped_.capacity() * sizeof(std::int32_t) +
-         (mass_.capacity() + volume_.capacity() + fields_.capacity()) * sizeof(double) + corner_.capacity() * sizeof(Point) +
-         (matrix_ ? matrix_->nbytes() : 0);
+         (mass_.capacity() + volume_.capacity() + fields_.capacity()) * sizeof(double) +
+         corner_.capacity() * sizeof(mesh::Point) + (matrix_ ? matrix_->nbytes() : 0);
 }
 
 template <Material material>
-double TetElements::energy_of(std::span<const Point> x) const {
+double TetElements::energy_of(std::span<const mesh::Point> x) const {
   return parallel_reduce(
       0, static_cast<Index>(rest_.size()), detail::tet_packs_per_piece, 0.0,
       [&](Index begin, Index end) {
@@ -98,12 +99,12 @@ double TetElements::energy_of(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-double TetElements::energy(std::span<const Point> x) const {
+double TetElements::energy(std::span<const mesh::Point> x) const {
   return with_material(options_.material, [&](auto m) { return energy_of<m()>(x); });
 }
 
 template <Material material>
-void TetElements::add_forces_of(std::span<const Point> x) const {
+void TetElements::add_forces_of(std::span<const mesh::Point> x) const {
   for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -115,9 +116,9 @@ void TetElements::add_forces_of(std::span<const Point> x) const {
   });
 }
 
-void TetElements::add_forces(std::span<const Point> x, std::span<Point> f) const {
+void TetElements::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   with_material(options_.material, [&](auto m) { add_forces_of<m()>(x); });
-  gather_.add<Point>(corner_, 1.0, f);
+  gather_.add<mesh::Point>(corner_, 1.0, f);
 }
 
 namespace {
@@ -131,7 +132,7 @@ void put_matrices(const PackMat3& m, std::size_t first, std::span<RowMatrix3> ou
 
 }  // namespace
 
-void TetElements::deformation_gradients(std::span<const Point> x, std::span<RowMatrix3> out) const {
+void TetElements::deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
   for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       put_matrices(detail::gradient(detail::edges_of(rest_[i], x.data()), detail::rows_of(rest_[i].y[0])), i * pack_size, out);
@@ -139,7 +140,7 @@ void TetElements::deformation_gradients(std::span<const Point> x, std::span<RowM
 }
 
 template <Material material>
-void TetElements::stresses_of(std::span<const Point> x, std::span<RowMatrix3> out) const {
+void TetElements::stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
   for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -149,11 +150,11 @@ void TetElements::stresses_of(std::span<const Point> x, std::span<RowMatrix3> ou
   });
 }
 
-void TetElements::stresses(std::span<const Point> x, std::span<RowMatrix3> out) const {
+void TetElements::stresses(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
   with_material(options_.material, [&](auto m) { stresses_of<m()>(x, out); });
 }
 
-double TetElements::strain_rate(std::span<const Point> x, std::span<const Point> v) const {
+double TetElements::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, static_cast<Index>(rest_.size()), detail::tet_packs_per_piece, 0.0,
       [&](Index begin, Index end) {
@@ -183,4 +184,4 @@ double TetElements::strain_rate(std::span<const Point> x, std::span<const Point>
       [](double a, double b) { return std::max(a, b); });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -9,29 +9,29 @@
 /// factors; Smith, de Goes and Kim, "Analytic eigensystems for isotropic distortion energies", 2019 (definite tangents).
 #pragma once
 
+#include "meniscus/mesh/tet_mesh.hpp"
 #include "meniscus/solids/elements/block_stiffness.hpp"
 #include "meniscus/solids/elements/element_options.hpp"
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 class TetElements final : public Force {
  public:
-  using Tet = std::array<std::int32_t, 4>;
-
-  TetElements(std::span<const Point> rest, std::span<const Tet> tets, const ElementProperties& properties,
+  TetElements(std::span<const mesh::Point> rest, std::span<const mesh::Tet> tets, const ElementProperties& properties,
               const ElementOptions& options);
 
   Index nodes() const override { return gather_.nodes(); }
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
-  double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   std::size_t nbytes() const override;
 
@@ -45,9 +45,9 @@ class TetElements final : public Force {
   /// Filled by `linearise`; throws when the matrix is not kept.
   const BlockStiffness& matrix() const;
 
-  void deformation_gradients(std::span<const Point> x, std::span<RowMatrix3> out) const;
+  void deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   /// First Piola-Kirchhoff stresses, Pa.
-  void stresses(std::span<const Point> x, std::span<RowMatrix3> out) const;
+  void stresses(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
 
   /// What eight elements are at rest; the lanes beyond the last element repeat it without stiffness.
   struct alignas(64) Rest {
@@ -58,16 +58,16 @@ class TetElements final : public Force {
 
  private:
   template <Material material>
-  void add_forces_of(std::span<const Point> x) const;
+  void add_forces_of(std::span<const mesh::Point> x) const;
   template <Material material>
-  double energy_of(std::span<const Point> x) const;
+  double energy_of(std::span<const mesh::Point> x) const;
   template <Material material>
-  void stresses_of(std::span<const Point> x, std::span<RowMatrix3> out) const;
+  void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   template <Material material>
-  void linearise_of(std::span<const Point> x, Tangent tangent);
+  void linearise_of(std::span<const mesh::Point> x, Tangent tangent);
   template <Material material>
-  void add_bounds_of(std::span<const Point> x) const;
-  void multiply(std::span<const Point> dx, bool green, bool turning) const;
+  void add_bounds_of(std::span<const mesh::Point> x) const;
+  void multiply(std::span<const mesh::Point> dx, bool green, bool turning) const;
   Block3 block(Index element, int a, int b, bool green, bool turning) const;
   void assemble();
   /// How far apart in `fields_` the numbers of one element are, and the same number of the elements of a pack.
@@ -89,7 +89,7 @@ class TetElements final : public Force {
   int field_count_ = 0;
   std::optional<BlockStiffness> matrix_;
   /// What each corner of each element contributes.
-  mutable std::vector<Point> corner_;
+  mutable std::vector<mesh::Point> corner_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -3,7 +3,8 @@
 
 #include "meniscus/solids/elements/tet_elements.hpp"
 
-namespace meniscus::detail {
+namespace meniscus::solids::detail {
+using namespace numerics;  // packs and their arithmetic
 
 /// Where what is, among the fields of an element. Stiffnesses are times the volume.
 /// Linear and corotational elements: z1, z2, z3; lambda; mu; the stiffness against turning R, a symmetric matrix.
@@ -56,7 +57,7 @@ struct FieldWriter {
 inline constexpr Index tet_packs_per_piece = 64;
 
 /// Values at the nodes 1, 2 and 3 less that at node 0.
-MENISCUS_INLINE PackMat3 edges_of(const TetElements::Rest& e, const Point* x) {
+MENISCUS_INLINE PackMat3 edges_of(const TetElements::Rest& e, const mesh::Point* x) {
   Pack p[4][3];
   for (int k = 0; k < 4; ++k)
     for (int l = 0; l < pack_size; ++l) {
@@ -78,7 +79,7 @@ MENISCUS_INLINE PackMat3 rows_of(const double* y) {
 MENISCUS_INLINE PackMat3 gradient(const PackMat3& d, const PackMat3& y) { return d * transposed(y); }
 
 /// Puts -m y_k at the corners 1 to 3, and at corner 0 what balances them.
-MENISCUS_INLINE void put_forces(Point* to, const PackMat3& m, const PackMat3& y) {
+MENISCUS_INLINE void put_forces(mesh::Point* to, const PackMat3& m, const PackMat3& y) {
   const PackMat3 f = m * y;
   const PackVec3 f0 = f.a + f.b + f.c;
   const Pack v[12] = {f0.x, f0.y, f0.z, -f.a.x, -f.a.y, -f.a.z, -f.b.x, -f.b.y, -f.b.z, -f.c.x, -f.c.y, -f.c.z};
@@ -112,4 +113,4 @@ decltype(auto) with_material(Material m, F&& f) {
   return f(std::integral_constant<Material, Material::neo_hookean>{});
 }
 
-}  // namespace meniscus::detail
+}  // namespace meniscus::solids::detail

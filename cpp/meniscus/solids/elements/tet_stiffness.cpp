@@ -1,7 +1,8 @@
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/tet_lanes.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 using detail::for_tet_packs;
 using detail::PrincipalFields;
@@ -39,7 +40,7 @@ MENISCUS_INLINE PackSym3 times(const Pack& s, const PackSym3& m) {
 }  // namespace
 
 template <Material material>
-void TetElements::linearise_of(std::span<const Point> x, Tangent tangent) {
+void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) {
   const std::size_t fs = field_stride(), ls = lane_stride();
   for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -77,19 +78,19 @@ void TetElements::linearise_of(std::span<const Point> x, Tangent tangent) {
   });
 }
 
-void TetElements::linearise(std::span<const Point> x, Tangent tangent) {
+void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   with_material(options_.material, [&](auto m) { linearise_of<m()>(x, tangent); });
   tangent_ = options_.material == Material::linear ? Tangent::frozen : tangent;
   if (matrix_) assemble();
 }
 
-void TetElements::multiply(std::span<const Point> dx, bool green, bool turning) const {
+void TetElements::multiply(std::span<const mesh::Point> dx, bool green, bool turning) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
   for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const detail::FieldReader from{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
-      Point* const out = &corner_[4 * pack_size * i];
+      mesh::Point* const out = &corner_[4 * pack_size * i];
       const PackMat3 d = detail::edges_of(e, dx.data());
       if (warped()) {
         const PackMat3 z = from.matrix(WarpedFields::z), h = detail::gradient(d, z);
@@ -121,22 +122,22 @@ void TetElements::multiply(std::span<const Point> dx, bool green, bool turning) 
   });
 }
 
-void TetElements::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void TetElements::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   if (matrix_) {
     matrix_->multiply(dx, -scale, f);
     return;
   }
   multiply(dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
-  gather_.add<Point>(corner_, scale, f);
+  gather_.add<mesh::Point>(corner_, scale, f);
 }
 
-void TetElements::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
     if (matrix_ && tangent_ == Tangent::frozen) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
       multiply(v, true, false);
-      gather_.add<Point>(corner_, scale * options_.damping, f);
+      gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
   if (options_.mass_damping > 0) {
@@ -168,7 +169,7 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
 }
 
 template <Material material>
-void TetElements::add_bounds_of(std::span<const Point> x) const {
+void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
   for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -211,7 +212,7 @@ void TetElements::add_bounds_of(std::span<const Point> x) const {
   });
 }
 
-void TetElements::add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const {
+void TetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
   with_material(options_.material, [&](auto m) { add_bounds_of<m()>(x); });
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
@@ -222,4 +223,4 @@ void TetElements::add_stiffness_bounds(std::span<const Point> x, std::span<doubl
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

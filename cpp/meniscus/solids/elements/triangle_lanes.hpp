@@ -3,7 +3,8 @@
 
 #include "meniscus/solids/elements/triangle_membrane.hpp"
 
-namespace meniscus::detail {
+namespace meniscus::solids::detail {
+using namespace numerics;  // packs and their arithmetic
 
 /// Packs of eight that a thread works on at a time.
 inline constexpr Index triangle_packs_per_piece = 64;
@@ -17,7 +18,7 @@ struct PackVec2 {
   Pack x, y;
 };
 
-MENISCUS_INLINE PackMat32 edges_of(const TriangleMembrane::Rest& e, const Point* x) {
+MENISCUS_INLINE PackMat32 edges_of(const TriangleMembrane::Rest& e, const mesh::Point* x) {
   Pack p[3][3];
   for (int k = 0; k < 3; ++k)
     for (int l = 0; l < pack_size; ++l) {
@@ -36,12 +37,12 @@ MENISCUS_INLINE PackVec2 row_of(const TriangleMembrane::Rest& e, int k) {
   return {load_pack(e.y[2 * k]), load_pack(e.y[2 * k + 1])};
 }
 
-MENISCUS_INLINE PackMat32 gradient_of(const TriangleMembrane::Rest& e, const Point* x) {
+MENISCUS_INLINE PackMat32 gradient_of(const TriangleMembrane::Rest& e, const mesh::Point* x) {
   return gradient(edges_of(e, x), row_of(e, 0), row_of(e, 1));
 }
 
 /// Puts -m y_k at the corners 1 and 2, and at corner 0 what balances them.
-MENISCUS_INLINE void put_forces(Point* to, const PackMat32& m, const PackVec2& y1, const PackVec2& y2) {
+MENISCUS_INLINE void put_forces(mesh::Point* to, const PackMat32& m, const PackVec2& y1, const PackVec2& y2) {
   const PackVec3 f1 = y1.x * m.a + y1.y * m.b, f2 = y2.x * m.a + y2.y * m.b, f0 = f1 + f2;
   const Pack v[9] = {f0.x, f0.y, f0.z, -f1.x, -f1.y, -f1.z, -f2.x, -f2.y, -f2.z};
   double* const out = to->data();
@@ -49,7 +50,7 @@ MENISCUS_INLINE void put_forces(Point* to, const PackMat32& m, const PackVec2& y
     for (int k = 0; k < 9; ++k) out[9 * l + k] = v[k][l];
 }
 
-MENISCUS_INLINE void put_forces(Point* to, const PackMat32& m, const TriangleMembrane::Rest& e) {
+MENISCUS_INLINE void put_forces(mesh::Point* to, const PackMat32& m, const TriangleMembrane::Rest& e) {
   put_forces(to, m, row_of(e, 0), row_of(e, 1));
 }
 
@@ -203,4 +204,4 @@ struct MembraneFields {
   static constexpr int carrier = 0, lambda = 6, mu = 7, u = 8, z1 = 17, z2 = 19, tangent = 21, count = 28;
 };
 
-}  // namespace meniscus::detail
+}  // namespace meniscus::solids::detail

@@ -4,14 +4,15 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 using detail::for_triangle_packs;
 using detail::MembraneAxes;
 using detail::MembraneFields;
 using detail::PackMat32;
 
-TriangleMembrane::TriangleMembrane(std::span<const Point> rest, std::span<const Triangle> triangles,
+TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<const mesh::Triangle> triangles,
                                    const ElementProperties& properties, std::span<const double> thickness,
                                    const ElementOptions& options)
     : options_(options), gather_(triangles) {
@@ -19,7 +20,7 @@ TriangleMembrane::TriangleMembrane(std::span<const Point> rest, std::span<const 
           "a membrane in space has no linear material, since nothing but its plane resists");
   require(gather_.nodes() <= static_cast<Index>(rest.size()), "the triangles have nodes up to ", gather_.nodes() - 1,
           ", but there are ", rest.size(), " positions");
-  require_finite(rest, "the positions at rest");
+  mesh::require_finite(rest, "the positions at rest");
   require_valid(triangles.size(), properties, 1.0, options);
   require_positive(triangles.size(), thickness, "thickness");
   const std::size_t count = triangles.size(), packs = (count + pack_size - 1) / pack_size;
@@ -30,8 +31,8 @@ TriangleMembrane::TriangleMembrane(std::span<const Point> rest, std::span<const 
     const std::size_t e = std::min(slot, count - 1);
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
-    const auto corner = [&](std::size_t k) -> const Point& { return rest[static_cast<std::size_t>(triangles[e][k])]; };
-    const Point first = corner(1) - corner(0), second = corner(2) - corner(0);
+    const auto corner = [&](std::size_t k) -> const mesh::Point& { return rest[static_cast<std::size_t>(triangles[e][k])]; };
+    const mesh::Point first = corner(1) - corner(0), second = corner(2) - corner(0);
     const double twice = first.cross(second).norm(), length = first.norm();
     const double longest = std::max({length, second.norm(), (second - first).norm()});
     const bool skip = !(twice > 1e-13 * longest * longest) || !std::isfinite(1 / (length * length)) || !std::isfinite(1 / twice);
@@ -57,7 +58,7 @@ TriangleMembrane::TriangleMembrane(std::span<const Point> rest, std::span<const 
     for (std::size_t k = 0; k < 3; ++k) to.node[k][l] = triangles[e][k];
   }
   fields_.assign(packs * static_cast<std::size_t>(MembraneFields::count * pack_size), 0.0);
-  corner_.assign(packs * pack_size * 3, Point::Zero());
+  corner_.assign(packs * pack_size * 3, mesh::Point::Zero());
   if (options.assembled) matrix_.emplace(triangles, gather_);
 }
 
@@ -68,11 +69,11 @@ const BlockStiffness& TriangleMembrane::matrix() const {
 
 std::size_t TriangleMembrane::nbytes() const {
   return rest_.capacity() * sizeof(Rest) + gather_.nbytes() + skipped_.capacity() * sizeof(std::int32_t) +
-         (mass_.capacity() + area_.capacity() + fields_.capacity()) * sizeof(double) + corner_.capacity() * sizeof(Point) +
+         (mass_.capacity() + area_.capacity() + fields_.capacity()) * sizeof(double) + corner_.capacity() * sizeof(mesh::Point) +
          (matrix_ ? matrix_->nbytes() : 0);
 }
 
-double TriangleMembrane::energy(std::span<const Point> x) const {
+double TriangleMembrane::energy(std::span<const mesh::Point> x) const {
   return parallel_reduce(
       0, static_cast<Index>(rest_.size()), detail::triangle_packs_per_piece, 0.0,
       [&](Index begin, Index end) {
@@ -90,7 +91,7 @@ double TriangleMembrane::energy(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-void TriangleMembrane::add_forces(std::span<const Point> x, std::span<Point> f) const {
+void TriangleMembrane::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -100,16 +101,16 @@ void TriangleMembrane::add_forces(std::span<const Point> x, std::span<Point> f) 
                          detail::membrane_stress(options_.material, axes, v * load_pack(e.lambda), v * load_pack(e.mu)), e);
     }
   });
-  gather_.add<Point>(corner_, 1.0, f);
+  gather_.add<mesh::Point>(corner_, 1.0, f);
 }
 
-void TriangleMembrane::deformation_gradients(std::span<const Point> x, std::span<Gradient> out) const {
+void TriangleMembrane::deformation_gradients(std::span<const mesh::Point> x, std::span<Gradient> out) const {
   for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) detail::put_gradients(detail::gradient_of(rest_[i], x.data()), i * pack_size, out);
   });
 }
 
-void TriangleMembrane::stresses(std::span<const Point> x, std::span<Gradient> out) const {
+void TriangleMembrane::stresses(std::span<const mesh::Point> x, std::span<Gradient> out) const {
   for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -120,7 +121,7 @@ void TriangleMembrane::stresses(std::span<const Point> x, std::span<Gradient> ou
   });
 }
 
-double TriangleMembrane::strain_rate(std::span<const Point> x, std::span<const Point> v) const {
+double TriangleMembrane::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, static_cast<Index>(rest_.size()), detail::triangle_packs_per_piece, 0.0,
       [&](Index begin, Index end) {
@@ -150,4 +151,4 @@ double TriangleMembrane::strain_rate(std::span<const Point> x, std::span<const P
       [](double a, double b) { return std::max(a, b); });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -15,23 +15,24 @@
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
 
 class TriangleMembrane final : public Force {
  public:
   /// `thickness` per element or one for all, m. The material must not be linear.
-  TriangleMembrane(std::span<const Point> rest, std::span<const Triangle> triangles, const ElementProperties& properties,
-                   std::span<const double> thickness, const ElementOptions& options);
+  TriangleMembrane(std::span<const mesh::Point> rest, std::span<const mesh::Triangle> triangles,
+                   const ElementProperties& properties, std::span<const double> thickness, const ElementOptions& options);
 
   Index nodes() const override { return gather_.nodes(); }
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
-  double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   std::size_t nbytes() const override;
 
@@ -45,9 +46,9 @@ class TriangleMembrane final : public Force {
 
   using Gradient = Eigen::Matrix<double, 3, 2, Eigen::RowMajor>;
   /// With columns along the first edge at rest and across it.
-  void deformation_gradients(std::span<const Point> x, std::span<Gradient> out) const;
+  void deformation_gradients(std::span<const mesh::Point> x, std::span<Gradient> out) const;
   /// First Piola-Kirchhoff stresses, Pa.
-  void stresses(std::span<const Point> x, std::span<Gradient> out) const;
+  void stresses(std::span<const mesh::Point> x, std::span<Gradient> out) const;
 
   /// What eight elements are at rest: the rows y1, y2 of the inverse of the edges in the plane; volumes; Lame's constants.
   struct alignas(64) Rest {
@@ -57,7 +58,7 @@ class TriangleMembrane final : public Force {
   };
 
  private:
-  void multiply(std::span<const Point> dx, bool carried) const;
+  void multiply(std::span<const mesh::Point> dx, bool carried) const;
   Block3 block(Index element, int a, int b, bool carried) const;
 
   ElementOptions options_;
@@ -70,7 +71,7 @@ class TriangleMembrane final : public Force {
   /// The linearisation, eight elements side by side.
   std::vector<double> fields_;
   std::optional<BlockStiffness> matrix_;
-  mutable std::vector<Point> corner_;
+  mutable std::vector<mesh::Point> corner_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

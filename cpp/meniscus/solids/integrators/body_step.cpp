@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 BodyStep::BodyStep(DeformableBody& body, double dt, const NodeMotion& motion, Workspace& workspace)
     : body_(body),
@@ -20,7 +20,7 @@ BodyStep::BodyStep(DeformableBody& body, double dt, const NodeMotion& motion, Wo
        {motion.middle, motion.end, motion.start_velocity, motion.middle_velocity, motion.end_velocity}) {
     require(given.empty() || given.size() == moved, "the body moves ", moved, " nodes, but the motion is that of ", given.size());
     require(given.empty() == motion.end.empty(), "a motion has positions and velocities at all of its times");
-    require_finite(given, "the motion of the moved nodes");
+    mesh::require_finite(given, "the motion of the moved nodes");
   }
   const auto x = body.positions();
   const auto v = body.velocities();
@@ -47,7 +47,7 @@ void BodyStep::project(Points v) const {
     });
 }
 
-const Point& BodyStep::moved(std::size_t k, StepTime when) const {
+const mesh::Point& BodyStep::moved(std::size_t k, StepTime when) const {
   switch (when) {
     case StepTime::start:
       break;
@@ -98,10 +98,10 @@ void BodyStep::start(Points v) const {
 
 void BodyStep::accelerations(ConstPoints x, ConstPoints v, Points a) const {
   body_.forces_at(x, v, a);
-  const Point g = body_.gravity();
+  const mesh::Point g = body_.gravity();
   nodes::each(size(), [&](std::size_t i) {
     const double w = inverse_mass(i);
-    a[i] = w > 0 ? Point(g + w * a[i]) : Point(Point::Zero());
+    a[i] = w > 0 ? mesh::Point(g + w * a[i]) : mesh::Point(mesh::Point::Zero());
   });
   body_.constraints().project(a);
 }
@@ -130,4 +130,4 @@ double BodyStep::commit(ConstPoints x, ConstPoints v) {
   return speed;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

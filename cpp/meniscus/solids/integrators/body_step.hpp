@@ -4,19 +4,19 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/solids/deformable_body.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Scratch memory for one vector per node.
 class ScratchPoints {
  public:
   ScratchPoints() = default;
-  ScratchPoints(Workspace& workspace, Index n) : lease_(workspace.take<Point>(n)) {}
+  ScratchPoints(Workspace& workspace, Index n) : lease_(workspace.take<mesh::Point>(n)) {}
   operator Points() const { return {lease_.data(), static_cast<std::size_t>(lease_.size())}; }
   operator ConstPoints() const { return {lease_.data(), static_cast<std::size_t>(lease_.size())}; }
-  Point& operator[](std::size_t i) const { return lease_.data()[i]; }
+  mesh::Point& operator[](std::size_t i) const { return lease_.data()[i]; }
 
  private:
-  Workspace::Lease<Point> lease_;
+  Workspace::Lease<mesh::Point> lease_;
 };
 
 enum class StepTime { start, middle, end };
@@ -64,7 +64,7 @@ class BodyStep {
   double commit(ConstPoints x, ConstPoints v);
 
  private:
-  const Point& moved(std::size_t k, StepTime when) const;
+  const mesh::Point& moved(std::size_t k, StepTime when) const;
 
   DeformableBody& body_;
   double dt_;
@@ -75,4 +75,4 @@ class BodyStep {
   bool damped_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 /// Newton's method on M (v - v0) - dt f(x0 + dt v) - dt D(x0) v = 0, the minimum of an incremental potential
@@ -93,7 +93,7 @@ class Newton {
     place(at);
     const DeformableBody& body = step_.body();
     body.forces_at(x, {}, force_);
-    const Point kick = step_.dt() * body.gravity();
+    const mesh::Point kick = step_.dt() * body.gravity();
     const Constraints& c = body.constraints();
     using Sums = Eigen::Array3d;
     const Sums sums = nodes::sum(step_.size(), Sums(Sums::Zero()), [&](std::size_t i) {
@@ -120,17 +120,17 @@ class Newton {
   /// The residual at velocities `at` with positions and forces of the last `evaluate`; returns its norm.
   double residual(ConstPoints at, ConstPoints damping, Points r) {
     const double dt = step_.dt();
-    const Point kick = dt * step_.body().gravity();
+    const mesh::Point kick = dt * step_.body().gravity();
     nodes::each(step_.size(), [&](std::size_t i) {
       const double w = step_.inverse_mass(i);
-      r[i] = w > 0 ? Point((at[i] - v0[i] - kick) / w - dt * (force_[i] + damping[i])) : Point(Point::Zero());
+      r[i] = w > 0 ? mesh::Point((at[i] - v0[i] - kick) / w - dt * (force_[i] + damping[i])) : mesh::Point(mesh::Point::Zero());
     });
     step_.project(r);
     return std::sqrt(nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return r[i].squaredNorm(); }));
   }
 
   bool find_direction() {
-    SolveInfo& info = report_.solves[0];
+    numerics::SolveInfo& info = report_.solves[0];
     const double dt = step_.dt();
     const auto solve = [&](Tangent tangent) {
       for (const auto& force : step_.body().forces()) force->linearise(x, tangent);
@@ -141,12 +141,12 @@ class Newton {
       report_.newton.linear_iterations += info.iterations;
     };
     solve(options_.tangent);
-    if (info.end == SolveEnd::indefinite_matrix && options_.tangent != Tangent::definite) {
+    if (info.end == numerics::SolveEnd::indefinite_matrix && options_.tangent != Tangent::definite) {
       report_.fell_back = true;
       solve(Tangent::definite);
     }
     // An unfinished solve that began at zero still points downhill.
-    return info.end != SolveEnd::not_a_number;
+    return info.end != numerics::SolveEnd::not_a_number;
   }
 
   /// Goes along the direction as far as the potential falls enough. Where rounding errors hide whether it falls, or forces have
@@ -213,13 +213,13 @@ class Newton {
   double trial_residual(double length) {
     const double dt = step_.dt();
     const bool damped = step_.damped();
-    const Point kick = dt * step_.body().gravity();
+    const mesh::Point kick = dt * step_.body().gravity();
     const ScratchPoints r = step_.scratch();
     nodes::each(step_.size(), [&](std::size_t i) {
       const double w = step_.inverse_mass(i);
-      Point f = force_[i];
+      mesh::Point f = force_[i];
       if (damped) f += damping_[i] + length * direction_damping_[i];
-      r[i] = w > 0 ? Point((trial_[i] - v0[i] - kick) / w - dt * f) : Point(Point::Zero());
+      r[i] = w > 0 ? mesh::Point((trial_[i] - v0[i] - kick) / w - dt * f) : mesh::Point(mesh::Point::Zero());
     });
     step_.project(r);
     return std::sqrt(dot(r, r));
@@ -275,4 +275,4 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
   return true;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

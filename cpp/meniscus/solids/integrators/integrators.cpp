@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 /// to = a + t b.
@@ -161,12 +161,12 @@ bool velocity_verlet(BodyStep& step, StepReport& report) {
 
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report) {
-  for (SolveInfo& info : report.solves) {
+  for (numerics::SolveInfo& info : report.solves) {
     info.iterations = 0;
     info.residual = info.seconds = 0;
     info.history.clear();
     info.converged = false;
-    info.end = SolveEnd::none;
+    info.end = numerics::SolveEnd::none;
   }
   report.solve_count = 0;
   report.used_newton = false;
@@ -196,4 +196,4 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   return implicit_euler(step, options, report);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

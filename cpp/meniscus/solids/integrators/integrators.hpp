@@ -7,7 +7,7 @@
 #include "meniscus/numerics/solve_info.hpp"
 #include "meniscus/solids/integrators/body_step.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 enum class Integrator : std::int8_t {
   explicit_euler,
@@ -41,7 +41,7 @@ enum class ImplicitElasticity : std::int8_t {
 };
 
 struct StepOptions {
-  SolveOptions solve{1e-6, 1000};
+  numerics::SolveOptions solve{1e-6, 1000};
   bool precondition = true;
   /// Take the step even where a solve did not reach its tolerance.
   bool accept_unconverged = false;
@@ -70,7 +70,7 @@ struct NewtonInfo {
 
 struct StepReport {
   /// The linear solves, in order; those of Newton's method share the first entry, which is that of the last.
-  std::array<SolveInfo, 2> solves;
+  std::array<numerics::SolveInfo, 2> solves;
   int solve_count = 0;
   bool used_newton = false;
   NewtonInfo newton;
@@ -103,7 +103,7 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
 /// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
 /// `elastic_dt`, and damping. `v` comes in with the velocities of what is held and a first guess. False where the solve failed.
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, SolveInfo& info, bool& fell_back);
+                    Points v, numerics::SolveInfo& info, bool& fell_back);
 
 /// x1 = x0 + dt v, and what is held where it belongs at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
@@ -111,4 +111,4 @@ void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
 /// v1 = 2 vh - v0, and what is held with its velocity at the end of the step.
 void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0, Points v1);
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -2,10 +2,10 @@
 #include "meniscus/solids/integrators/integrators.hpp"
 #include "meniscus/solids/integrators/velocity_system.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, SolveInfo& info, bool& fell_back) {
+                    Points v, numerics::SolveInfo& info, bool& fell_back) {
   const ScratchPoints u = step.scratch();
   step.accelerations(x, {}, u);
   nodes::each(step.size(), [&](std::size_t i) { u[i] = (v0[i] + h * u[i]).eval(); });
@@ -15,7 +15,7 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
   };
   linearise(options.tangent);
   if (solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info)) return true;
-  if (info.end != SolveEnd::indefinite_matrix || options.tangent == Tangent::definite) return false;
+  if (info.end != numerics::SolveEnd::indefinite_matrix || options.tangent == Tangent::definite) return false;
   fell_back = true;
   linearise(Tangent::definite);
   return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
@@ -69,4 +69,4 @@ bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
   return true;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 TimeStepLimits time_step_limits(const DeformableBody& body, Workspace& workspace) {
   constexpr double none = std::numeric_limits<double>::infinity();
@@ -26,4 +26,4 @@ TimeStepLimits time_step_limits(const DeformableBody& body, Workspace& workspace
   return {highest > 0 ? 2 / std::sqrt(2 * highest) : none, rate > 0 ? 1 / rate : none};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

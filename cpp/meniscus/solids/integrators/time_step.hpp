@@ -6,7 +6,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/solids/deformable_body.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Seconds; infinite where there is no limit.
 struct TimeStepLimits {
@@ -20,4 +20,4 @@ struct TimeStepLimits {
 /// Nodes that are fixed or moved, and infinite masses, count as walls.
 TimeStepLimits time_step_limits(const DeformableBody& body, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

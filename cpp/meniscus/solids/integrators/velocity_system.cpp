@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stiffness, bool precondition)
     : step_(step),
@@ -116,8 +116,8 @@ void VelocitySystem::advance(double alpha, double beta, const Vector& z, Vector&
 }
 
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
-                      const SolveOptions& options, bool precondition, SolveInfo& info) {
-  static_assert(LinearSystem<VelocitySystem>);
+                      const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info) {
+  static_assert(numerics::LinearSystem<VelocitySystem>);
   const auto begin = std::chrono::steady_clock::now();
   const Index n = step.size();
   info.history.reserve(static_cast<std::size_t>(options.max_iterations) + 8);
@@ -139,7 +139,7 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
         v[i] += free[i];
     });
     info.converged = true;
-    info.end = SolveEnd::converged;
+    info.end = numerics::SolveEnd::converged;
     return true;
   }
   VelocitySystem system(step, damping, stiffness, precondition);
@@ -161,11 +161,11 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
     v[i] = r[i];
   });
   system.project(b);
-  conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, options, false, info);
+  numerics::conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, options, false, info);
   nodes::each(n, [&](std::size_t i) { v[i] += system.scale(i) * x[i]; });
-  if (!std::isfinite(info.residual)) info.end = SolveEnd::not_a_number;
+  if (!std::isfinite(info.residual)) info.end = numerics::SolveEnd::not_a_number;
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return info.converged;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

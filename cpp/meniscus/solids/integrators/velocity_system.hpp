@@ -11,7 +11,7 @@
 #include "meniscus/numerics/conjugate_gradients.hpp"
 #include "meniscus/solids/integrators/body_step.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Models LinearSystem.
 class VelocitySystem {
@@ -53,6 +53,6 @@ class VelocitySystem {
 /// and a first guess of the others. False where the tolerance, which is relative to the right-hand side, was not met; v then
 /// holds what was reached. Without forces that matter there is nothing to solve: zero iterations.
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
-                      const SolveOptions& options, bool precondition, SolveInfo& info);
+                      const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info);
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

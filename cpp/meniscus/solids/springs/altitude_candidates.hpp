@@ -10,7 +10,7 @@
 
 #include <array>
 
-namespace meniscus::altitudes {
+namespace meniscus::solids::altitudes {
 
 /// Vertex and face, or first and second edge: with the corners in this order, the base is spanned by u and v, and r leads to it.
 struct Candidate {
@@ -34,9 +34,9 @@ inline constexpr std::array<Candidate, 7> table{{
 
 /// The vectors of a candidate: r = w1 u + w2 v + length n with n along u x v.
 struct Frame {
-  Point u;
-  Point v;
-  Point r;
+  mesh::Point u;
+  mesh::Point v;
+  mesh::Point r;
 };
 
 template <class Corners>
@@ -81,4 +81,4 @@ inline std::array<double, 4> weight_changes(std::size_t candidate, double dw1, d
   return w;
 }
 
-}  // namespace meniscus::altitudes
+}  // namespace meniscus::solids::altitudes

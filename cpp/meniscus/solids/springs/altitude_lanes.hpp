@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace meniscus::altitudes {
+namespace meniscus::solids::altitudes {
 
 inline constexpr int lanes = 32;
 using Values = std::array<double, static_cast<std::size_t>(lanes)>;
@@ -105,4 +105,4 @@ MENISCUS_INLINE void choose(const double* x, const std::int32_t* nodes, Choices&
   }
 }
 
-}  // namespace meniscus::altitudes
+}  // namespace meniscus::solids::altitudes

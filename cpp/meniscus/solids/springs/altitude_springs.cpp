@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 constexpr Index chunk = 256;
@@ -15,22 +15,22 @@ void require_per_element(std::size_t found, std::size_t elements, const char* na
 }
 
 /// A unit vector across a line: the axis that is most nearly orthogonal to it, made so.
-Point across(const Point& line) {
+mesh::Point across(const mesh::Point& line) {
   Index axis = 0;
   line.cwiseAbs().minCoeff(&axis);
-  return (Point::Unit(axis) - line[axis] * line).normalized();
+  return (mesh::Point::Unit(axis) - line[axis] * line).normalized();
 }
 
 /// The point of a segment closest to p, as the share of its second end.
-double closest_share(const Point& p, const Point& a, const Point& b) {
-  const Point d = b - a;
+double closest_share(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b) {
+  const mesh::Point d = b - a;
   const double square = d.squaredNorm();
   return square > 0 ? std::clamp((p - a).dot(d) / square, 0.0, 1.0) : 0.0;
 }
 
 /// Nodes on one line (Selle 2008, section 5.3.4): i, k, l, j in this order along it, and the spring between the edges (i, l) and
 /// (k, j), both of whose ends are in the middle between k and l; it pushes them apart across the line.
-AltitudeSprings::Choice choose_on_line(const std::array<Point, 4>& p) {
+AltitudeSprings::Choice choose_on_line(const std::array<mesh::Point, 4>& p) {
   std::size_t i = 0;
   std::size_t j = 1;
   double longest = -1;
@@ -44,13 +44,13 @@ AltitudeSprings::Choice choose_on_line(const std::array<Point, 4>& p) {
   std::size_t k = 0;
   while (k == i || k == j) ++k;
   std::size_t l = 6 - i - j - k;
-  const Point line = (p[j] - p[i]) / std::sqrt(longest);
+  const mesh::Point line = (p[j] - p[i]) / std::sqrt(longest);
   if ((p[l] - p[i]).dot(line) < (p[k] - p[i]).dot(line)) std::swap(k, l);
-  const Point middle = 0.5 * p[k] + 0.5 * p[l];
+  const mesh::Point middle = 0.5 * p[k] + 0.5 * p[l];
   const double s = closest_share(middle, p[i], p[l]);
-  const Point on_first = p[i] + s * (p[l] - p[i]);
+  const mesh::Point on_first = p[i] + s * (p[l] - p[i]);
   const double t = closest_share(on_first, p[k], p[j]);
-  const Point on_second = p[k] + t * (p[j] - p[k]);
+  const mesh::Point on_second = p[k] + t * (p[j] - p[k]);
   AltitudeSprings::Choice c;
   const std::size_t with_node_0 = i == 0 ? l : l == 0 ? i : k == 0 ? j : k;
   c.candidate = with_node_0 == 1 ? 7 : with_node_0 == 2 ? 9 : 8;
@@ -59,17 +59,17 @@ AltitudeSprings::Choice choose_on_line(const std::array<Point, 4>& p) {
   c.weight[k] = -(1 - t);
   c.weight[j] = -t;
   // Along what is between the two ends, so that there is no torque; across the line where that is nothing but round-off.
-  const Point gap = on_first - on_second;
+  const mesh::Point gap = on_first - on_second;
   const double width = gap.norm();
   const bool apart = width > 1e-13 * std::sqrt(longest);
-  c.direction = apart ? Point(gap / width) : across(line);
+  c.direction = apart ? mesh::Point(gap / width) : across(line);
   c.length = apart ? width : 0;
   return c;
 }
 
 }  // namespace
 
-AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, std::span<const Point> rest, double flat)
+AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, std::span<const mesh::Point> rest, double flat)
     : relative_(p.relative),
       only_beyond_(p.only_beyond),
       edge_tolerance_(p.collapsed_edge * p.collapsed_edge),
@@ -103,7 +103,7 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, s
       std::swap(c[2], c[3]);
       volume = -volume;
     }
-    const std::array<Point, 6> edge{c[1] - c[0], c[2] - c[0], c[3] - c[0], c[2] - c[1], c[3] - c[1], c[3] - c[2]};
+    const std::array<mesh::Point, 6> edge{c[1] - c[0], c[2] - c[0], c[3] - c[0], c[2] - c[1], c[3] - c[1], c[3] - c[2]};
     double longest = 0;
     for (std::size_t e = 0; e < 6; ++e) {
       rest_edge_[t][e] = edge[e].squaredNorm();
@@ -123,19 +123,19 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, s
     }
   }
   if (flat > 0) gather_ = ElementGather<4>(tets_);
-  x_.assign(static_cast<std::size_t>(nodes()), Point::Zero());
-  spring_.assign(n, Spring{{}, Point::Zero(), 0, 0, 0, none});
-  contribution_.assign(4 * n, Point::Zero());
+  x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
+  spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none});
+  contribution_.assign(4 * n, mesh::Point::Zero());
 }
 
-AltitudeSprings::Corners AltitudeSprings::corners(std::size_t tet, std::span<const Point> x) const {
+AltitudeSprings::Corners AltitudeSprings::corners(std::size_t tet, std::span<const mesh::Point> x) const {
   const auto& t = tets_[tet];
   return {x[static_cast<std::size_t>(t[0])], x[static_cast<std::size_t>(t[1])], x[static_cast<std::size_t>(t[2])],
           x[static_cast<std::size_t>(t[3])]};
 }
 
 AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t l,
-                                                        std::span<const Point> x) const {
+                                                        std::span<const mesh::Point> x) const {
   Choice c;
   if (rest_length_[tet][0] == 0) return c;
   const auto best = static_cast<std::size_t>(of.candidate[l]);
@@ -151,7 +151,7 @@ AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const a
 }
 
 template <class Body>
-void AltitudeSprings::for_choices(Index begin, Index end, std::span<const Point> x, Body&& body) const {
+void AltitudeSprings::for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const {
   altitudes::Choices found;
   for (Index first = begin; first < end; first += altitudes::lanes) {
     const Index count = std::min<Index>(altitudes::lanes, end - first);
@@ -171,7 +171,7 @@ void AltitudeSprings::for_choices(Index begin, Index end, std::span<const Point>
   }
 }
 
-void AltitudeSprings::choices(std::span<const Point> x, std::span<Choice> out) const {
+void AltitudeSprings::choices(std::span<const mesh::Point> x, std::span<Choice> out) const {
   parallel_for(0, size(), chunk,
                [&](Index begin, Index end) { for_choices(begin, end, x, [&](std::size_t t, const Choice& c) { out[t] = c; }); });
 }
@@ -219,7 +219,7 @@ double AltitudeSprings::damping(std::size_t tet, const Choice& c) const {
   return inverse > 0 ? 2 * damping_[tet] * std::sqrt(spring_constant(tet, c) / inverse) : 0;
 }
 
-double AltitudeSprings::energy(std::span<const Point> x) const {
+double AltitudeSprings::energy(std::span<const mesh::Point> x) const {
   return parallel_reduce(
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
@@ -235,17 +235,17 @@ double AltitudeSprings::energy(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-void AltitudeSprings::add_forces(std::span<const Point> x, std::span<Point> f) const {
+void AltitudeSprings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for_choices(begin, end, x, [&](std::size_t t, Choice c) {
       const double pull = activate(t, c) ? tension(t, c) : 0;
       for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = (-pull * c.weight[i]) * c.direction;
     });
   });
-  gather_.add<Point>(contribution_, 1.0, f);
+  gather_.add<mesh::Point>(contribution_, 1.0, f);
 }
 
-void AltitudeSprings::linearise(std::span<const Point> x, Tangent tangent) {
+void AltitudeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   tangent_ = tangent;
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
@@ -264,36 +264,36 @@ void AltitudeSprings::linearise(std::span<const Point> x, Tangent tangent) {
   });
 }
 
-std::array<Point, 4> AltitudeSprings::geometric(std::size_t tet, const std::array<Point, 4>& dx) const {
+std::array<mesh::Point, 4> AltitudeSprings::geometric(std::size_t tet, const std::array<mesh::Point, 4>& dx) const {
   const auto k = static_cast<std::size_t>(spring_[tet].candidate);
   const Corners p = corners(tet, x_);
   const auto f = altitudes::frame(p, k);
   const auto d = altitudes::frame(dx, k);
-  const Point c = f.u.cross(f.v);
+  const mesh::Point c = f.u.cross(f.v);
   const double square = c.squaredNorm();
-  const Point dc = d.u.cross(f.v) + f.u.cross(d.v);
-  const Point n = c / std::sqrt(square);
-  const Point dn = (dc - n.dot(dc) * n) / std::sqrt(square);
-  const Point rv = f.r.cross(f.v);
-  const Point ur = f.u.cross(f.r);
+  const mesh::Point dc = d.u.cross(f.v) + f.u.cross(d.v);
+  const mesh::Point n = c / std::sqrt(square);
+  const mesh::Point dn = (dc - n.dot(dc) * n) / std::sqrt(square);
+  const mesh::Point rv = f.r.cross(f.v);
+  const mesh::Point ur = f.u.cross(f.r);
   const double growth = 2 * c.dot(dc) / square;
   const double w1 = rv.dot(c) / square;
   const double w2 = ur.dot(c) / square;
   const double dw1 = ((d.r.cross(f.v) + f.r.cross(d.v)).dot(c) + rv.dot(dc)) / square - growth * w1;
   const double dw2 = ((d.u.cross(f.r) + f.u.cross(d.r)).dot(c) + ur.dot(dc)) / square - growth * w2;
   const auto change = altitudes::weight_changes(k, dw1, dw2);
-  std::array<Point, 4> g;
+  std::array<mesh::Point, 4> g;
   for (std::size_t i = 0; i < 4; ++i) g[i] = -spring_[tet].tension * (change[i] * n + spring_[tet].weight[i] * dn);
   return g;
 }
 
-void AltitudeSprings::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void AltitudeSprings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
       const Spring& s = spring_[t];
       const Corners d = corners(t, dx);
-      const Point change = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
-      const Point pull = (-s.stiffness * s.direction.dot(change)) * s.direction;
+      const mesh::Point change = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
+      const mesh::Point pull = (-s.stiffness * s.direction.dot(change)) * s.direction;
       for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = s.weight[i] * pull;
       if (tangent_ == Tangent::exact && s.candidate >= 0 && s.candidate < on_a_line) {
         const auto g = geometric(t, d);
@@ -301,21 +301,21 @@ void AltitudeSprings::add_differentials(std::span<const Point> dx, double scale,
       }
     }
   });
-  gather_.add<Point>(contribution_, scale, f);
+  gather_.add<mesh::Point>(contribution_, scale, f);
 }
 
-void AltitudeSprings::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void AltitudeSprings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
       const Spring& s = spring_[t];
       const Corners d = corners(t, v);
-      const Point rate = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
-      const Point pull = (-s.damping * s.direction.dot(rate)) * s.direction;
+      const mesh::Point rate = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
+      const mesh::Point pull = (-s.damping * s.direction.dot(rate)) * s.direction;
       for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = s.weight[i] * pull;
     }
   });
-  gather_.add<Point>(contribution_, scale, f);
+  gather_.add<mesh::Point>(contribution_, scale, f);
 }
 
 void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
@@ -332,8 +332,8 @@ void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale,
         if (tangent_ != Tangent::exact || s.candidate >= on_a_line) continue;
         Block3 g;
         for (int axis = 0; axis < 3; ++axis) {
-          std::array<Point, 4> d{Point::Zero(), Point::Zero(), Point::Zero(), Point::Zero()};
-          d[i] = Point::Unit(axis);
+          std::array<mesh::Point, 4> d{mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero()};
+          d[i] = mesh::Point::Unit(axis);
           g.col(axis) = geometric(t, d)[i];
         }
         block += (0.5 * stiffness_scale) * (g + g.transpose());
@@ -342,7 +342,7 @@ void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale,
   });
 }
 
-void AltitudeSprings::add_stiffness_bounds(std::span<const Point>, std::span<double> stiffness) const {
+void AltitudeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const {
   // Weights are at most 1 and their absolute sum is 2; which candidate acts may change within a step, so the stiffest counts.
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
@@ -355,7 +355,7 @@ void AltitudeSprings::add_stiffness_bounds(std::span<const Point>, std::span<dou
   });
 }
 
-double AltitudeSprings::strain_rate(std::span<const Point> x, std::span<const Point> v) const {
+double AltitudeSprings::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
@@ -376,7 +376,7 @@ std::size_t AltitudeSprings::nbytes() const {
   return gather_.nbytes() + tets_.capacity() * sizeof(FourNodes) + rest_length_.capacity() * sizeof(rest_length_[0]) +
          rest_edge_.capacity() * sizeof(rest_edge_[0]) + spring_.capacity() * sizeof(Spring) +
          (stiffness_.capacity() + damping_.capacity() + inverse_mass_.capacity()) * sizeof(double) +
-         (x_.capacity() + contribution_.capacity()) * sizeof(Point);
+         (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -15,7 +15,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 namespace altitudes {
 struct Choices;
@@ -52,7 +52,7 @@ class AltitudeSprings final : public Force {
 
   /// The spring of an element: the sum over the nodes of weight times position, along `direction`, is its length.
   struct Choice {
-    Point direction = Point::Zero();
+    mesh::Point direction = mesh::Point::Zero();
     std::array<double, 4> weight{};
     double length = 0;
     std::int8_t candidate = none;
@@ -60,51 +60,51 @@ class AltitudeSprings final : public Force {
 
   /// `rest` are positions of the nodes in which every element has positive volume; elements whose shortest altitude is at most
   /// `flat` times their longest edge get no spring, and unless `flat` is 0, elements of negative volume are turned round.
-  AltitudeSprings(const Parameters& parameters, const StressStrain& law, std::span<const Point> rest, double flat);
+  AltitudeSprings(const Parameters& parameters, const StressStrain& law, std::span<const mesh::Point> rest, double flat);
 
   Index size() const { return static_cast<Index>(tets_.size()); }
   std::span<const FourNodes> tets() const { return tets_; }
   /// Rest lengths of the candidates, m; 0 for elements that are flat at rest.
   const std::array<double, candidates>& rest_lengths(Index tet) const { return rest_length_[static_cast<std::size_t>(tet)]; }
   /// The springs of all elements at x, with weights that are not clamped.
-  void choices(std::span<const Point> x, std::span<Choice> out) const;
+  void choices(std::span<const mesh::Point> x, std::span<Choice> out) const;
 
   Index nodes() const override { return gather_.nodes(); }
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return damped_; }
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
-  double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
  private:
   /// A spring at the positions of the last linearisation.
   struct Spring {
     std::array<double, 4> weight;
-    Point direction;
+    mesh::Point direction;
     double stiffness;
     double tension;
     double damping;
     std::int8_t candidate;
   };
-  using Corners = std::array<Point, 4>;
+  using Corners = std::array<mesh::Point, 4>;
 
-  Corners corners(std::size_t tet, std::span<const Point> x) const;
-  Choice choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t lane, std::span<const Point> x) const;
+  Corners corners(std::size_t tet, std::span<const mesh::Point> x) const;
+  Choice choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t lane, std::span<const mesh::Point> x) const;
   /// Calls body(element, choice) for the elements [begin, end), one after the other.
   template <class Body>
-  void for_choices(Index begin, Index end, std::span<const Point> x, Body&& body) const;
+  void for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
   /// Clamps the weights; false where the spring does nothing.
   bool activate(std::size_t tet, Choice& c) const;
   double rest_length(std::size_t tet, const Choice& c) const;
   double spring_constant(std::size_t tet, const Choice& c) const;
   double tension(std::size_t tet, const Choice& c) const;
   double damping(std::size_t tet, const Choice& c) const;
-  std::array<Point, 4> geometric(std::size_t tet, const std::array<Point, 4>& dx) const;
+  std::array<mesh::Point, 4> geometric(std::size_t tet, const std::array<mesh::Point, 4>& dx) const;
 
   std::vector<FourNodes> tets_;
   std::vector<std::array<double, candidates>> rest_length_;
@@ -120,10 +120,10 @@ class AltitudeSprings final : public Force {
   bool damped_;
   StressStrain law_;
   ElementGather<4> gather_;
-  std::vector<Point> x_;
+  std::vector<mesh::Point> x_;
   std::vector<Spring> spring_;
   Tangent tangent_ = Tangent::exact;
-  mutable std::vector<Point> contribution_;
+  mutable std::vector<mesh::Point> contribution_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

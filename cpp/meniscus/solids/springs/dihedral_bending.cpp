@@ -4,17 +4,17 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 constexpr Index chunk = 256;
 
-std::array<Point, 4> corners(const FourNodes& h, std::span<const Point> x) {
+std::array<mesh::Point, 4> corners(const FourNodes& h, std::span<const mesh::Point> x) {
   return {x[static_cast<std::size_t>(h[0])], x[static_cast<std::size_t>(h[1])], x[static_cast<std::size_t>(h[2])],
           x[static_cast<std::size_t>(h[3])]};
 }
 
-double sum_of_products(const std::array<Point, 4>& a, const std::array<Point, 4>& b) {
+double sum_of_products(const std::array<mesh::Point, 4>& a, const std::array<mesh::Point, 4>& b) {
   return a[0].dot(b[0]) + a[1].dot(b[1]) + a[2].dot(b[2]) + a[3].dot(b[3]);
 }
 
@@ -24,7 +24,7 @@ void require_per_hinge(std::size_t found, std::size_t hinges, const char* name) 
 
 }  // namespace
 
-DihedralBending::DihedralBending(const Parameters& p, std::span<const Point> rest) : law_(p.law), gather_(p.hinges) {
+DihedralBending::DihedralBending(const Parameters& p, std::span<const mesh::Point> rest) : law_(p.law), gather_(p.hinges) {
   const std::size_t n = p.hinges.size();
   require_per_hinge(p.stiffness.size(), n, "stiffness");
   require_per_hinge(p.damping.size(), n, "damping coefficient");
@@ -47,33 +47,33 @@ DihedralBending::DihedralBending(const Parameters& p, std::span<const Point> res
     for (std::size_t a = 0; a < 4; ++a)
       for (std::size_t b = a + 1; b < 4; ++b) require(h[a] != h[b], "hinge ", i, " has the node ", h[a], " twice");
     const auto c = corners(h, rest);
-    const double first = area_vector(c[0], c[1], c[2]).norm();
-    const double second = area_vector(c[1], c[0], c[3]).norm();
-    const bool flat = has_no_area(c[0], c[1], c[2]) || has_no_area(c[1], c[0], c[3]);
+    const double first = mesh::area_vector(c[0], c[1], c[2]).norm();
+    const double second = mesh::area_vector(c[1], c[0], c[3]).norm();
+    const bool flat = mesh::has_no_area(c[0], c[1], c[2]) || mesh::has_no_area(c[1], c[0], c[3]);
     rest_weight_[i] = flat ? 0 : (c[1] - c[0]).squaredNorm() / (first + second);
     least_[i] = {p.collapsed * first, p.collapsed * second};
   }
-  x_.assign(static_cast<std::size_t>(nodes()), Point::Zero());
+  x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
   linear_.resize(n);
-  for (Linear& l : linear_) l.mode.fill(Point::Zero());
-  contribution_.assign(4 * n, Point::Zero());
+  for (Linear& l : linear_) l.mode.fill(mesh::Point::Zero());
+  contribution_.assign(4 * n, mesh::Point::Zero());
 }
 
-DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<const Point> x, double least_first,
+DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double least_first,
                                               double least_second) {
   Hinge h;
   const auto c = corners(nodes, x);
-  const Point e = c[1] - c[0];
+  const mesh::Point e = c[1] - c[0];
   h.length = e.norm();
-  h.normal = {area_vector(c[0], c[1], c[2]), area_vector(c[1], c[0], c[3])};
+  h.normal = {mesh::area_vector(c[0], c[1], c[2]), mesh::area_vector(c[1], c[0], c[3])};
   h.area = {h.normal[0].norm(), h.normal[1].norm()};
-  h.mode.fill(Point::Zero());
+  h.mode.fill(mesh::Point::Zero());
   h.live = h.area[0] > least_first && h.area[1] > least_second && h.length > 0;
   if (!h.live) return h;
   h.edge = e / h.length;
   h.angle = std::atan2(-h.normal[0].cross(h.normal[1]).dot(h.edge), h.normal[0].dot(h.normal[1]));
-  const Point m1 = h.normal[0] / h.area[0] / h.area[0];
-  const Point m2 = h.normal[1] / h.area[1] / h.area[1];
+  const mesh::Point m1 = h.normal[0] / h.area[0] / h.area[0];
+  const mesh::Point m2 = h.normal[1] / h.area[1] / h.area[1];
   h.mode[2] = h.length * m1;
   h.mode[3] = h.length * m2;
   h.mode[0] = (c[2] - c[1]).dot(h.edge) * m1 + (c[3] - c[1]).dot(h.edge) * m2;
@@ -81,13 +81,13 @@ DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<
   return h;
 }
 
-DihedralBending::Hinge DihedralBending::hinge(Index i, std::span<const Point> x) const {
+DihedralBending::Hinge DihedralBending::hinge(Index i, std::span<const mesh::Point> x) const {
   const auto k = static_cast<std::size_t>(i);
   return hinge(hinges_[k], x, least_[k][0], least_[k][1]);
 }
 
 template <class Body>
-void DihedralBending::for_bends(Index begin, Index end, std::span<const Point> x, Body&& body) const {
+void DihedralBending::for_bends(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const {
   hinges::Modes found;
   for (Index first = begin; first < end; first += hinges::lanes) {
     const Index count = std::min<Index>(hinges::lanes, end - first);
@@ -134,7 +134,7 @@ double DihedralBending::damping(std::size_t i, const Bend& h) const {
   return inverse > 0 ? 2 * damping_[i] * std::sqrt(stiffness_[i] * rest_weight_[i] * slope(rest_angle_[i]) / inverse) : 0;
 }
 
-double DihedralBending::energy(std::span<const Point> x) const {
+double DihedralBending::energy(std::span<const mesh::Point> x) const {
   if (law_ == BendingLaw::bridson) return 0;
   return parallel_reduce(
       0, size(), chunk, 0.0,
@@ -153,17 +153,17 @@ double DihedralBending::energy(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-void DihedralBending::add_forces(std::span<const Point> x, std::span<Point> f) const {
+void DihedralBending::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       const double moment = h.live ? stiffness_[i] * weight(i, h) * stress(i, h.angle) : 0;
       for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = -moment * h.mode[a];
     });
   });
-  gather_.add<Point>(contribution_, 1.0, f);
+  gather_.add<mesh::Point>(contribution_, 1.0, f);
 }
 
-void DihedralBending::linearise(std::span<const Point> x, Tangent tangent) {
+void DihedralBending::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   tangent_ = tangent;
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
@@ -180,44 +180,44 @@ void DihedralBending::linearise(std::span<const Point> x, Tangent tangent) {
   });
 }
 
-std::array<Point, 4> DihedralBending::geometric(std::size_t i, const std::array<Point, 4>& d) const {
+std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::array<mesh::Point, 4>& d) const {
   const Hinge h = hinge(static_cast<Index>(i), x_);
   const auto c = corners(hinges_[i], x_);
-  const Point de = d[1] - d[0];
+  const mesh::Point de = d[1] - d[0];
   const double dlength = h.edge.dot(de);
-  const Point dedge = (de - dlength * h.edge) / h.length;
-  std::array<Point, 2> m;
-  std::array<Point, 2> dm;
+  const mesh::Point dedge = (de - dlength * h.edge) / h.length;
+  std::array<mesh::Point, 2> m;
+  std::array<mesh::Point, 2> dm;
   std::array<double, 2> darea;
   for (std::size_t s = 0; s < 2; ++s) {
     const std::size_t a = s;
     const std::size_t b = 1 - s;
-    const Point dn = (d[b] - d[a]).cross(c[2 + s] - c[a]) + (c[b] - c[a]).cross(d[2 + s] - d[a]);
+    const mesh::Point dn = (d[b] - d[a]).cross(c[2 + s] - c[a]) + (c[b] - c[a]).cross(d[2 + s] - d[a]);
     const double square = h.area[s] * h.area[s];
     m[s] = h.normal[s] / square;
     darea[s] = h.normal[s].dot(dn) / h.area[s];
     dm[s] = (dn - 2 * h.normal[s].dot(dn) * m[s]) / square;
   }
-  std::array<Point, 4> dmode;
+  std::array<mesh::Point, 4> dmode;
   dmode[2] = dlength * m[0] + h.length * dm[0];
   dmode[3] = dlength * m[1] + h.length * dm[1];
   dmode[0].setZero();
   dmode[1].setZero();
   for (std::size_t s = 0; s < 2; ++s) {
-    const Point to_j = c[2 + s] - c[1];
-    const Point to_i = c[2 + s] - c[0];
+    const mesh::Point to_j = c[2 + s] - c[1];
+    const mesh::Point to_i = c[2 + s] - c[0];
     dmode[0] += ((d[2 + s] - d[1]).dot(h.edge) + to_j.dot(dedge)) * m[s] + to_j.dot(h.edge) * dm[s];
     dmode[1] -= ((d[2 + s] - d[0]).dot(h.edge) + to_i.dot(dedge)) * m[s] + to_i.dot(h.edge) * dm[s];
   }
   const double moment = linear_[i].moment;
   double dmoment = 0;
   if (law_ == BendingLaw::bridson) dmoment = moment * (2 * dlength / h.length - (darea[0] + darea[1]) / (h.area[0] + h.area[1]));
-  std::array<Point, 4> g;
+  std::array<mesh::Point, 4> g;
   for (std::size_t a = 0; a < 4; ++a) g[a] = -moment * dmode[a] - dmoment * h.mode[a];
   return g;
 }
 
-void DihedralBending::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void DihedralBending::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const Linear& l = linear_[i];
@@ -230,10 +230,10 @@ void DihedralBending::add_differentials(std::span<const Point> dx, double scale,
       }
     }
   });
-  gather_.add<Point>(contribution_, scale, f);
+  gather_.add<mesh::Point>(contribution_, scale, f);
 }
 
-void DihedralBending::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void DihedralBending::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
@@ -242,7 +242,7 @@ void DihedralBending::add_damping(std::span<const Point> v, double scale, std::s
       for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = -moment * l.mode[a];
     }
   });
-  gather_.add<Point>(contribution_, scale, f);
+  gather_.add<mesh::Point>(contribution_, scale, f);
 }
 
 void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
@@ -258,8 +258,8 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
         if (tangent_ != Tangent::exact) continue;
         Block3 g;
         for (int axis = 0; axis < 3; ++axis) {
-          std::array<Point, 4> d{Point::Zero(), Point::Zero(), Point::Zero(), Point::Zero()};
-          d[a] = Point::Unit(axis);
+          std::array<mesh::Point, 4> d{mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero()};
+          d[a] = mesh::Point::Unit(axis);
           g.col(axis) = geometric(i, d)[a];
         }
         // Preconditioners are symmetric; the law without an energy is not.
@@ -269,14 +269,14 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
   });
 }
 
-void DihedralBending::add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const {
+void DihedralBending::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
   const double steepest = law_ == BendingLaw::shell ? 1.0 : 0.5;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       double sum = 0;
-      for (const Point& m : h.mode) sum += m.norm();
+      for (const mesh::Point& m : h.mode) sum += m.norm();
       const double k = h.live ? 0.5 * steepest * stiffness_[i] * weight(i, h) * sum : 0;
-      for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = Point(k * h.mode[a].norm(), 0, 0);
+      for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = mesh::Point(k * h.mode[a].norm(), 0, 0);
     });
   });
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
@@ -286,7 +286,7 @@ void DihedralBending::add_stiffness_bounds(std::span<const Point> x, std::span<d
   });
 }
 
-double DihedralBending::strain_rate(std::span<const Point> x, std::span<const Point> v) const {
+double DihedralBending::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
@@ -304,7 +304,7 @@ std::size_t DihedralBending::nbytes() const {
       stiffness_.capacity() + damping_.capacity() + inverse_mass_.capacity() + rest_angle_.capacity() + rest_weight_.capacity();
   return gather_.nbytes() + hinges_.capacity() * sizeof(FourNodes) + doubles * sizeof(double) +
          least_.capacity() * sizeof(least_[0]) + linear_.capacity() * sizeof(Linear) +
-         (x_.capacity() + contribution_.capacity()) * sizeof(Point);
+         (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -9,7 +9,7 @@
 
 #include "meniscus/solids/springs/altitude_springs.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// The moment of a hinge with stiffness k (N m) at angle a and rest angle a0; |e| is the length of the edge and A1, A2 are the
 /// areas.
@@ -45,37 +45,37 @@ class DihedralBending final : public Force {
     bool live = false;
     double angle = 0;
     double length = 0;
-    Point edge = Point::Zero();
-    std::array<Point, 2> normal;
+    mesh::Point edge = mesh::Point::Zero();
+    std::array<mesh::Point, 2> normal;
     std::array<double, 2> area;
-    std::array<Point, 4> mode;
+    std::array<mesh::Point, 4> mode;
   };
 
-  DihedralBending(const Parameters& parameters, std::span<const Point> rest);
+  DihedralBending(const Parameters& parameters, std::span<const mesh::Point> rest);
 
   Index size() const { return static_cast<Index>(hinges_.size()); }
   std::span<const FourNodes> hinges() const { return hinges_; }
   std::span<const double> rest_angles() const { return rest_angle_; }
-  static Hinge hinge(const FourNodes& nodes, std::span<const Point> x, double least_first, double least_second);
+  static Hinge hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double least_first, double least_second);
   /// Not live where a triangle has collapsed.
-  Hinge hinge(Index i, std::span<const Point> x) const;
+  Hinge hinge(Index i, std::span<const mesh::Point> x) const;
 
   Index nodes() const override { return gather_.nodes(); }
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return damped_; }
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   /// The fastest change of an angle, 1/s.
-  double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
  private:
   struct Linear {
-    std::array<Point, 4> mode;
+    std::array<mesh::Point, 4> mode;
     double stiffness = 0;
     double moment = 0;
     double damping = 0;
@@ -87,16 +87,16 @@ class DihedralBending final : public Force {
     double angle = 0;
     double length = 0;
     std::array<double, 2> area{};
-    std::array<Point, 4> mode{Point::Zero(), Point::Zero(), Point::Zero(), Point::Zero()};
+    std::array<mesh::Point, 4> mode{mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero()};
   };
   /// Calls body(i, bend) for the hinges [begin, end), one after the other.
   template <class Body>
-  void for_bends(Index begin, Index end, std::span<const Point> x, Body&& body) const;
+  void for_bends(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
   double weight(std::size_t i, const Bend& h) const;
   double stress(std::size_t i, double angle) const;
   double slope(double angle) const;
   double damping(std::size_t i, const Bend& h) const;
-  std::array<Point, 4> geometric(std::size_t i, const std::array<Point, 4>& dx) const;
+  std::array<mesh::Point, 4> geometric(std::size_t i, const std::array<mesh::Point, 4>& dx) const;
 
   std::vector<FourNodes> hinges_;
   std::vector<double> stiffness_;
@@ -110,10 +110,10 @@ class DihedralBending final : public Force {
   BendingLaw law_;
   bool damped_;
   ElementGather<4> gather_;
-  std::vector<Point> x_;
+  std::vector<mesh::Point> x_;
   std::vector<Linear> linear_;
   Tangent tangent_ = Tangent::exact;
-  mutable std::vector<Point> contribution_;
+  mutable std::vector<mesh::Point> contribution_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

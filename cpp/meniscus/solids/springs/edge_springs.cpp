@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -22,13 +22,13 @@ void require_not_negative(std::span<const double> values, const char* name) {
 }  // namespace
 
 EdgeSprings::EdgeSprings(const Parameters& p, const StressStrain& law, AtZeroLength at_zero_length,
-                         std::span<const Point> directions)
+                         std::span<const mesh::Point> directions)
     : slices_(p.ends), law_(law), last_direction_(at_zero_length == AtZeroLength::last_direction) {
   const std::size_t n = p.ends.size();
   ends_.assign(p.ends.begin(), p.ends.end());
   set(p.rest_length, p.stiffness, p.damping);
   plain_ = law_.linear() && !last_direction_;
-  x_.assign(static_cast<std::size_t>(nodes()), Point::Zero());
+  x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
   if (last_direction_) {
     require_per_spring(directions.size(), n, "direction");
     direction_.resize(n);
@@ -40,7 +40,7 @@ EdgeSprings::EdgeSprings(const Parameters& p, const StressStrain& law, AtZeroLen
   }
 }
 
-void EdgeSprings::restore_directions(std::span<const Point> directions) {
+void EdgeSprings::restore_directions(std::span<const mesh::Point> directions) {
   require_per_spring(directions.size(), direction_.size(), "direction");
   std::copy(directions.begin(), directions.end(), direction_.begin());
 }
@@ -65,13 +65,13 @@ void EdgeSprings::set(std::span<const double> rest_length, std::span<const doubl
   if (damped_) half_damping_ = slices_.spread(damping_, 0);
 }
 
-EdgeSprings::State EdgeSprings::state(std::size_t spring, std::span<const Point> x) const {
+EdgeSprings::State EdgeSprings::state(std::size_t spring, std::span<const mesh::Point> x) const {
   const auto [a, b] = ends_[spring];
-  const Point d = x[static_cast<std::size_t>(b)] - x[static_cast<std::size_t>(a)];
+  const mesh::Point d = x[static_cast<std::size_t>(b)] - x[static_cast<std::size_t>(a)];
   const double length = std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
   if (length > lanes::collapsed * rest_length_[spring]) return {d / length, length, true};
   if (last_direction_) return {direction_[spring], length, true};
-  return {Point::Zero(), length, false};
+  return {mesh::Point::Zero(), length, false};
 }
 
 double EdgeSprings::strain(std::size_t spring, double length) const {
@@ -94,14 +94,14 @@ EdgeSprings::Stiffness EdgeSprings::tangent_stiffness(std::size_t spring, const 
   return r;
 }
 
-double EdgeSprings::energy(std::span<const Point> x) const {
+double EdgeSprings::energy(std::span<const mesh::Point> x) const {
   return parallel_reduce(
       0, size(), 1024, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
         for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
           const auto [a, b] = ends_[s];
-          const Point d = x[static_cast<std::size_t>(b)] - x[static_cast<std::size_t>(a)];
+          const mesh::Point d = x[static_cast<std::size_t>(b)] - x[static_cast<std::size_t>(a)];
           const double length = d.norm();
           const double l0 = rest_length_[s];
           sum += stiffness_[s] * (law_.linear() ? 0.5 * (length - l0) * (length - l0) : l0 * l0 * law_.energy(strain(s, length)));
@@ -111,7 +111,7 @@ double EdgeSprings::energy(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-void EdgeSprings::add_forces(std::span<const Point> x, std::span<Point> f) const {
+void EdgeSprings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   const lanes::HalfSprings half{slices_, half_rest_length_.data(), half_stiffness_.data(), direction_.data()};
   if (plain_)
     lanes::for_slices(slices_, x, f, 1.0,
@@ -121,7 +121,7 @@ void EdgeSprings::add_forces(std::span<const Point> x, std::span<Point> f) const
                       [&](const lanes::Slice& slice, lanes::Vectors& sum) { general_forces(half, law_, slice, sum); });
 }
 
-void EdgeSprings::linearise(std::span<const Point> x, Tangent tangent) {
+void EdgeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   tangent_ = tangent;
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
@@ -132,7 +132,7 @@ void EdgeSprings::linearise(std::span<const Point> x, Tangent tangent) {
     });
 }
 
-void EdgeSprings::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void EdgeSprings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   const lanes::HalfSprings half{slices_, half_rest_length_.data(), half_stiffness_.data(), direction_.data()};
   const double least = tangent_ == Tangent::exact ? -infinity : 0;
   const double most = tangent_ == Tangent::frozen ? 0 : infinity;
@@ -146,7 +146,7 @@ void EdgeSprings::add_differentials(std::span<const Point> dx, double scale, std
     });
 }
 
-void EdgeSprings::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void EdgeSprings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   const lanes::HalfSprings half{slices_, half_rest_length_.data(), half_damping_.data(), direction_.data()};
   lanes::for_slices(slices_, v, f, scale,
@@ -164,13 +164,13 @@ void EdgeSprings::add_diagonal(double stiffness_scale, double damping_scale, std
   });
 }
 
-void EdgeSprings::add_stiffness_bounds(std::span<const Point>, std::span<double> stiffness) const {
+void EdgeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const {
   // Neither along nor across a spring does its force grow faster than k times the steepest slope of the law.
   lanes::for_halves(slices_,
                     [&](std::size_t node, std::size_t spring) { stiffness[node] += law_.steepest() * stiffness_[spring]; });
 }
 
-double EdgeSprings::strain_rate(std::span<const Point> x, std::span<const Point> v) const {
+double EdgeSprings::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, size(), 1024, 0.0,
       [&](Index begin, Index end) {
@@ -178,7 +178,7 @@ double EdgeSprings::strain_rate(std::span<const Point> x, std::span<const Point>
         for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s) {
           if (rest_length_[s] == 0) continue;
           const auto [a, b] = ends_[s];
-          const Point dv = v[static_cast<std::size_t>(b)] - v[static_cast<std::size_t>(a)];
+          const mesh::Point dv = v[static_cast<std::size_t>(b)] - v[static_cast<std::size_t>(a)];
           most = std::max(most, std::abs(dv.dot(state(s, x).direction)) / rest_length_[s]);
         }
         return most;
@@ -190,7 +190,7 @@ std::size_t EdgeSprings::nbytes() const {
   const std::size_t doubles = rest_length_.capacity() + stiffness_.capacity() + damping_.capacity() +
                               half_rest_length_.capacity() + half_stiffness_.capacity() + half_damping_.capacity();
   return slices_.nbytes() + ends_.capacity() * sizeof(Ends) + doubles * sizeof(double) +
-         (x_.capacity() + direction_.capacity()) * sizeof(Point);
+         (x_.capacity() + direction_.capacity()) * sizeof(mesh::Point);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

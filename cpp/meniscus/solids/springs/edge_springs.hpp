@@ -14,7 +14,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// What a spring does when its ends coincide (its length is at most 1e-12 of its rest length), so that it has no direction.
 enum class AtZeroLength : std::int8_t {
@@ -36,15 +36,15 @@ class EdgeSprings final : public Force {
 
   /// `directions`, needed for `last_direction` only: one per spring, from its first to its second end.
   EdgeSprings(const Parameters& parameters, const StressStrain& law, AtZeroLength at_zero_length,
-              std::span<const Point> directions);
+              std::span<const mesh::Point> directions);
 
   /// Takes other rest lengths, stiffnesses and damping coefficients; this allocates.
   void set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping);
 
   /// The directions that springs without length keep; empty unless they do.
-  std::span<const Point> directions() const { return direction_; }
+  std::span<const mesh::Point> directions() const { return direction_; }
   /// Takes these as another one has had them, bit by bit.
-  void restore_directions(std::span<const Point> directions);
+  void restore_directions(std::span<const mesh::Point> directions);
 
   Index size() const { return static_cast<Index>(ends_.size()); }
   std::span<const Ends> ends() const { return ends_; }
@@ -53,20 +53,20 @@ class EdgeSprings final : public Force {
   std::span<const double> damping() const { return damping_; }
 
   Index nodes() const override { return slices_.nodes(); }
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return damped_ || last_direction_; }
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
-  double strain_rate(std::span<const Point> x, std::span<const Point> v) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
  private:
   struct State {
-    Point direction;
+    mesh::Point direction;
     double length;
     bool live;
   };
@@ -74,7 +74,7 @@ class EdgeSprings final : public Force {
     double along;
     double across;
   };
-  State state(std::size_t spring, std::span<const Point> x) const;
+  State state(std::size_t spring, std::span<const mesh::Point> x) const;
   double strain(std::size_t spring, double length) const;
   double tension(std::size_t spring, double length) const;
   Stiffness tangent_stiffness(std::size_t spring, const State& s) const;
@@ -93,9 +93,9 @@ class EdgeSprings final : public Force {
   std::vector<double> half_stiffness_;
   std::vector<double> half_damping_;
   /// Where it is linearised; the lanes compute lengths and directions anew, which is cheaper than reading them.
-  std::vector<Point> x_;
+  std::vector<mesh::Point> x_;
   Tangent tangent_ = Tangent::exact;
-  std::vector<Point> direction_;
+  std::vector<mesh::Point> direction_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

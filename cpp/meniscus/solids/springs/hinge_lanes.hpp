@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace meniscus::hinges {
+namespace meniscus::solids::hinges {
 
 inline constexpr int lanes = 32;
 using Values = std::array<double, static_cast<std::size_t>(lanes)>;
@@ -82,4 +82,4 @@ MENISCUS_INLINE void modes(const double* x, const std::int32_t* nodes, Modes& ou
   }
 }
 
-}  // namespace meniscus::hinges
+}  // namespace meniscus::solids::hinges

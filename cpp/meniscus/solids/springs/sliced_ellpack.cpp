@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 /// Nodes among which those with the most springs come first: few enough that neighbours stay close in memory.
@@ -82,4 +82,4 @@ std::vector<double> SlicedEllpack::spread(std::span<const double> per_spring, do
   return result;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

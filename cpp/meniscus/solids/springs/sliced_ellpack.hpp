@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// The two ends of a spring.
 using Ends = std::array<std::int32_t, 2>;
@@ -62,4 +62,4 @@ class SlicedEllpack {
   std::vector<std::int32_t> spring_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
 constexpr Index chunk = 1024;
@@ -15,7 +15,7 @@ constexpr Index chunk = 1024;
 
 SoftBindings::SoftBindings(const End& first, const End& second, std::span<const double> stiffness,
                            std::span<const double> damping, std::span<const double> inverse_mass,
-                           std::span<const Point> targets) {
+                           std::span<const mesh::Point> targets) {
   const std::size_t n = stiffness.size();
   for (const End* end : {&first, &second})
     require(end->node.size() == n * end->width && end->weight.size() == end->node.size(), "there must be ", end->width,
@@ -68,12 +68,12 @@ SoftBindings::SoftBindings(const End& first, const End& second, std::span<const 
   damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
   if (second.width == 0) {
     target_.assign(targets.begin(), targets.end());
-    target_velocity_.assign(n, Point::Zero());
+    target_velocity_.assign(n, mesh::Point::Zero());
   }
-  value_.assign(n, Point::Zero());
+  value_.assign(n, mesh::Point::Zero());
 }
 
-void SoftBindings::set_targets(std::span<const Point> positions, std::span<const Point> velocities) {
+void SoftBindings::set_targets(std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities) {
   require(!target_.empty() || size() == 0, "these bindings have nodes at both ends and no targets");
   require(positions.size() == target_.size() && velocities.size() == target_.size(), "there must be ", target_.size(),
           " positions and velocities of targets, not ", positions.size(), " and ", velocities.size());
@@ -81,14 +81,14 @@ void SoftBindings::set_targets(std::span<const Point> positions, std::span<const
   std::copy(velocities.begin(), velocities.end(), target_velocity_.begin());
 }
 
-Point SoftBindings::difference(std::size_t binding, std::span<const Point> x) const {
-  Point sum = Point::Zero();
+mesh::Point SoftBindings::difference(std::size_t binding, std::span<const mesh::Point> x) const {
+  mesh::Point sum = mesh::Point::Zero();
   for (std::size_t k = start_[binding]; k < start_[binding + 1]; ++k)
     sum += term_[k].weight * x[static_cast<std::size_t>(term_[k].index)];
   return sum;
 }
 
-void SoftBindings::gaps(std::span<const Point> x, std::span<Point> out) const {
+void SoftBindings::gaps(std::span<const mesh::Point> x, std::span<mesh::Point> out) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
       out[b] = difference(b, x);
@@ -97,10 +97,10 @@ void SoftBindings::gaps(std::span<const Point> x, std::span<Point> out) const {
   });
 }
 
-void SoftBindings::spread(double scale, std::span<Point> total) const {
+void SoftBindings::spread(double scale, std::span<mesh::Point> total) const {
   parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      Point sum = Point::Zero();
+      mesh::Point sum = mesh::Point::Zero();
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k)
         sum += node_term_[k].weight * value_[static_cast<std::size_t>(node_term_[k].index)];
       total[i] += scale * sum;
@@ -108,13 +108,13 @@ void SoftBindings::spread(double scale, std::span<Point> total) const {
   });
 }
 
-double SoftBindings::energy(std::span<const Point> x) const {
+double SoftBindings::energy(std::span<const mesh::Point> x) const {
   return parallel_reduce(
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
         double sum = 0;
         for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
-          Point gap = difference(b, x);
+          mesh::Point gap = difference(b, x);
           if (!target_.empty()) gap -= target_[b];
           sum += 0.5 * stiffness_[b] * gap.squaredNorm();
         }
@@ -123,7 +123,7 @@ double SoftBindings::energy(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-void SoftBindings::add_forces(std::span<const Point> x, std::span<Point> f) const {
+void SoftBindings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
   gaps(x, value_);
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
@@ -135,7 +135,7 @@ void SoftBindings::add_forces(std::span<const Point> x, std::span<Point> f) cons
   spread(1.0, f);
 }
 
-void SoftBindings::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void SoftBindings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b)
       value_[b] = -stiffness_[b] * difference(b, dx);
@@ -143,7 +143,7 @@ void SoftBindings::add_differentials(std::span<const Point> dx, double scale, st
   spread(scale, f);
 }
 
-void SoftBindings::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void SoftBindings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b)
@@ -163,7 +163,7 @@ void SoftBindings::add_diagonal(double stiffness_scale, double damping_scale, st
   });
 }
 
-void SoftBindings::add_stiffness_bounds(std::span<const Point>, std::span<double> stiffness) const {
+void SoftBindings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const {
   parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) {
@@ -179,7 +179,7 @@ std::size_t SoftBindings::nbytes() const {
   return (start_.capacity() + node_start_.capacity()) * sizeof(std::size_t) +
          (term_.capacity() + node_term_.capacity()) * sizeof(Term) +
          (stiffness_.capacity() + damping_.capacity()) * sizeof(double) +
-         (target_.capacity() + target_velocity_.capacity() + value_.capacity()) * sizeof(Point);
+         (target_.capacity() + target_velocity_.capacity() + value_.capacity()) * sizeof(mesh::Point);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

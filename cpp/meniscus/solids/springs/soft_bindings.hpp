@@ -12,7 +12,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 class SoftBindings final : public Force {
  public:
@@ -26,27 +26,27 @@ class SoftBindings final : public Force {
   /// Without parents at the second end (width 0), that is the target of each binding. Per binding: k (N/m) and b (N s/m), or
   /// fractions of critical damping if there are inverse masses per node (1/kg).
   SoftBindings(const End& first, const End& second, std::span<const double> stiffness, std::span<const double> damping,
-               std::span<const double> inverse_mass, std::span<const Point> targets);
+               std::span<const double> inverse_mass, std::span<const mesh::Point> targets);
 
   Index size() const { return static_cast<Index>(stiffness_.size()); }
   std::span<const double> damping() const { return damping_; }
   /// Positions (m) and velocities (m/s) of prescribed ends.
-  void set_targets(std::span<const Point> positions, std::span<const Point> velocities);
-  std::span<const Point> targets() const { return target_; }
-  std::span<const Point> target_velocities() const { return target_velocity_; }
+  void set_targets(std::span<const mesh::Point> positions, std::span<const mesh::Point> velocities);
+  std::span<const mesh::Point> targets() const { return target_; }
+  std::span<const mesh::Point> target_velocities() const { return target_velocity_; }
   /// The vectors from the second to the first end.
-  void gaps(std::span<const Point> x, std::span<Point> out) const;
+  void gaps(std::span<const mesh::Point> x, std::span<mesh::Point> out) const;
 
   Index nodes() const override { return static_cast<Index>(node_start_.size()) - 1; }
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point>, Tangent) override {}
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point>, Tangent) override {}
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return damped_; }
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
-  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   std::size_t nbytes() const override;
 
  private:
@@ -54,9 +54,9 @@ class SoftBindings final : public Force {
     std::int32_t index;
     double weight;
   };
-  Point difference(std::size_t binding, std::span<const Point> x) const;
+  mesh::Point difference(std::size_t binding, std::span<const mesh::Point> x) const;
   /// total[node] += scale * (sum of weight times `value_` over the bindings of the node).
-  void spread(double scale, std::span<Point> total) const;
+  void spread(double scale, std::span<mesh::Point> total) const;
 
   /// Nodes of each binding, with the weights of the second end negative.
   std::vector<std::size_t> start_;
@@ -66,10 +66,10 @@ class SoftBindings final : public Force {
   std::vector<Term> node_term_;
   std::vector<double> stiffness_;
   std::vector<double> damping_;
-  std::vector<Point> target_;
-  std::vector<Point> target_velocity_;
+  std::vector<mesh::Point> target_;
+  std::vector<mesh::Point> target_velocity_;
   bool damped_;
-  mutable std::vector<Point> value_;
+  mutable std::vector<mesh::Point> value_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-namespace meniscus::lanes {
+namespace meniscus::solids::lanes {
 
 /// A spring has no direction at and below this multiple of its rest length.
 inline constexpr double collapsed = 1e-12;
@@ -29,7 +29,7 @@ struct HalfSprings {
   const double* rest_length;
   const double* coefficient;
   /// Per spring, for those that have collapsed; or null.
-  const Point* last_direction;
+  const mesh::Point* last_direction;
 };
 
 /// A slice and the vectors that are asked about: those of its own nodes, and all.
@@ -52,7 +52,8 @@ MENISCUS_INLINE void load(const double* all, const std::int32_t* node, Vectors& 
 
 /// total[node] += scale * (what `kernel` sums up over the half springs of the node).
 template <class Kernel>
-void for_slices(const SlicedEllpack& slices, std::span<const Point> vectors, std::span<Point> total, double scale, Kernel&& kernel) {
+void for_slices(const SlicedEllpack& slices, std::span<const mesh::Point> vectors, std::span<mesh::Point> total, double scale,
+                Kernel&& kernel) {
   const double* const all = vectors.empty() ? nullptr : vectors.data()->data();
   double* const out = total.empty() ? nullptr : total.data()->data();
   parallel_for(0, slices.slices(), SlicedEllpack::chunk, [&](Index begin, Index end) {
@@ -139,7 +140,7 @@ MENISCUS_INLINE void directions(const HalfSprings& half, const double* all, cons
   const std::int32_t* const spring = half.slices.springs().data() + count * row;
   for (int l = 0; l < count; ++l) {
     if (length[l] > collapsed * l0[l] || spring[l] == SlicedEllpack::none) continue;
-    const Point& last = half.last_direction[spring[l] >= 0 ? spring[l] : -1 - spring[l]];
+    const mesh::Point& last = half.last_direction[spring[l] >= 0 ? spring[l] : -1 - spring[l]];
     const double sign = spring[l] >= 0 ? 1 : -1;
     d.x[l] = sign * last[0];
     d.y[l] = sign * last[1];
@@ -272,4 +273,4 @@ MENISCUS_INLINE void axial_damping(const HalfSprings& half, const double* x, con
   }
 }
 
-}  // namespace meniscus::lanes
+}  // namespace meniscus::solids::lanes

@@ -13,7 +13,7 @@
 #include <limits>
 #include <span>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Stress over Young's modulus, as a function that is 0 at strain 0 and never falls.
 class StressStrain {
@@ -117,4 +117,4 @@ class StressStrain {
   bool linear_ = true;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

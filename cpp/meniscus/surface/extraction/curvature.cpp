@@ -9,7 +9,7 @@
 #include <cmath>
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// First and second differences at one sample, in units of the spacing.
@@ -99,7 +99,7 @@ ColumnWeights column_weights(double x) {
 template <class T, int D>
 class Columns {
  public:
-  explicit Columns(const FieldView<const T, D>& phi) : phi_(phi) {}
+  explicit Columns(const grid::FieldView<const T, D>& phi) : phi_(phi) {}
 
   /// Curvature times the spacing at the point of the surface closest to sample `at`, if the heights around it are known.
   std::optional<double> curvature(const Coord<D>& at) const {
@@ -209,8 +209,8 @@ class Columns {
     const T* const p = phi_.at(at);
     const Index stride = phi_.strides[a];
     // Stored samples, with their ghosts.
-    const Index low = -ghost_width - at[a];
-    const Index high = phi_.extents[a] + ghost_width - 1 - at[a];
+    const Index low = -grid::ghost_width - at[a];
+    const Index high = phi_.extents[a] + grid::ghost_width - 1 - at[a];
     const auto middle = static_cast<Index>(std::floor(guess));
     std::optional<double> best;
     for (Index away = 0; away <= reach && !best; ++away)
@@ -228,23 +228,23 @@ class Columns {
     return best;
   }
 
-  FieldView<const T, D> phi_;
+  grid::FieldView<const T, D> phi_;
 };
 
 }  // namespace
 
 template <class T, int D>
-void level_set_curvature(const Field<T, D>& phi, Curvature kind, double limit, Field<T, D>& out) {
+void level_set_curvature(const grid::Field<T, D>& phi, Curvature kind, double limit, grid::Field<T, D>& out) {
   require(out.layout().same_place(phi.layout()), "out must have the samples of phi");
   require_finite(phi, "phi");
-  const FieldView<const T, D> from = phi.view();
-  const FieldView<T, D> to = out.view();
+  const grid::FieldView<const T, D> from = phi.view();
+  const grid::FieldView<T, D> to = out.view();
   const double scale = 1.0 / phi.grid().spacing();
   const bool at_surface = kind != Curvature::level;
   const Columns<T, D> columns(from);
-  parallel_rows<D>(from.extents, [&](Index begin, Index end) {
+  grid::parallel_rows<D>(from.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      const Coord<D> c = row_start<D>(from.extents, r);
+      const Coord<D> c = grid::row_start<D>(from.extents, r);
       const T* const p = from.at(c);
       T* const q = to.at(c);
       Index strides[D];
@@ -275,11 +275,12 @@ void level_set_curvature(const Field<T, D>& phi, Curvature kind, double limit, F
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D) template void level_set_curvature<T, D>(const Field<T, D>&, Curvature, double, Field<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D) \
+  template void level_set_curvature<T, D>(const grid::Field<T, D>&, Curvature, double, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -7,7 +7,7 @@
 
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 enum class Curvature {
   level,    ///< of the level set through each sample
@@ -26,6 +26,6 @@ enum class Curvature {
 /// more than a spacing and a half away along that axis, and those whose lines do not meet the surface nearby, get the value of
 /// `surface`. Source: Popinet 2009, section 5.2 (height functions), with crossings as heights.
 template <class T, int D>
-void level_set_curvature(const Field<T, D>& phi, Curvature kind, double limit, Field<T, D>& out);
+void level_set_curvature(const grid::Field<T, D>& phi, Curvature kind, double limit, grid::Field<T, D>& out);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 constexpr std::array<CubeEdge, 12> made_edges() {
@@ -231,4 +231,4 @@ const std::array<SquareCase, 16>& square_cases() {
   return cases;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -11,7 +11,7 @@
 
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Bit d of a corner's number: upper along axis d.
 struct CubeEdge {
@@ -53,4 +53,4 @@ inline constexpr std::array<int, 4> square_round{0, 1, 3, 2};
 /// Indexed by the bits of the corners inside.
 const std::array<SquareCase, 16>& square_cases();
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

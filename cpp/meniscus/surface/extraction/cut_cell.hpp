@@ -6,7 +6,7 @@
 
 #include <Eigen/Geometry>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 template <int D>
 struct CutCell {
@@ -137,4 +137,4 @@ CutCell<D> cut_cell_at(const LevelSetLattice<T, D>& lattice, const Coord<D>& c) 
   return cut_cell(lattice.corners(c), step);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

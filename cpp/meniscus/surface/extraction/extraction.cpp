@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
@@ -29,7 +29,7 @@ struct SurfaceExtraction<T, D>::Counter {
 };
 
 template <class T, int D>
-SurfaceExtraction<T, D>::SurfaceExtraction(const Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace)
+SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace)
     : lattice_(phi), options_(options), signs_(phi, lattice_, workspace) {
   for (std::size_t d = 0; d < D; ++d) capped_[d] = lattice_.periodic()[d] ? options.close_periods : options.close_sides;
   const Index rows = signs_.rows();
@@ -335,4 +335,4 @@ MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -8,7 +8,7 @@
 
 #include "meniscus/surface/extraction/sign_bits.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 struct ExtractionOptions {
   bool close_sides = true;
@@ -21,7 +21,7 @@ template <class T, int D>
 class SurfaceExtraction {
  public:
   /// Throws InvalidArgument for samples that are not finite and for more vertices or elements than 32 bits count.
-  SurfaceExtraction(const Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace);
+  SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace);
 
   Index vertices() const { return vertices_; }
   Index elements() const { return elements_; }
@@ -66,4 +66,4 @@ class SurfaceExtraction {
   Workspace::Lease<std::int32_t> first_;  // the first vertex of each word
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
@@ -169,7 +169,7 @@ class Runs {
 template <class T, int D>
 class LatticeLabels {
  public:
-  LatticeLabels(const Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, const std::int32_t* labels)
+  LatticeLabels(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, const std::int32_t* labels)
       : lattice_(lattice), labels_(labels), strides_(c_strides<D>(phi.extents())) {}
 
   std::int32_t at(const Coord<D>& c, bool inside) const {
@@ -192,7 +192,7 @@ class LatticeLabels {
 }  // namespace
 
 template <class T, int D>
-ComponentCounts label_components(const Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace) {
+ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace) {
   const LevelSetLattice<T, D> lattice(phi);
   const SignBits<D> signs(phi, lattice, workspace);
   const Coord<D> strides = c_strides<D>(phi.extents());
@@ -230,7 +230,7 @@ ComponentCounts label_components(const Field<T, D>& phi, bool both, std::int32_t
 }
 
 template <class T, int D>
-void component_volumes(const Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
+void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
                        double* outside, Workspace& workspace) {
   const LevelSetLattice<T, D> lattice(phi);
   const SignBits<D> signs(phi, lattice, workspace);
@@ -327,9 +327,9 @@ void component_volumes(const Field<T, D>& phi, const std::int32_t* labels, const
   }
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
-  template ComponentCounts label_components<T, D>(const Field<T, D>&, bool, std::int32_t*, Workspace&);                    \
-  template void component_volumes<T, D>(const Field<T, D>&, const std::int32_t*, const ComponentCounts&, double*, double*, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
+  template ComponentCounts label_components<T, D>(const grid::Field<T, D>&, bool, std::int32_t*, Workspace&);                    \
+  template void component_volumes<T, D>(const grid::Field<T, D>&, const std::int32_t*, const ComponentCounts&, double*, double*, \
                                         Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
@@ -337,4 +337,4 @@ MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -9,7 +9,7 @@
 
 #include "meniscus/surface/extraction/sign_bits.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 struct ComponentCounts {
   Index inside = 0;
@@ -19,12 +19,12 @@ struct ComponentCounts {
 /// Writes a label for every sample (in the order of the field, without ghosts): 1, 2, ... inside, numbered by their first sample;
 /// outside 0, or -1, -2, ... with `both`. Throws InvalidArgument for samples that are not finite.
 template <class T, int D>
-ComponentCounts label_components(const Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace);
+ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace);
 
 /// The volume of each part, m^D. A cell that is cut into several parts gives each its piece; what is outside in it goes to the
 /// parts of its corners outside in equal shares. The volumes inside add up to that of `measure_level_set`.
 template <class T, int D>
-void component_volumes(const Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
+void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
                        double* outside, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -10,12 +10,12 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 template <class T, int D>
 class LevelSetLattice {
  public:
-  explicit LevelSetLattice(const Field<T, D>& phi) : view_(phi.view()), spacing_(phi.grid().spacing()) {
+  explicit LevelSetLattice(const grid::Field<T, D>& phi) : view_(phi.view()), spacing_(phi.grid().spacing()) {
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       on_nodes_ = phi.stagger().on_side[a] == 1;
@@ -123,7 +123,7 @@ class LevelSetLattice {
     return mean(mean, 0, view_.origin);
   }
 
-  FieldView<const T, D> view_;
+  grid::FieldView<const T, D> view_;
   double spacing_;
   bool on_nodes_ = true;
   std::array<bool, D> periodic_{};
@@ -133,4 +133,4 @@ class LevelSetLattice {
   std::array<double, D> origin_{};
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

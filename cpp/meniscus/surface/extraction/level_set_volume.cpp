@@ -5,7 +5,7 @@
 #include "meniscus/surface/extraction/cut_cell.hpp"
 #include "meniscus/surface/extraction/sign_bits.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
@@ -128,7 +128,7 @@ double inside_of_side(const LevelSetLattice<T, D>& lattice, const SignBits<D>& s
 }  // namespace
 
 template <class T, int D>
-LevelSetMeasure measure_level_set(const Field<T, D>& phi, Workspace& workspace) {
+LevelSetMeasure measure_level_set(const grid::Field<T, D>& phi, Workspace& workspace) {
   const LevelSetLattice<T, D> lattice(phi);
   const SignBits<D> signs(phi, lattice, workspace);
   const Index last = signs.extents()[D - 1] - 1;
@@ -164,12 +164,12 @@ LevelSetMeasure measure_level_set(const Field<T, D>& phi, Workspace& workspace) 
 }
 
 template <class T, int D>
-void volume_fractions(const Field<T, D>& phi, Field<T, D>& out, Workspace& workspace) {
-  require(phi.grid() == out.grid() && out.stagger() == Stagger<D>::cell(), "out must be on the cells of the grid of phi");
+void volume_fractions(const grid::Field<T, D>& phi, grid::Field<T, D>& out, Workspace& workspace) {
+  require(phi.grid() == out.grid() && out.stagger() == grid::Stagger<D>::cell(), "out must be on the cells of the grid of phi");
   const LevelSetLattice<T, D> lattice(phi);
   const SignBits<D> signs(phi, lattice, workspace);
   const bool on_nodes = lattice.on_nodes();
-  const FieldView<T, D> to = out.view();
+  const grid::FieldView<T, D> to = out.view();
   const Index length = to.extents[D - 1];
   std::array<double, D> step;
   step.fill(phi.grid().spacing());
@@ -227,13 +227,13 @@ void volume_fractions(const Field<T, D>& phi, Field<T, D>& out, Workspace& works
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                  \
-  template LevelSetMeasure measure_level_set<T, D>(const Field<T, D>&, Workspace&); \
-  template void volume_fractions<T, D>(const Field<T, D>&, Field<T, D>&, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                        \
+  template LevelSetMeasure measure_level_set<T, D>(const grid::Field<T, D>&, Workspace&); \
+  template void volume_fractions<T, D>(const grid::Field<T, D>&, grid::Field<T, D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

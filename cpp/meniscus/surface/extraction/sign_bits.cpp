@@ -8,7 +8,7 @@
 #include <cstring>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// The lowest bits of 64 bytes, each 0 or 1.
@@ -38,7 +38,7 @@ MENISCUS_INLINE bool flag(const T* p, Index n, std::uint8_t* flags) {
 
 template <int D>
 template <class T>
-SignBits<D>::SignBits(const Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, Workspace& workspace)
+SignBits<D>::SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, Workspace& workspace)
     : extents_(lattice.extents()), words_((extents_[D - 1] + 63) / 64), rows_(product<D>(extents_) / extents_[D - 1]) {
   Index stride = 1;
   for (int d = D - 2; d >= 0; --d) {
@@ -92,12 +92,12 @@ SignBits<D>::SignBits(const Field<T, D>& phi, const LevelSetLattice<T, D>& latti
   if (!finite) require_finite(phi, "phi");
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                         \
-  template class SignBits<D>;                                                                           \
-  template SignBits<D>::SignBits(const Field<float, D>&, const LevelSetLattice<float, D>&, Workspace&); \
-  template SignBits<D>::SignBits(const Field<double, D>&, const LevelSetLattice<double, D>&, Workspace&);
+#define MENISCUS_INSTANTIATE(D)                                                                               \
+  template class SignBits<D>;                                                                                 \
+  template SignBits<D>::SignBits(const grid::Field<float, D>&, const LevelSetLattice<float, D>&, Workspace&); \
+  template SignBits<D>::SignBits(const grid::Field<double, D>&, const LevelSetLattice<double, D>&, Workspace&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

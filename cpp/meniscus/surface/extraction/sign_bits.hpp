@@ -7,7 +7,7 @@
 
 #include <bit>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// The signs of a completed lattice. Rows (all axes but the last) are `words` words long; bits beyond the row are zero.
 template <int D>
@@ -15,7 +15,7 @@ class SignBits {
  public:
   /// Throws InvalidArgument with the index of the first sample that is not finite.
   template <class T>
-  SignBits(const Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, Workspace& workspace);
+  SignBits(const grid::Field<T, D>& phi, const LevelSetLattice<T, D>& lattice, Workspace& workspace);
 
   const Coord<D>& extents() const { return extents_; }
   Index rows() const { return rows_; }
@@ -69,4 +69,4 @@ Index rows_per_piece(const SignBits<D>& signs) {
   return std::max<Index>(1, 64 / signs.words());
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -10,13 +10,13 @@
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 enum class Fate : std::uint8_t { stays, pushed, in_solid, left };
 
 template <class T, int D>
-Fate settle(const Grid<D>& grid, const std::array<bool, 2 * D>& wall, const LevelSetProbe<double, D>* solid, T* x) {
+Fate settle(const grid::Grid<D>& grid, const std::array<bool, 2 * D>& wall, const LevelSetProbe<double, D>* solid, T* x) {
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     if (grid.periodic()[axis]) continue;
@@ -39,14 +39,14 @@ Fate settle(const Grid<D>& grid, const std::array<bool, 2 * D>& wall, const Leve
 }  // namespace
 
 template <class T, int D>
-Index advect_band(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double width, Trace trace, Interpolation interpolation,
-                  double time, Workspace& workspace) {
+Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double dt, double width, grid::Trace trace,
+                  grid::Interpolation interpolation, double time, Workspace& workspace) {
   require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(width > 0, "width must be positive, got ", width);
   require_finite(phi, "the level set");
   const Coord<D> extents = phi.extents();
-  const FieldView<T, D> view = phi.view();
+  const grid::FieldView<T, D> view = phi.view();
   const auto bound = static_cast<T>(width);
   const auto band = list_indices(
       product<D>(extents),
@@ -66,12 +66,12 @@ Index advect_band(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double 
   const Coord<D> strides = c_strides<D>(extents);
   parallel_for(0, band.size, 4096, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const Vec<double, D> x = sample_position<D>(phi.grid(), phi.stagger(), index_of<D>(band.index[i], strides));
+      const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), index_of<D>(band.index[i], strides));
       for (int d = 0; d < D; ++d) points.data()[i * D + d] = static_cast<T>(x[d]);
     }
   });
-  advance_points(velocity, points.data(), band.size, -dt, trace, OutsidePoints::keep, time, workspace);
-  sample_points(phi, points.data(), band.size, interpolation, time, values.data());
+  grid::advance_points(velocity, points.data(), band.size, -dt, trace, grid::OutsidePoints::keep, time, workspace);
+  grid::sample_points(phi, points.data(), band.size, interpolation, time, values.data());
   const NoInterrupts commit;
   parallel_for(0, band.size, 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) *view.at(index_of<D>(band.index[i], strides)) = values.data()[i];
@@ -80,20 +80,20 @@ Index advect_band(Field<T, D>& phi, MacField<T, D>& velocity, double dt, double 
 }
 
 template <class T, int D>
-MarkerAdvanceInfo advance_markers(ParticleSet& particles, MacField<T, D>& velocity, double dt, Trace trace,
-                                  Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace) {
+MarkerAdvanceInfo advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
+                                  grid::Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace) {
   T* position = detail::typed_positions<T, D>(particles);
   T* const radius = pushed_radius > 0.0 ? detail::typed_column<T>(particles.column("radius"), 1) : nullptr;
-  const Grid<D>& grid = velocity.grid();
+  const grid::Grid<D>& grid = velocity.grid();
   require(!solid || solid->grid() == grid, "the level set of the solid must be on the grid of the velocity");
   const Index n = particles.size();
   const auto moved = workspace.take<T>(n * D);
   const auto fates = workspace.take<Fate>(n);
   std::copy_n(position, n * D, moved.data());
-  advance_points(velocity, moved.data(), n, dt, trace, OutsidePoints::keep, time, workspace);
+  grid::advance_points(velocity, moved.data(), n, dt, trace, grid::OutsidePoints::keep, time, workspace);
 
   std::array<bool, 2 * D> wall;
-  for (std::size_t s = 0; s < wall.size(); ++s) wall[s] = std::holds_alternative<Wall>(velocity.boundary()[s]);
+  for (std::size_t s = 0; s < wall.size(); ++s) wall[s] = std::holds_alternative<grid::Wall>(velocity.boundary()[s]);
   std::optional<LevelSetProbe<double, D>> probe;
   if (solid) {
     solid->fill_ghosts(time);
@@ -120,14 +120,15 @@ MarkerAdvanceInfo advance_markers(ParticleSet& particles, MacField<T, D>& veloci
   return info;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template Index advect_band<T, D>(Field<T, D>&, MacField<T, D>&, double, double, Trace, Interpolation, double, Workspace&); \
-  template MarkerAdvanceInfo advance_markers<T, D>(ParticleSet&, MacField<T, D>&, double, Trace, Field<double, D>*, double,  \
-                                                   double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
+  template Index advect_band<T, D>(grid::Field<T, D>&, grid::MacField<T, D>&, double, double, grid::Trace, grid::Interpolation, \
+                                   double, Workspace&);                                                                         \
+  template MarkerAdvanceInfo advance_markers<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double, grid::Trace,              \
+                                                   grid::Field<double, D>*, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

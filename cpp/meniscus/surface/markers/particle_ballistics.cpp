@@ -8,7 +8,7 @@
 #include <cmath>
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Contacts of one particle in one step. Who needs more is rattling in a corner and stays there for the rest of the step.
@@ -23,7 +23,8 @@ class Flight {
  public:
   using V = Vec<double, D>;
 
-  Flight(const Grid<D>& grid, const FlightOptions<D>& options, const Field<double, D>* solid, const MacField<T, D>* velocity)
+  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::Field<double, D>* solid,
+         const grid::MacField<T, D>* velocity)
       : grid_(grid), options_(options) {
     if (solid) solid_.emplace(*solid);
     if (velocity)
@@ -104,7 +105,7 @@ class Flight {
         const double p = std::clamp((side - x[d]) / (to[d] - x[d]), 0.0, 1.0);
         if (p >= part) continue;
         part = p;
-        wall = side_index(d, upper);
+        wall = grid::side_index(d, upper);
       }
     }
     const V way = to - x;
@@ -178,7 +179,7 @@ class Flight {
     if (pull < 0.0 && (options_.restitution == 0.0 || across >= 0.0)) acceleration -= pull * normal;
   }
 
-  const Grid<D>& grid_;
+  const grid::Grid<D>& grid_;
   const FlightOptions<D>& options_;
   std::optional<LevelSetProbe<double, D>> solid_;
   std::array<std::optional<LevelSetProbe<T, D>>, D> solid_velocity_;
@@ -187,8 +188,8 @@ class Flight {
 }  // namespace
 
 template <class T, int D>
-FlightInfo advance_spray(const Grid<D>& grid, ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         Field<double, D>* solid, MacField<T, D>* solid_velocity, double time, Workspace& workspace) {
+FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
+                         grid::Field<double, D>* solid, grid::MacField<T, D>* solid_velocity, double time, Workspace& workspace) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);
@@ -238,13 +239,13 @@ FlightInfo advance_spray(const Grid<D>& grid, ParticleSet& particles, double dt,
   return info;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template FlightInfo advance_spray<T, D>(const Grid<D>&, ParticleSet&, double, const FlightOptions<D>&, Field<double, D>*, \
-                                          MacField<T, D>*, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
+  template FlightInfo advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
+                                          grid::Field<double, D>*, grid::MacField<T, D>*, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

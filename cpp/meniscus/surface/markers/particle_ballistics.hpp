@@ -5,7 +5,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 template <int D>
 struct FlightOptions {
@@ -29,7 +29,7 @@ struct FlightInfo {
 /// friction. Particles that the solid has moved over are pushed out of it. `solid`: level set on the nodes, m, <= 0 inside, or
 /// nullptr; `solid_velocity`: m/s, or nullptr for a solid at rest. Nothing is changed if anything is thrown.
 template <class T, int D>
-FlightInfo advance_spray(const Grid<D>& grid, ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         Field<double, D>* solid, MacField<T, D>* solid_velocity, double time, Workspace& workspace);
+FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
+                         grid::Field<double, D>* solid, grid::MacField<T, D>* solid_velocity, double time, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

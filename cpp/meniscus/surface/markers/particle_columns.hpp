@@ -6,17 +6,17 @@
 
 #include <type_traits>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 namespace detail {
 
 template <class T>
-constexpr ColumnType column_type_of = std::is_same_v<T, float>         ? ColumnType::float32
-                                      : std::is_same_v<T, std::int8_t> ? ColumnType::int8
-                                                                       : ColumnType::float64;
+constexpr grid::ColumnType column_type_of = std::is_same_v<T, float>         ? grid::ColumnType::float32
+                                            : std::is_same_v<T, std::int8_t> ? grid::ColumnType::int8
+                                                                             : grid::ColumnType::float64;
 
 template <class T>
-T* typed_column(ParticleColumn& column, Index width) {
+T* typed_column(grid::ParticleColumn& column, Index width) {
   if (column.type != column_type_of<T> || column.width != width)
     throw WrongType("column '" + column.name + "' must have the type of the level set and " + std::to_string(width) +
                     " values per particle");
@@ -24,7 +24,7 @@ T* typed_column(ParticleColumn& column, Index width) {
 }
 
 template <class T, int D>
-T* typed_positions(ParticleSet& particles) {
+T* typed_positions(grid::ParticleSet& particles) {
   if (particles.dimension() != D || particles.positions().type != column_type_of<T>)
     throw WrongType("the particles must have the dimension and the scalar type of the level set");
   return reinterpret_cast<T*>(particles.positions().data.data());
@@ -35,7 +35,7 @@ T* typed_positions(ParticleSet& particles) {
 /// Marker particles. Pointers are valid until particles are added.
 template <class T, int D>
 struct MarkerColumns {
-  explicit MarkerColumns(ParticleSet& particles)
+  explicit MarkerColumns(grid::ParticleSet& particles)
       : position(detail::typed_positions<T, D>(particles)),
         sign(detail::typed_column<std::int8_t>(particles.column("sign"), 1)),
         radius(detail::typed_column<T>(particles.column("radius"), 1)) {}
@@ -48,7 +48,7 @@ struct MarkerColumns {
 /// Removed particles, which move by themselves: spray (removed from the inside) and bubbles (from the outside).
 template <class T, int D>
 struct SprayColumns {
-  explicit SprayColumns(ParticleSet& particles)
+  explicit SprayColumns(grid::ParticleSet& particles)
       : position(detail::typed_positions<T, D>(particles)),
         velocity(detail::typed_column<T>(particles.column("velocity"), D)),
         radius(detail::typed_column<T>(particles.column("radius"), 1)) {}
@@ -65,4 +65,4 @@ constexpr double ball_volume(double radius) {
   return D == 2 ? pi * radius * radius : 4.0 / 3.0 * pi * radius * radius * radius;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

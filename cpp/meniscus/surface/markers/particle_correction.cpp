@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 using Shared = std::memory_order;
@@ -25,9 +25,9 @@ void improve(T& target, T value, Better&& better) {
 
 /// Calls body(offset of the sample from the owned origin, distance to it) for the owned samples around x.
 template <class T, int D, class Body>
-MENISCUS_INLINE void for_samples_around(const FieldLayout<D>& layout, const Coord<D>& extents, const Coord<D>& strides,
+MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, const Coord<D>& extents, const Coord<D>& strides,
                                         const T* x, Body&& body) {
-  const Grid<D>& grid = layout.grid;
+  const grid::Grid<D>& grid = layout.grid;
   const double h = grid.spacing();
   std::array<Index, D> low;
   std::array<double, D> t;
@@ -63,12 +63,13 @@ MENISCUS_INLINE void for_samples_around(const FieldLayout<D>& layout, const Coor
 }  // namespace
 
 template <class T, int D>
-CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, double escape, double time, Workspace& workspace) {
+CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape, double time,
+                                    Workspace& workspace) {
   require(std::isfinite(escape) && escape >= -1.0, "escape must be a number from -1, got ", escape);
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
-  sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
+  grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
 
   const auto part = static_cast<T>(escape);
   const auto escaped = list_indices(
@@ -80,8 +81,8 @@ CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, do
       workspace);
 
   CorrectionInfo info;
-  const FieldView<T, D> view = phi.view();
-  const FieldLayout<D>& layout = phi.layout();
+  const grid::FieldView<T, D> view = phi.view();
+  const grid::FieldLayout<D>& layout = phi.layout();
   // Both are used at the samples around escaped particles only, and set there first.
   const auto upper_block = workspace.take<T>(layout.storage_size());
   const auto lower_block = workspace.take<T>(layout.storage_size());
@@ -128,11 +129,11 @@ CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, do
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template CorrectionInfo correct_by_particles<T, D>(Field<T, D>&, ParticleSet&, double, double, Workspace&);
+  template CorrectionInfo correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

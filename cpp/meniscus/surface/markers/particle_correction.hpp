@@ -6,7 +6,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 struct CorrectionInfo {
   Index outer = 0;  ///< escaped particles of the outside (+1)
@@ -19,6 +19,7 @@ struct CorrectionInfo {
 /// used at the samples of the grid only. The result does not depend on the order of the particles, nor on threads. Nothing is
 /// changed if anything is thrown.
 template <class T, int D>
-CorrectionInfo correct_by_particles(Field<T, D>& phi, ParticleSet& particles, double escape, double time, Workspace& workspace);
+CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape, double time,
+                                    Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -4,7 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/workspace.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Grid coordinates of a linear C-ordered index.
 template <int D>
@@ -48,4 +48,4 @@ IndexList list_indices(Index n, Scan&& scan, Workspace& workspace) {
   return list;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 template <int D>
 struct ProbedLevelSet {
@@ -18,14 +18,14 @@ struct ProbedLevelSet {
 template <class T, int D>
 class LevelSetProbe {
  public:
-  explicit LevelSetProbe(const Field<T, D>& field) : grid_(&field.grid()), view_(field.view()) {
+  explicit LevelSetProbe(const grid::Field<T, D>& field) : grid_(&field.grid()), view_(field.view()) {
     for (std::size_t d = 0; d < D; ++d) {
       shift_[d] = 0.5 * (1 - field.stagger().on_side[d]);
       last_[d] = static_cast<double>(view_.extents[d]) - 1.0;
     }
   }
 
-  const Grid<D>& grid() const { return *grid_; }
+  const grid::Grid<D>& grid() const { return *grid_; }
 
   double value(const Vec<double, D>& x) const {
     std::array<double, corners> v;
@@ -85,15 +85,15 @@ class LevelSetProbe {
     }
   }
 
-  const Grid<D>* grid_;
-  FieldView<const T, D> view_;
+  const grid::Grid<D>* grid_;
+  grid::FieldView<const T, D> view_;
   std::array<double, D> shift_{};
   std::array<double, D> last_{};
 };
 
 /// Brings a point onto the domain along axes that are not periodic, and into it along periodic ones.
 template <int D>
-Vec<double, D> onto_domain(const Grid<D>& grid, Vec<double, D> x) {
+Vec<double, D> onto_domain(const grid::Grid<D>& grid, Vec<double, D> x) {
   for (int d = 0; d < D; ++d) {
     const double extent = grid.spacing() * static_cast<double>(grid.shape()[static_cast<std::size_t>(d)]);
     const double from_origin = x[d] - grid.origin()[d];
@@ -125,4 +125,4 @@ bool push_out_of_solid(const LevelSetProbe<double, D>& solid, Vec<double, D>& x,
   return solid.value(x) > 0.0;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 void check(const RadiusBounds& bounds) {
@@ -20,13 +20,13 @@ void check(const RadiusBounds& bounds) {
 }  // namespace
 
 template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
+void adjust_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
                   Workspace& workspace) {
   check(bounds);
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
-  sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
+  grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
   const double h = phi.grid().spacing();
   const auto least = static_cast<T>(bounds.least * h);
   const auto most = static_cast<T>(bounds.most * h);
@@ -41,15 +41,15 @@ void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& 
 }
 
 template <class T, int D>
-void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& velocity, double dt, const RadiusBounds& bounds,
-                   StretchedHalf half_step, double time, Workspace& workspace) {
+void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
+                   const RadiusBounds& bounds, StretchedHalf half_step, double time, Workspace& workspace) {
   check(bounds);
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
-  sample_points(phi, markers.position, n, Interpolation::linear, time, values.data());
+  grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
   const double h = phi.grid().spacing();
   const auto most = static_cast<T>(bounds.most * h);
   // Whoever is within the largest radius at the end of the step has been within twice of it before.
@@ -76,7 +76,7 @@ void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& vel
       }
     }
   });
-  sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
+  grid::sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
   const NoInterrupts commit;
   const double least = bounds.least * h;
   const bool first = half_step == StretchedHalf::first;
@@ -103,14 +103,14 @@ void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& vel
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template void adjust_radii<T, D>(Field<T, D>&, ParticleSet&, const RadiusBounds&, RadiusOf, double, Workspace&);           \
-  template void stretch_radii<T, D>(Field<T, D>&, ParticleSet&, MacField<T, D>&, double, const RadiusBounds&, StretchedHalf, \
-                                    double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
+  template void adjust_radii<T, D>(grid::Field<T, D>&, grid::ParticleSet&, const RadiusBounds&, RadiusOf, double, Workspace&);  \
+  template void stretch_radii<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::MacField<T, D>&, double, const RadiusBounds&, \
+                                    StretchedHalf, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -5,7 +5,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Bounds of the radii, in cells.
 struct RadiusBounds {
@@ -22,7 +22,7 @@ enum class RadiusOf {
 
 /// radius = s phi(x), within the bounds (Enright, Fedkiw, Ferziger and Mitchell 2002, section 3.5).
 template <class T, int D>
-void adjust_radii(Field<T, D>& phi, ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
+void adjust_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, const RadiusBounds& bounds, RadiusOf which, double time,
                   Workspace& workspace);
 
 /// The parts of a step before and after everything is carried.
@@ -34,7 +34,7 @@ enum class StretchedHalf { first, second };
 /// carried, with phi a distance, and one after. Particles beyond the largest radius have that radius, which is no distance; those
 /// nearer than twice that take part with s phi(x) of before, and may have more than the largest radius between the halves.
 template <class T, int D>
-void stretch_radii(Field<T, D>& phi, ParticleSet& particles, MacField<T, D>& velocity, double dt, const RadiusBounds& bounds,
-                   StretchedHalf half_step, double time, Workspace& workspace);
+void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
+                   const RadiusBounds& bounds, StretchedHalf half_step, double time, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

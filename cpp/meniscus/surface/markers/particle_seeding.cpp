@@ -14,7 +14,7 @@
 #include <limits>
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 constexpr int attraction_steps = 15;
@@ -22,8 +22,8 @@ constexpr int attraction_steps = 15;
 template <class T, int D>
 class Seeding {
  public:
-  Seeding(Field<T, D>& phi, ParticleSet& particles, const LevelSetProbe<double, D>* solid, const SeedingOptions& options,
-          double time, Workspace& workspace)
+  Seeding(grid::Field<T, D>& phi, grid::ParticleSet& particles, const LevelSetProbe<double, D>* solid,
+          const SeedingOptions& options, double time, Workspace& workspace)
       : phi_(phi),
         particles_(particles),
         solid_(solid),
@@ -38,8 +38,8 @@ class Seeding {
   SeedingInfo run() {
     particles_.sort_by_cell(grid_, workspace_);
     values_ = workspace_.take<T>(particles_.size());
-    sample_points(phi_, MarkerColumns<T, D>(particles_).position, particles_.size(), Interpolation::linear, time_,
-                  values_.data());
+    grid::sample_points(phi_, MarkerColumns<T, D>(particles_).position, particles_.size(), grid::Interpolation::linear, time_,
+                        values_.data());
     spared_ = workspace_.take<std::uint8_t>(cells_);
     parallel_for(0, cells_, 1 << 16,
                  [&](Index begin, Index end) { std::fill(spared_.data() + begin, spared_.data() + end, std::uint8_t{0}); });
@@ -58,7 +58,7 @@ class Seeding {
 
   void spare_cells_of_escaped() {
     const MarkerColumns<T, D> m(particles_);
-    const CellRuns& runs = particles_.cell_runs();
+    const grid::CellRuns& runs = particles_.cell_runs();
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
       for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
         bool any = false;
@@ -89,7 +89,7 @@ class Seeding {
   /// Flags what is out of the band, and of every sign in a cell what is too much.
   void remove_useless() {
     const MarkerColumns<T, D> m(particles_);
-    const CellRuns& runs = particles_.cell_runs();
+    const grid::CellRuns& runs = particles_.cell_runs();
     const Index n = particles_.size();
     const auto band = static_cast<T>(options_.band * grid_.spacing());
     enum Flag : std::uint8_t { keep = 0, far = 1, surplus = 2 };
@@ -139,8 +139,8 @@ class Seeding {
   }
 
   T value_at_center(const Coord<D>& cell) const {
-    const FieldView<const T, D> view = std::as_const(phi_).view();
-    if (phi_.stagger() == Stagger<D>::cell()) return *view.at(cell);
+    const grid::FieldView<const T, D> view = std::as_const(phi_).view();
+    if (phi_.stagger() == grid::Stagger<D>::cell()) return *view.at(cell);
     T sum = 0;
     for (int q = 0; q < 1 << D; ++q) {
       Coord<D> c = cell;
@@ -249,13 +249,13 @@ class Seeding {
     return placed && !(solid_ && solid_->value(x) <= 0.0);
   }
 
-  Field<T, D>& phi_;
-  ParticleSet& particles_;
+  grid::Field<T, D>& phi_;
+  grid::ParticleSet& particles_;
   const LevelSetProbe<double, D>* solid_;
   const SeedingOptions& options_;
   double time_;
   Workspace& workspace_;
-  const Grid<D>& grid_;
+  const grid::Grid<D>& grid_;
   Coord<D> strides_;
   Index cells_;
   LevelSetProbe<T, D> probe_;
@@ -268,8 +268,8 @@ class Seeding {
 }  // namespace
 
 template <class T, int D>
-SeedingInfo seed_particles(Field<T, D>& phi, ParticleSet& particles, Field<double, D>* solid, const SeedingOptions& options,
-                           double time, Workspace& workspace) {
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+                           const SeedingOptions& options, double time, Workspace& workspace) {
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
   require(std::isfinite(options.band) && options.radii.least > 0.0 && options.radii.least <= options.radii.most &&
               options.band > options.radii.least,
@@ -288,13 +288,13 @@ SeedingInfo seed_particles(Field<T, D>& phi, ParticleSet& particles, Field<doubl
   return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template SeedingInfo seed_particles<T, D>(Field<T, D>&, ParticleSet&, Field<double, D>*, const SeedingOptions&, double, \
-                                            Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                           \
+  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::Field<double, D>*, \
+                                            const SeedingOptions&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

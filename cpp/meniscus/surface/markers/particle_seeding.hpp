@@ -4,7 +4,7 @@
 
 #include "meniscus/surface/markers/particle_radii.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 struct SeedingOptions {
   Index per_cell = 64;        ///< particles in a cell of the band, of both signs together
@@ -32,7 +32,7 @@ struct SeedingInfo {
 /// None is put into the solid (level set on the nodes, or nullptr). The particles that stay are sorted by cell, new ones follow
 /// them. Radii are those of adjust_radii.
 template <class T, int D>
-SeedingInfo seed_particles(Field<T, D>& phi, ParticleSet& particles, Field<double, D>* solid, const SeedingOptions& options,
-                           double time, Workspace& workspace);
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+                           const SeedingOptions& options, double time, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

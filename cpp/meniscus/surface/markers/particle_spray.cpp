@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Flags for ParticleSet::remove from a list.
@@ -22,8 +22,8 @@ Workspace::Lease<std::uint8_t> flags_of(const IndexList& list, Index n, Workspac
 
 /// Adds to both faces per axis of the cell that holds x.
 template <class T, int D>
-void deposit(MacField<T, D>& velocity, const T* x, const T* v, double part) {
-  const Grid<D>& grid = velocity.grid();
+void deposit(grid::MacField<T, D>& velocity, const T* x, const T* v, double part) {
+  const grid::Grid<D>& grid = velocity.grid();
   Coord<D> cell;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
@@ -34,7 +34,7 @@ void deposit(MacField<T, D>& velocity, const T* x, const T* v, double part) {
   }
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    const FieldView<T, D> view = velocity.component(d).view();
+    const grid::FieldView<T, D> view = velocity.component(d).view();
     const T add = static_cast<T>(0.5 * part * static_cast<double>(v[d]));
     Coord<D> face = cell;
     // Of a shared first and last face, the last one counts; the first shows the same.
@@ -58,8 +58,9 @@ void deposit(MacField<T, D>& velocity, const T* x, const T* v, double part) {
 }  // namespace
 
 template <class T, int D>
-Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, double distance, MacField<T, D>& velocity,
-                           ParticleSet* removed, double radius, double time, Workspace& workspace) {
+Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                           Workspace& workspace) {
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
   require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
@@ -68,7 +69,7 @@ Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, dou
   if (removed) static_cast<void>(SprayColumns<T, D>(*removed));
   const Index n = markers.size();
   const auto values = workspace.take<T>(n);
-  sample_points(phi, m.position, n, Interpolation::linear, time, values.data());
+  grid::sample_points(phi, m.position, n, grid::Interpolation::linear, time, values.data());
   const auto list = list_indices(
       n,
       [&](Index begin, Index end, auto&& take) {
@@ -87,7 +88,7 @@ Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, dou
     radii.data()[k] = radius > 0.0 ? static_cast<T>(radius) : m.radius[list.index[k]];
     info.volume += ball_volume<D>(static_cast<double>(radii.data()[k]));
   }
-  sample_points(velocity, points.data(), list.size, time, speeds.data());
+  grid::sample_points(velocity, points.data(), list.size, time, speeds.data());
 
   const NoInterrupts commit;
   if (removed) {
@@ -102,9 +103,9 @@ Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, dou
 }
 
 template <class T, int D>
-Reincorporated reincorporate(Field<T, D>& phi, ParticleSet& removed, int sign, ParticleSet& markers, double fraction,
-                             const RadiusBounds& bounds, MacField<T, D>* velocity, double scale, double time,
-                             Workspace& workspace) {
+Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                             double time, Workspace& workspace) {
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
   require(std::isfinite(scale), "scale must be finite, got ", scale);
@@ -113,7 +114,7 @@ Reincorporated reincorporate(Field<T, D>& phi, ParticleSet& removed, int sign, P
   static_cast<void>(MarkerColumns<T, D>(markers));
   const Index n = removed.size();
   const auto values = workspace.take<T>(n);
-  sample_points(phi, s.position, n, Interpolation::linear, time, values.data());
+  grid::sample_points(phi, s.position, n, grid::Interpolation::linear, time, values.data());
   const auto list = list_indices(
       n,
       [&](Index begin, Index end, auto&& take) {
@@ -160,11 +161,11 @@ double total_volume(const T* radius, Index n) {
       [](double a, double b) { return a + b; });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template Transferred remove_escaped<T, D>(Field<T, D>&, ParticleSet&, int, double, MacField<T, D>&, ParticleSet*, double, \
-                                            double, Workspace&);                                                            \
-  template Reincorporated reincorporate<T, D>(Field<T, D>&, ParticleSet&, int, ParticleSet&, double, const RadiusBounds&,   \
-                                              MacField<T, D>*, double, double, Workspace&);                                 \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                      \
+  template Transferred remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&, \
+                                            grid::ParticleSet*, double, double, Workspace&);                            \
+  template Reincorporated reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,  \
+                                              const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);  \
   template double total_volume<T, D>(const T*, Index);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
@@ -172,4 +173,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -5,7 +5,7 @@
 
 #include "meniscus/surface/markers/particle_radii.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// How many particles a stage moved from one set to another, and the volume of their balls (m^3; m^2 in two dimensions).
 struct Transferred {
@@ -17,8 +17,9 @@ struct Transferred {
 /// given, with the velocity of the flow at their place and the given radius (m), or the one they have if that is zero. Nothing is
 /// changed if anything is thrown.
 template <class T, int D>
-Transferred remove_escaped(Field<T, D>& phi, ParticleSet& markers, int sign, double distance, MacField<T, D>& velocity,
-                           ParticleSet* removed, double radius, double time, Workspace& workspace);
+Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                           Workspace& workspace);
 
 struct Reincorporated : Transferred {
   std::array<double, 3> momentum{};  ///< deposited, per density: volume * velocity * scale
@@ -28,12 +29,12 @@ struct Reincorporated : Transferred {
 /// the bounds. Where `velocity` is given, each of the two faces per axis a of the cell of such a particle gets
 /// 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed if anything is thrown.
 template <class T, int D>
-Reincorporated reincorporate(Field<T, D>& phi, ParticleSet& removed, int sign, ParticleSet& markers, double fraction,
-                             const RadiusBounds& bounds, MacField<T, D>* velocity, double scale, double time,
-                             Workspace& workspace);
+Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                             double time, Workspace& workspace);
 
 /// Sum of the volumes of balls with the given radii.
 template <class T, int D>
 double total_volume(const T* radius, Index n);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -1,14 +1,14 @@
 #include "meniscus/surface/meshing/bcc_meshing.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/mesh/topology/manifold_boundary.hpp"
 #include "meniscus/mesh/refinement/red_green.hpp"
+#include "meniscus/mesh/topology/manifold_boundary.hpp"
 #include "meniscus/mesh/topology/tet_topology.hpp"
 #include "meniscus/surface/meshing/lattice_clipping.hpp"
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Circumradius of a BCC tetrahedron relative to its longest edge: no point in it is farther from a corner.
@@ -16,8 +16,8 @@ constexpr double reach = 0.5590169943749475;
 
 /// The level set within a box: outside of it, the distance to the box where that is larger.
 LevelSetFunction within(const LevelSetFunction& phi, const Bounds<3>& box) {
-  return [&phi, box](std::span<const Point> points, std::span<double> values) {
-    std::vector<Point> inside(points.size());
+  return [&phi, box](std::span<const mesh::Point> points, std::span<double> values) {
+    std::vector<mesh::Point> inside(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) inside[i] = points[i].cwiseMax(box.lower).cwiseMin(box.upper);
     phi(inside, values);
     for (std::size_t i = 0; i < points.size(); ++i) {
@@ -29,37 +29,37 @@ LevelSetFunction within(const LevelSetFunction& phi, const Bounds<3>& box) {
   };
 }
 
-double longest_edge(const TetMeshData& mesh, const Tet& t) {
+double longest_edge(const mesh::TetMeshData& mesh, const mesh::Tet& t) {
   double longest = 0;
-  for (const auto& e : tet_edges)
+  for (const auto& e : mesh::tet_edges)
     longest = std::max(
         longest,
         (mesh.vertices[static_cast<std::size_t>(t[e[0]])] - mesh.vertices[static_cast<std::size_t>(t[e[1]])]).squaredNorm());
   return std::sqrt(longest);
 }
 
-double least(const std::vector<double>& values, const Tet& t) {
+double least(const std::vector<double>& values, const mesh::Tet& t) {
   double result = std::numeric_limits<double>::infinity();
   for (const std::int32_t v : t) result = std::min(result, values[static_cast<std::size_t>(v)]);
   return result;
 }
 
-double largest(const std::vector<double>& values, const Tet& t) {
+double largest(const std::vector<double>& values, const mesh::Tet& t) {
   double result = -std::numeric_limits<double>::infinity();
   for (const std::int32_t v : t) result = std::max(result, values[static_cast<std::size_t>(v)]);
   return result;
 }
 
 /// The coarse lattice where the solid may be, refined towards its surface; `values` are those at its vertices.
-TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options,
-                           std::vector<double>& values) {
-  const BccLattice lattice = BccLattice::covering(box.lower, box.upper, options.cell);
-  std::vector<Point> nodes(static_cast<std::size_t>(lattice.nodes()));
+mesh::TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options,
+                                 std::vector<double>& values) {
+  const mesh::BccLattice lattice = mesh::BccLattice::covering(box.lower, box.upper, options.cell);
+  std::vector<mesh::Point> nodes(static_cast<std::size_t>(lattice.nodes()));
   for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = lattice.position(static_cast<Index>(i));
   std::vector<double> at_nodes(nodes.size());
   phi(nodes, at_nodes);
   std::vector<Index> source;
-  TetMeshData coarse = lattice.mesh(
+  mesh::TetMeshData coarse = lattice.mesh(
       [&](const std::array<Index, 4>& t) {
         double lowest = at_nodes[static_cast<std::size_t>(t[0])];
         for (const Index v : t) lowest = std::min(lowest, at_nodes[static_cast<std::size_t>(v)]);
@@ -69,7 +69,7 @@ TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& box, co
   values.clear();
   for (const Index node : source) values.push_back(at_nodes[static_cast<std::size_t>(node)]);
   if (options.refinements == 0) return coarse;
-  RedGreen hierarchy(std::move(coarse));
+  mesh::RedGreen hierarchy(std::move(coarse));
   const double fine = options.cell / std::exp2(options.refinements);
   for (;;) {
     std::vector<double> sizes(values.size());
@@ -84,7 +84,7 @@ TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& box, co
 }
 
 /// Which lattice tetrahedra a mesh that is not fitted takes.
-std::vector<bool> kept_tets(const LevelSetFunction& phi, const TetMeshData& lattice, const std::vector<double>& values,
+std::vector<bool> kept_tets(const LevelSetFunction& phi, const mesh::TetMeshData& lattice, const std::vector<double>& values,
                             const BccMeshOptions& options) {
   std::vector<bool> kept(lattice.tets.size());
   std::vector<std::size_t> open;
@@ -97,14 +97,14 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const TetMeshData& latt
   }
   // Of what is left, the centres of the tetrahedron, of its edges and of its faces tell.
   const std::size_t probes = options.kept == KeptTets::covering ? 11 : 1;
-  std::vector<Point> points;
+  std::vector<mesh::Point> points;
   for (const std::size_t t : open) {
-    std::array<Point, 4> x;
+    std::array<mesh::Point, 4> x;
     for (std::size_t k = 0; k < 4; ++k) x[k] = lattice.vertices[static_cast<std::size_t>(lattice.tets[t][k])];
     points.push_back(0.25 * (x[0] + x[1] + x[2] + x[3]));
     if (probes == 1) continue;
-    for (const auto& e : tet_edges) points.push_back(0.5 * (x[e[0]] + x[e[1]]));
-    for (const auto& f : tet_faces) points.push_back((x[f[0]] + x[f[1]] + x[f[2]]) / 3);
+    for (const auto& e : mesh::tet_edges) points.push_back(0.5 * (x[e[0]] + x[e[1]]));
+    for (const auto& f : mesh::tet_faces) points.push_back((x[f[0]] + x[f[1]] + x[f[2]]) / 3);
   }
   std::vector<double> at_points(points.size());
   phi(points, at_points);
@@ -114,20 +114,20 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const TetMeshData& latt
   return kept;
 }
 
-void keep_only(TetMeshData& mesh, const std::vector<bool>& kept) {
+void keep_only(mesh::TetMeshData& mesh, const std::vector<bool>& kept) {
   std::size_t count = 0;
   for (std::size_t t = 0; t < mesh.tets.size(); ++t)
     if (kept[t]) mesh.tets[count++] = mesh.tets[t];
   mesh.tets.resize(count);
 }
 
-void keep_largest_part(TetMeshData& mesh) {
+void keep_largest_part(mesh::TetMeshData& mesh) {
   if (mesh.tets.empty()) return;
   std::vector<std::int32_t> part(mesh.tets.size());
-  const TetTopology topology(VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size())));
-  std::vector<double> volume(static_cast<std::size_t>(tet_components(topology, part)), 0.0);
+  const mesh::TetTopology topology(mesh::VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size())));
+  std::vector<double> volume(static_cast<std::size_t>(mesh::tet_components(topology, part)), 0.0);
   for (std::size_t t = 0; t < part.size(); ++t)
-    volume[static_cast<std::size_t>(part[t])] += signed_volume(mesh.view(), static_cast<Index>(t));
+    volume[static_cast<std::size_t>(part[t])] += mesh::signed_volume(mesh.view(), static_cast<Index>(t));
   const auto best = std::max_element(volume.begin(), volume.end()) - volume.begin();
   std::vector<bool> kept(part.size());
   for (std::size_t t = 0; t < part.size(); ++t) kept[t] = part[t] == best;
@@ -136,13 +136,13 @@ void keep_largest_part(TetMeshData& mesh) {
 
 }  // namespace
 
-TetMeshData mesh_level_set(const LevelSetFunction& given, const Bounds<3>& box, const BccMeshOptions& options) {
+mesh::TetMeshData mesh_level_set(const LevelSetFunction& given, const Bounds<3>& box, const BccMeshOptions& options) {
   require(options.refinements >= 0 && options.refinements <= 16, "refinements must be in [0, 16], but is ", options.refinements);
   require(options.depth > 0, "depth must be positive, but is ", options.depth);
   const LevelSetFunction phi = within(given, box);
   std::vector<double> values;
-  const TetMeshData lattice = graded_lattice(phi, box, options, values);
-  TetMeshData result;
+  const mesh::TetMeshData lattice = graded_lattice(phi, box, options, values);
+  mesh::TetMeshData result;
   std::vector<bool> kept;
   if (options.fit_surface) {
     result = clip_lattice(phi, lattice, values);
@@ -157,11 +157,11 @@ TetMeshData mesh_level_set(const LevelSetFunction& given, const Bounds<3>& box, 
     for (std::size_t t = 0; t < result.tets.size(); ++t)
       if (largest(values, result.tets[t]) < -options.depth) kept[t] = false;
   }
-  make_boundary_manifold(result.view(), options.fit_surface ? Repair::shrink : Repair::grow, kept);
+  mesh::make_boundary_manifold(result.view(), options.fit_surface ? mesh::Repair::shrink : mesh::Repair::grow, kept);
   keep_only(result, kept);
   if (options.largest_part_only) keep_largest_part(result);
-  sort_along_curve(result);
+  mesh::sort_along_curve(result);
   return result;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -15,11 +15,11 @@
 
 #include <functional>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Sets values[i] to the level set at points[i]: negative inside, m. Its slope should not exceed one: a part of the solid that
 /// lies between lattice nodes is found only where the values at these are at most its distance.
-using LevelSetFunction = std::function<void(std::span<const Point> points, std::span<double> values)>;
+using LevelSetFunction = std::function<void(std::span<const mesh::Point> points, std::span<double> values)>;
 
 /// Which tetrahedra of the lattice make a mesh that is not fitted.
 enum class KeptTets {
@@ -43,6 +43,6 @@ struct BccMeshOptions {
 /// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along Morton curves;
 /// the boundary is a manifold. Throws InvalidArgument for values that are not finite, and where options make no sense. An empty
 /// solid has an empty mesh.
-TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
+mesh::TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

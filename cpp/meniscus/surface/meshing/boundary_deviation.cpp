@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 constexpr std::array<std::array<double, 3>, 12> sample_weights{{{0.5, 0.5, 0.0},
@@ -20,21 +20,21 @@ constexpr std::array<std::array<double, 3>, 12> sample_weights{{{0.5, 0.5, 0.0},
 
 }  // namespace
 
-Point BoundaryDeviation::projected(const Point& x) const {
-  const MeshPoint q = surface_.closest(x, hint_);
+mesh::Point BoundaryDeviation::projected(const mesh::Point& x) const {
+  const collision::MeshPoint q = surface_.closest(x, hint_);
   hint_ = q.slot;
   return q.position;
 }
 
-Deviation BoundaryDeviation::of_face(const Triangle& face) const {
+Deviation BoundaryDeviation::of_face(const mesh::Triangle& face) const {
   Deviation worst;
-  const Point& a = mesh_.position(face[0]);
-  const Point& b = mesh_.position(face[1]);
-  const Point& c = mesh_.position(face[2]);
+  const mesh::Point& a = mesh_.position(face[0]);
+  const mesh::Point& b = mesh_.position(face[1]);
+  const mesh::Point& c = mesh_.position(face[2]);
   double largest = -1;
   for (const auto& w : sample_weights) {
-    const Point p = w[0] * a + w[1] * b + w[2] * c;
-    const MeshPoint q = surface_.closest(p, hint_);
+    const mesh::Point p = w[0] * a + w[1] * b + w[2] * c;
+    const collision::MeshPoint q = surface_.closest(p, hint_);
     hint_ = q.slot;
     if (q.squared_distance <= largest) continue;
     largest = q.squared_distance;
@@ -48,8 +48,8 @@ Deviation BoundaryDeviation::of_edge(std::int32_t a, std::int32_t b) const {
   Deviation worst;
   double largest = -1;
   for (const double t : {0.5, 0.25, 0.75}) {
-    const Point p = (1 - t) * mesh_.position(a) + t * mesh_.position(b);
-    const MeshPoint q = surface_.closest(p, hint_);
+    const mesh::Point p = (1 - t) * mesh_.position(a) + t * mesh_.position(b);
+    const collision::MeshPoint q = surface_.closest(p, hint_);
     hint_ = q.slot;
     if (q.squared_distance <= largest) continue;
     largest = q.squared_distance;
@@ -59,18 +59,18 @@ Deviation BoundaryDeviation::of_edge(std::int32_t a, std::int32_t b) const {
   return worst;
 }
 
-double BoundaryDeviation::of_faces(std::span<const Triangle> faces, double enough) const {
+double BoundaryDeviation::of_faces(std::span<const mesh::Triangle> faces, double enough) const {
   double worst = 0;
-  for (const Triangle& f : faces) {
+  for (const mesh::Triangle& f : faces) {
     worst = std::max(worst, of_face(f).distance);
     if (worst > enough) break;
   }
   return worst;
 }
 
-Excess BoundaryDeviation::excess(std::span<const Triangle> faces) const {
+Excess BoundaryDeviation::excess(std::span<const mesh::Triangle> faces) const {
   Excess result;
-  for (const Triangle& f : faces) {
+  for (const mesh::Triangle& f : faces) {
     const double d = std::max(0.0, of_face(f).distance - tolerance_);
     result.largest = std::max(result.largest, d);
     result.sum += d * d;
@@ -78,9 +78,9 @@ Excess BoundaryDeviation::excess(std::span<const Triangle> faces) const {
   return result;
 }
 
-Excess BoundaryDeviation::excess_near(std::int32_t start, const Point& x, double radius) const {
+Excess BoundaryDeviation::excess_near(std::int32_t start, const mesh::Point& x, double radius) const {
   std::vector<std::int32_t> near{start}, around;
-  std::vector<Triangle> faces, all;
+  std::vector<mesh::Triangle> faces, all;
   std::vector<std::int32_t> seen{start};
   for (std::size_t i = 0; i < near.size(); ++i) {
     mesh_.boundary_faces_at(near[i], faces);
@@ -94,18 +94,18 @@ Excess BoundaryDeviation::excess_near(std::int32_t start, const Point& x, double
       near.push_back(v);
     }
   }
-  for (Triangle& f : all) std::rotate(f.begin(), std::min_element(f.begin(), f.end()), f.end());
+  for (mesh::Triangle& f : all) std::rotate(f.begin(), std::min_element(f.begin(), f.end()), f.end());
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return excess(all);
 }
 
-std::vector<Point> triangle_samples(const TriangleMeshView& mesh, double spacing) {
-  std::vector<Point> result(mesh.vertices.begin(), mesh.vertices.end());
+std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing) {
+  std::vector<mesh::Point> result(mesh.vertices.begin(), mesh.vertices.end());
   for (Index t = 0; t < mesh.size(); ++t) {
-    const Point& a = mesh.corner(t, 0);
-    const Point& b = mesh.corner(t, 1);
-    const Point& c = mesh.corner(t, 2);
+    const mesh::Point& a = mesh.corner(t, 0);
+    const mesh::Point& b = mesh.corner(t, 1);
+    const mesh::Point& c = mesh.corner(t, 2);
     const double longest = std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
     const int n = static_cast<int>(std::min(std::ceil(longest / spacing), 1000.0));
     for (int i = 0; i <= n; ++i)
@@ -117,4 +117,4 @@ std::vector<Point> triangle_samples(const TriangleMeshView& mesh, double spacing
   return result;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

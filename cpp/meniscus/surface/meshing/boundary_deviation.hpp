@@ -6,12 +6,12 @@
 
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// The largest distance of the samples of a triangle or an edge from the surface, m, and the sample.
 struct Deviation {
   double distance = 0;
-  Point sample{Point::Zero()};
+  mesh::Point sample{mesh::Point::Zero()};
 };
 
 /// What some triangles are beyond the tolerance: the largest, m, and the sum of squares, m^2.
@@ -23,23 +23,23 @@ struct Excess {
 class BoundaryDeviation {
  public:
   /// Both have to live as long. Up to `tolerance` (m) nothing is in excess.
-  BoundaryDeviation(const TetEditor& mesh, const MeshDistance& surface, double tolerance)
+  BoundaryDeviation(const mesh::TetEditor& mesh, const MeshDistance& surface, double tolerance)
       : mesh_(mesh), surface_(surface), tolerance_(tolerance) {}
 
   double tolerance() const { return tolerance_; }
-  Point projected(const Point& x) const;
+  mesh::Point projected(const mesh::Point& x) const;
 
   Deviation of_edge(std::int32_t a, std::int32_t b) const;
-  Deviation of_face(const Triangle& face) const;
+  Deviation of_face(const mesh::Triangle& face) const;
   /// The largest one of some faces, or any that is above `enough`, m.
-  double of_faces(std::span<const Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
+  double of_faces(std::span<const mesh::Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
 
-  Excess excess(std::span<const Triangle> faces) const;
+  Excess excess(std::span<const mesh::Triangle> faces) const;
   /// That of the boundary faces within a radius of x that hang together with the vertex `start`.
-  Excess excess_near(std::int32_t start, const Point& x, double radius) const;
+  Excess excess_near(std::int32_t start, const mesh::Point& x, double radius) const;
 
  private:
-  const TetEditor& mesh_;
+  const mesh::TetEditor& mesh_;
   const MeshDistance& surface_;
   double tolerance_;
   /// Where the last closest point was found: the next one is not far. It changes no result.
@@ -47,6 +47,6 @@ class BoundaryDeviation {
 };
 
 /// The corners of the triangles of a mesh, and points on them that are at most `spacing` (m) apart.
-std::vector<Point> triangle_samples(const TriangleMeshView& mesh, double spacing);
+std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

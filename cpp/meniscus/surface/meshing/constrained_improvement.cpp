@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// An operation has to be better by this factor, so that there is an end.
@@ -14,7 +14,7 @@ constexpr double worst = -2;
 /// A step that leaves more bad tetrahedra than this is not worth the work.
 constexpr std::size_t most_at_once = 24;
 
-bool has(const Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] == v || t[3] == v; }
+bool has(const mesh::Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] == v || t[3] == v; }
 
 bool is_better(double now, double before) { return now > before + better; }
 
@@ -26,13 +26,13 @@ double ConstrainedImprovement::least_quality(std::span<const std::int32_t> tets)
   return least;
 }
 
-bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool guarded) {
+bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::span<const mesh::Tet> fresh, bool guarded) {
   const std::size_t mark = mesh_.mark();
   if (guarded) mesh_.boundary_faces(old, faces_before_);
   const std::vector<std::int32_t> gone(old.begin(), old.end());
   made_.clear();
   for (const std::int32_t t : gone) mesh_.remove_tet(t);
-  for (const Tet& t : fresh) made_.push_back(mesh_.add_tet(t));
+  for (const mesh::Tet& t : fresh) made_.push_back(mesh_.add_tet(t));
   if (!guarded) return true;
   mesh_.boundary_faces(made_, faces_after_);
   const double limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
@@ -41,7 +41,7 @@ bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::sp
   return false;
 }
 
-Point ConstrainedImprovement::bound_position(const EditedVertex& v, const Point& x, bool& valid) const {
+mesh::Point ConstrainedImprovement::bound_position(const mesh::EditedVertex& v, const mesh::Point& x, bool& valid) const {
   valid = true;
   if (v.freedom == 3) return x;
   if (v.freedom == 2) {
@@ -52,17 +52,17 @@ Point ConstrainedImprovement::bound_position(const EditedVertex& v, const Point&
   return p.position;
 }
 
-double ConstrainedImprovement::star_quality(std::int32_t v, const Point& x, double enough) const {
+double ConstrainedImprovement::star_quality(std::int32_t v, const mesh::Point& x, double enough) const {
   double least = std::numeric_limits<double>::infinity();
   const auto star = mesh_.star(v);
   // What has refused the last position is likely to refuse this one.
   const std::size_t first = refused_by_ < star.size() ? refused_by_ : 0;
   for (std::size_t n = 0; n < star.size(); ++n) {
     const std::size_t i = first + n < star.size() ? first + n : first + n - star.size();
-    const Tet& t = mesh_.tet(star[i]);
-    std::array<Point, 4> p;
+    const mesh::Tet& t = mesh_.tet(star[i]);
+    std::array<mesh::Point, 4> p;
     for (std::size_t k = 0; k < 4; ++k) p[k] = t[k] == v ? x : mesh_.position(t[k]);
-    least = std::min(least, least_sine(p[0], p[1], p[2], p[3]));
+    least = std::min(least, mesh::least_sine(p[0], p[1], p[2], p[3]));
     if (least > enough) continue;
     refused_by_ = i;
     return least;
@@ -71,18 +71,18 @@ double ConstrainedImprovement::star_quality(std::int32_t v, const Point& x, doub
 }
 
 /// Unit vectors, each standing for itself and its opposite: evenly in space, or in the tangent plane.
-const std::vector<Point>& ConstrainedImprovement::directions_of(std::int32_t v) {
+const std::vector<mesh::Point>& ConstrainedImprovement::directions_of(std::int32_t v) {
   directions_.clear();
   if (mesh_.vertex(v).freedom == 2) {
     mesh_.boundary_faces_at(v, faces_before_);
-    Point normal = Point::Zero();
-    for (const Triangle& f : faces_before_)
-      normal += area_vector(mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]));
+    mesh::Point normal = mesh::Point::Zero();
+    for (const mesh::Triangle& f : faces_before_)
+      normal += mesh::area_vector(mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]));
     if (normal.norm() > 0) {
       Eigen::Index least;
       normal.cwiseAbs().minCoeff(&least);
-      const Point s = normal.cross(Point::Unit(least)).normalized();
-      const Point t = normal.cross(s).normalized();
+      const mesh::Point s = normal.cross(mesh::Point::Unit(least)).normalized();
+      const mesh::Point t = normal.cross(s).normalized();
       constexpr double half = 0.7071067811865476;
       directions_ = {s, t, half * (s + t), half * (s - t)};
       return directions_;
@@ -91,20 +91,20 @@ const std::vector<Point>& ConstrainedImprovement::directions_of(std::int32_t v) 
   for (int x = -1; x <= 1; ++x)
     for (int y = -1; y <= 1; ++y)
       for (int k = -1; k <= 1; ++k) {
-        const Point d(x, y, k);
+        const mesh::Point d(x, y, k);
         if (9 * x + 3 * y + k > 0) directions_.push_back(d.normalized());
       }
   return directions_;
 }
 
 bool ConstrainedImprovement::smooth(std::int32_t v) {
-  EditedVertex vertex = mesh_.vertex(v);
+  mesh::EditedVertex vertex = mesh_.vertex(v);
   if (vertex.freedom == 0) return false;
-  const Point start = vertex.position;
+  const mesh::Point start = vertex.position;
   constexpr double none = -std::numeric_limits<double>::infinity();
   const double before = star_quality(v, start, none);
   double best = before;
-  Point at = start;
+  mesh::Point at = start;
   double limit = -1;  // of the deviation, computed when needed
   // A search along fixed directions with steps that shrink.
   double size = std::numeric_limits<double>::infinity();
@@ -112,16 +112,16 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
     for (const std::int32_t u : mesh_.tet(i))
       if (u != v) size = std::min(size, (mesh_.position(u) - start).norm());
   size = std::max(size, 0.1 * cell_);
-  const std::vector<Point>& directions = directions_of(v);
+  const std::vector<mesh::Point>& directions = directions_of(v);
   bool moved = false;
   for (double step = 0.3 * size; step > 0.01 * size; step *= 0.5) {
     for (int repeat = 0; repeat < 3; ++repeat) {
-      const Point from = at;
-      Point next = at;
-      for (const Point& d : directions)
+      const mesh::Point from = at;
+      mesh::Point next = at;
+      for (const mesh::Point& d : directions)
         for (const double sign : {1.0, -1.0}) {
           bool valid;
-          const Point x = bound_position(vertex, from + sign * step * d, valid);
+          const mesh::Point x = bound_position(vertex, from + sign * step * d, valid);
           if (!valid) continue;
           const double q = star_quality(v, x, best);
           if (q <= best) continue;
@@ -131,7 +131,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
               mesh_.boundary_faces_at(v, faces_before_);
               limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
             }
-            EditedVertex trial = vertex;
+            mesh::EditedVertex trial = vertex;
             trial.position = x;
             mesh_.set(v, trial);
             const double now = off_.of_faces(faces_before_, limit);
@@ -153,14 +153,14 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
 }
 
 bool ConstrainedImprovement::contract(std::int32_t a, std::int32_t b, When when) {
-  const EditedVertex& from = mesh_.vertex(a);
-  const EditedVertex& to = mesh_.vertex(b);
+  const mesh::EditedVertex& from = mesh_.vertex(a);
+  const mesh::EditedVertex& to = mesh_.vertex(b);
   if (from.freedom == 0 || to.freedom > from.freedom) return false;
   if (from.freedom == 1 && to.freedom == 1 && from.curve != to.curve) return false;
   const double before = when == When::better ? least_quality(mesh_.star(a)) : worst;
-  std::vector<Tet> fresh;
+  std::vector<mesh::Tet> fresh;
   for (const std::int32_t i : mesh_.star(a)) {
-    Tet t = mesh_.tet(i);
+    mesh::Tet t = mesh_.tet(i);
     if (has(t, b)) continue;
     for (std::int32_t& v : t)
       if (v == a) v = b;
@@ -200,7 +200,7 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b, When wh
       }
     }
   if (!is_better(best[0][n - 1], before)) return false;
-  std::vector<Tet> fresh;
+  std::vector<mesh::Tet> fresh;
   std::vector<std::array<std::size_t, 2>> open{{0, n - 1}};
   while (!open.empty()) {
     const auto [i, k] = open.back();
@@ -220,14 +220,14 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b, When wh
 }
 
 bool ConstrainedImprovement::improve_tet(std::int32_t t) {
-  const Tet corners = mesh_.tet(t);
-  for (const auto& e : tet_edges) {
+  const mesh::Tet corners = mesh_.tet(t);
+  for (const auto& e : mesh::tet_edges) {
     if (remove_edge(corners[e[0]], corners[e[1]])) return true;
   }
   bool moved = false;
   for (const std::int32_t v : corners) moved |= smooth(v);
   if (moved) return true;
-  for (const auto& e : tet_edges) {
+  for (const auto& e : mesh::tet_edges) {
     if (contract(corners[e[0]], corners[e[1]])) return true;
     if (contract(corners[e[1]], corners[e[0]])) return true;
   }
@@ -262,4 +262,4 @@ void ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

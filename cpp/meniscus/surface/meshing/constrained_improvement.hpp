@@ -6,13 +6,13 @@
 #include "meniscus/surface/meshing/boundary_deviation.hpp"
 #include "meniscus/surface/meshing/feature_edges.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 class ConstrainedImprovement {
  public:
   /// Vertices with freedom 2 stay on the surface that `off` is about, those with freedom 1 on their curve of the creases. Cells,
   /// m, give the size of moves. All has to live as long.
-  ConstrainedImprovement(TetEditor& mesh, const BoundaryDeviation& off, const FeatureEdges& creases, double cell)
+  ConstrainedImprovement(mesh::TetEditor& mesh, const BoundaryDeviation& off, const FeatureEdges& creases, double cell)
       : mesh_(mesh), off_(off), creases_(creases), cell_(cell) {}
 
   // Changes of an edge, made if they make the worst tetrahedron there better and do not take the boundary away from the surface;
@@ -33,23 +33,23 @@ class ConstrainedImprovement {
   bool improve_tet(std::int32_t t);
   bool smooth(std::int32_t v);
   double least_quality(std::span<const std::int32_t> tets) const;
-  double star_quality(std::int32_t v, const Point& x, double enough) const;
+  double star_quality(std::int32_t v, const mesh::Point& x, double enough) const;
   /// Takes new tetrahedra for old ones. With `guarded`, not if the boundary leaves the surface.
-  bool exchange(std::span<const std::int32_t> old, std::span<const Tet> fresh, bool guarded);
-  const std::vector<Point>& directions_of(std::int32_t v);
-  Point bound_position(const EditedVertex& v, const Point& x, bool& valid) const;
+  bool exchange(std::span<const std::int32_t> old, std::span<const mesh::Tet> fresh, bool guarded);
+  const std::vector<mesh::Point>& directions_of(std::int32_t v);
+  mesh::Point bound_position(const mesh::EditedVertex& v, const mesh::Point& x, bool& valid) const;
 
-  TetEditor& mesh_;
+  mesh::TetEditor& mesh_;
   const BoundaryDeviation& off_;
   const FeatureEdges& creases_;
   double cell_;
   // Scratch, kept between calls.
-  EdgeRing ring_;
-  std::vector<Triangle> faces_before_, faces_after_;
+  mesh::EdgeRing ring_;
+  std::vector<mesh::Triangle> faces_before_, faces_after_;
   std::vector<std::int32_t> made_;
-  std::vector<Point> directions_;
+  std::vector<mesh::Point> directions_;
   /// Where to look first; it changes no result.
   mutable std::size_t refused_by_ = 0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

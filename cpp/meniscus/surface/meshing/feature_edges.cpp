@@ -8,21 +8,21 @@
 #include <numbers>
 #include <numeric>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-double angle_between(const Point& a, const Point& b) { return std::atan2(a.cross(b).norm(), a.dot(b)); }
+double angle_between(const mesh::Point& a, const mesh::Point& b) { return std::atan2(a.cross(b).norm(), a.dot(b)); }
 
 /// Normals of the triangles; of those without an area, zero.
-std::vector<Point> normals_of(const TriangleMeshView& mesh) {
-  std::vector<Point> n;
-  for (const Triangle& t : mesh.triangles) {
-    const Point& a = mesh.vertices[z(t[0])];
-    const Point& b = mesh.vertices[z(t[1])];
-    const Point& c = mesh.vertices[z(t[2])];
-    n.push_back(has_no_area(a, b, c) ? Point(Point::Zero()) : area_vector(a, b, c).normalized());
+std::vector<mesh::Point> normals_of(const mesh::TriangleMeshView& mesh) {
+  std::vector<mesh::Point> n;
+  for (const mesh::Triangle& t : mesh.triangles) {
+    const mesh::Point& a = mesh.vertices[z(t[0])];
+    const mesh::Point& b = mesh.vertices[z(t[1])];
+    const mesh::Point& c = mesh.vertices[z(t[2])];
+    n.push_back(mesh::has_no_area(a, b, c) ? mesh::Point(mesh::Point::Zero()) : mesh::area_vector(a, b, c).normalized());
   }
   return n;
 }
@@ -45,18 +45,18 @@ class Groups {
 
 }  // namespace
 
-FeatureEdges::FeatureEdges(const TriangleMeshView& mesh, double angle, double shortest) {
+FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, double shortest) {
   require(angle > 0 && angle < std::numbers::pi, "the angle of sharp edges must be in (0, pi), but is ", angle);
-  const TriangleTopology topology(mesh.triangles);
-  const std::vector<Point> normal = normals_of(mesh);
-  const auto x = [&](std::int32_t v) -> const Point& { return mesh.vertices[z(v)]; };
+  const mesh::TriangleTopology topology(mesh.triangles);
+  const std::vector<mesh::Point> normal = normals_of(mesh);
+  const auto x = [&](std::int32_t v) -> const mesh::Point& { return mesh.vertices[z(v)]; };
   for (std::size_t e = 0; e < topology.edges().size(); ++e) {
     const auto at = topology.triangles_at(static_cast<Index>(e));
     const bool sharp = at.size() != 2 || angle_between(normal[z(at[0])], normal[z(at[1])]) > angle;
     if (sharp && x(topology.edges()[e][0]) != x(topology.edges()[e][1])) edges_.push_back(topology.edges()[e]);
   }
   if (edges_.empty()) return;
-  const VertexStars<2> stars(edges_, static_cast<Index>(mesh.vertices.size()));
+  const mesh::VertexStars<2> stars(edges_, static_cast<Index>(mesh.vertices.size()));
   std::vector<bool> corner(mesh.vertices.size(), false);
   Groups groups(edges_.size());
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v) {
@@ -73,8 +73,8 @@ FeatureEdges::FeatureEdges(const TriangleMeshView& mesh, double angle, double sh
     for (const std::int32_t v : edges_[e]) ends[groups.find(e)] += corner[z(v)];
   }
   std::vector<std::int32_t> number(edges_.size(), -1);
-  std::vector<Segment> kept;
-  std::vector<Triangle> segments;
+  std::vector<mesh::Segment> kept;
+  std::vector<mesh::Triangle> segments;
   for (std::size_t e = 0; e < edges_.size(); ++e) {
     const std::size_t g = groups.find(e);
     if (length[g] < shortest && ends[g] < 2) continue;
@@ -85,16 +85,16 @@ FeatureEdges::FeatureEdges(const TriangleMeshView& mesh, double angle, double sh
   }
   edges_ = std::move(kept);
   if (edges_.empty()) return;
-  tree_.emplace(TriangleMeshView{mesh.vertices, segments});
+  tree_.emplace(mesh::TriangleMeshView{mesh.vertices, segments});
   // What was left out may leave a vertex with fewer edges than a corner has.
-  const VertexStars<2> of_kept(edges_, static_cast<Index>(mesh.vertices.size()));
+  const mesh::VertexStars<2> of_kept(edges_, static_cast<Index>(mesh.vertices.size()));
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v)
     if (corner[z(v)] && of_kept.at(v).size() > 1) corners_.push_back(x(v));
 }
 
-FeaturePoint FeatureEdges::closest(const Point& p) const {
-  const MeshPoint found = closest_point(*tree_, p);
+FeaturePoint FeatureEdges::closest(const mesh::Point& p) const {
+  const collision::MeshPoint found = collision::closest_point(*tree_, p);
   return {found.position, std::sqrt(found.squared_distance), curve_[z(found.triangle)]};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

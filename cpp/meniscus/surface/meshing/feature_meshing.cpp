@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// What improvement aims at; steps are accepted at the bound that was asked for.
@@ -27,7 +27,7 @@ constexpr double neighbourhood = 3;
 
 class FeatureFit {
  public:
-  FeatureFit(const TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options)
+  FeatureFit(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options)
       : mesh_(mesh),
         options_(options),
         tolerance_(options.tolerance * options.cell),
@@ -38,11 +38,11 @@ class FeatureFit {
         off_(mesh_, surface, tolerance_),
         improvement_(mesh_, off_, creases_, options.cell),
         least_(std::sin(options.least_angle)) {
-    for (const Tet& t : mesh.tets) least_ = std::min(least_, mesh_.quality(t));
+    for (const mesh::Tet& t : mesh.tets) least_ = std::min(least_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
   }
 
-  TetMeshData run() {
+  mesh::TetMeshData run() {
     for (int phase = 0; phase < phases; ++phase) {
       compound_ = phase > 0;
       if (compound_) {
@@ -82,7 +82,7 @@ class FeatureFit {
 
   /// Accepts what has been done at x since a mark, or takes it back.
   bool settle(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
-              const Point& x) {
+              const mesh::Point& x) {
     touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
@@ -96,7 +96,7 @@ class FeatureFit {
     if (!of_use) {
       nested_ = true;
       mesh_.boundary_faces(changed_, faces_);
-      std::vector<Task> tasks = far_edges(std::vector<Triangle>(faces_));
+      std::vector<Task> tasks = far_edges(std::vector<mesh::Triangle>(faces_));
       if (tasks.size() > most_nested) tasks.resize(most_nested);
       for (const Task& task : tasks) fit_task(task);
       nested_ = false;
@@ -116,7 +116,7 @@ class FeatureFit {
     return true;
   }
 
-  bool move_onto(std::int32_t v, const Point& x, const Binding& binding) {
+  bool move_onto(std::int32_t v, const mesh::Point& x, const Binding& binding) {
     const Excess near = compound_ && !nested_ ? off_.excess_near(v, x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces_at(v, faces_);
@@ -129,7 +129,7 @@ class FeatureFit {
   }
 
   /// Splits an edge or a face, given by its corners, with a vertex at x.
-  bool insert(std::span<const std::int32_t> corners, const Point& x, const Binding& binding) {
+  bool insert(std::span<const std::int32_t> corners, const mesh::Point& x, const Binding& binding) {
     for (const std::int32_t v : corners)
       if ((x - mesh_.position(v)).norm() < closest_vertex * options_.cell) return false;
     std::vector<std::int32_t> tets;
@@ -145,10 +145,10 @@ class FeatureFit {
     const Excess before = off_.excess(faces_);
     const std::int32_t m = mesh_.add_vertex({x, binding.freedom, binding.curve});
     for (const std::int32_t i : tets) {
-      const Tet t = mesh_.tet(i);
+      const mesh::Tet t = mesh_.tet(i);
       mesh_.remove_tet(i);
       for (const std::int32_t end : corners) {
-        Tet part = t;
+        mesh::Tet part = t;
         for (std::int32_t& v : part)
           if (v == end) v = m;
         mesh_.add_tet(part);
@@ -161,7 +161,7 @@ class FeatureFit {
   }
 
   void fit_corners() {
-    for (const Point& c : creases_.corners()) {
+    for (const mesh::Point& c : creases_.corners()) {
       check_interrupt();
       std::vector<std::pair<double, std::int32_t>> near;
       bool there = false;
@@ -179,9 +179,9 @@ class FeatureFit {
   }
 
   /// Those edges of some boundary faces that are too far away, the farthest first.
-  std::vector<Task> far_edges(std::span<const Triangle> faces) {
+  std::vector<Task> far_edges(std::span<const mesh::Triangle> faces) {
     std::vector<Task> tasks;
-    for (const Triangle& f : faces)
+    for (const mesh::Triangle& f : faces)
       for (std::size_t k = 0; k < 3; ++k) {
         const std::int32_t a = f[k];
         const std::int32_t b = f[(k + 1) % 3];
@@ -197,11 +197,11 @@ class FeatureFit {
     return tasks;
   }
 
-  std::vector<Triangle> boundary() {
-    std::vector<Triangle> all, faces;
+  std::vector<mesh::Triangle> boundary() {
+    std::vector<mesh::Triangle> all, faces;
     for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) {
       mesh_.boundary_faces_at(v, faces);
-      for (const Triangle& f : faces)
+      for (const mesh::Triangle& f : faces)
         if (std::min({f[0], f[1], f[2]}) == v) all.push_back(f);
     }
     return all;
@@ -217,7 +217,7 @@ class FeatureFit {
   }
 
   bool fit_task(const Task& task) {
-    EdgeRing ring;
+    mesh::EdgeRing ring;
     if (task.a >= mesh_.vertices() || task.b >= mesh_.vertices()) return false;
     if (!mesh_.find_ring(task.a, task.b, ring) || !ring.open) return false;
     const Deviation d = off_.of_edge(task.a, task.b);
@@ -226,7 +226,7 @@ class FeatureFit {
   }
 
   bool fit_edge(std::int32_t a, std::int32_t b, const Deviation& d) {
-    const Point xa = mesh_.position(a), xb = mesh_.position(b);
+    const mesh::Point xa = mesh_.position(a), xb = mesh_.position(b);
     const double length = (xb - xa).norm();
     const std::array<std::int32_t, 2> edge{a, b};
     for (const FeatureEdges* lines : {&creases_, &ridges_}) {
@@ -259,12 +259,12 @@ class FeatureFit {
   /// Flips or contracts an edge of the boundary.
   bool reconnect(std::int32_t a, std::int32_t b) {
     using When = ConstrainedImprovement::When;
-    const Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
+    const mesh::Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
     const Excess near = compound_ && !nested_ ? off_.excess_near(a, x, near_) : Excess{};
     for (const int way : {0, 1, 2}) {
       const std::size_t mark = mesh_.mark();
       std::vector<std::int32_t> seeds{a, b};
-      EdgeRing ring;
+      mesh::EdgeRing ring;
       if (!mesh_.find_ring(a, b, ring)) return false;
       seeds.insert(seeds.end(), ring.vertices.begin(), ring.vertices.end());
       mesh_.boundary_faces(way == 0 ? std::span<const std::int32_t>(ring.tets) : mesh_.star(way == 1 ? a : b), faces_);
@@ -279,13 +279,13 @@ class FeatureFit {
 
   /// Points of the surface that are too far away from the boundary become vertices.
   Index fit_surface() {
-    const std::vector<Triangle> faces = boundary();
-    std::vector<Point> x;
+    const std::vector<mesh::Triangle> faces = boundary();
+    std::vector<mesh::Point> x;
     for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
-    const TriangleTree tree(TriangleMeshView{x, faces});
-    const std::vector<Point> samples = triangle_samples(surface_.mesh(), 0.33 * options_.cell);
-    std::vector<MeshPoint> found(samples.size());
-    closest_points(tree, samples, found);
+    const mesh::TriangleTree tree(mesh::TriangleMeshView{x, faces});
+    const std::vector<mesh::Point> samples = triangle_samples(surface_.mesh(), 0.33 * options_.cell);
+    std::vector<collision::MeshPoint> found(samples.size());
+    collision::closest_points(tree, samples, found);
     std::vector<std::pair<double, std::size_t>> far;
     for (std::size_t i = 0; i < samples.size(); ++i)
       // What is farther away than a cell, the lattice has not found.
@@ -293,15 +293,15 @@ class FeatureFit {
         far.push_back({-found[i].squared_distance, i});
     std::sort(far.begin(), far.end());
     Index done = 0;
-    std::vector<Point> mended;
+    std::vector<mesh::Point> mended;
     for (const auto& [d, i] : far) {
       check_interrupt();
       // One step for each place and round.
       if (std::any_of(mended.begin(), mended.end(),
-                      [&](const Point& p) { return (p - samples[i]).norm() < 0.7 * options_.cell; }))
+                      [&](const mesh::Point& p) { return (p - samples[i]).norm() < 0.7 * options_.cell; }))
         continue;
       mended.push_back(samples[i]);
-      const Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
+      const mesh::Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
       done += fit_sample(f, samples[i]);
     }
@@ -311,7 +311,7 @@ class FeatureFit {
   /// Faces that are too far away in the middle.
   Index fit_faces() {
     Index done = 0;
-    for (const Triangle& f : boundary()) {
+    for (const mesh::Triangle& f : boundary()) {
       if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
       const Deviation d = off_.of_face(f);
@@ -320,8 +320,8 @@ class FeatureFit {
     return done;
   }
 
-  bool fit_sample(const Triangle& f, const Point& given) {
-    Point x = given;
+  bool fit_sample(const mesh::Triangle& f, const mesh::Point& given) {
+    mesh::Point x = given;
     Binding binding{2, -1};
     if (!creases_.empty()) {
       const FeaturePoint q = creases_.closest(x);
@@ -353,7 +353,7 @@ class FeatureFit {
     }
   }
 
-  TetEditor mesh_;
+  mesh::TetEditor mesh_;
   FeatureMeshingOptions options_;
   double tolerance_;
   double near_;
@@ -369,12 +369,13 @@ class FeatureFit {
   std::vector<int> touched_;
   int round_ = 0;
   std::vector<std::int32_t> changed_;
-  std::vector<Triangle> faces_;
+  std::vector<mesh::Triangle> faces_;
 };
 
 }  // namespace
 
-TetMeshData mesh_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options) {
+mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface,
+                                const FeatureMeshingOptions& options) {
   require(options.cell > 0 && std::isfinite(options.cell), "cell must be positive and finite, but is ", options.cell);
   require(options.tolerance > 0 && std::isfinite(options.tolerance), "deviation must be positive and finite, but is ",
           options.tolerance);
@@ -383,19 +384,20 @@ TetMeshData mesh_features(const TetMeshData& mesh, const MeshDistance& surface, 
   return FeatureFit(mesh, surface, options).run();
 }
 
-TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options, double sharp_angle,
-                         double deviation) {
+mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
+                               double sharp_angle, double deviation) {
   require(options.fit_surface && !std::isfinite(options.depth), "sharp edges are for meshes that are fitted and not hollow");
   require(surface.report().watertight(), "sharp edges need a watertight surface");
   FeatureMeshingOptions fit;
   fit.cell = options.cell / std::exp2(options.refinements);
   fit.sharp_angle = sharp_angle;
   fit.tolerance = deviation;
-  const TetMeshData cut = mesh_level_set(
-      [&](std::span<const Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box, options);
-  TetMeshData result = mesh_features(cut, surface, fit);
-  sort_along_curve(result);
+  const mesh::TetMeshData cut = mesh_level_set(
+      [&](std::span<const mesh::Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box,
+      options);
+  mesh::TetMeshData result = mesh_features(cut, surface, fit);
+  mesh::sort_along_curve(result);
   return result;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

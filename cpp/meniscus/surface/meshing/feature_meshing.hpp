@@ -13,7 +13,7 @@
 #include "meniscus/surface/meshing/bcc_meshing.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 struct FeatureMeshingOptions {
   /// Edge of the cubes of the lattice at the surface, m.
@@ -29,11 +29,11 @@ struct FeatureMeshingOptions {
 
 /// `mesh` is conforming, with a boundary that is a manifold with its vertices on the surface. Where the angles do not allow it,
 /// the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
-TetMeshData mesh_features(const TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
+mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
 
 /// The mesh of what a watertight surface encloses, as `mesh_level_set` makes it with `fit_surface`, with its sharp edges and
 /// within `deviation` (in cells of the finest lattice) of it. The box has to hold the surface.
-TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options, double sharp_angle,
-                         double deviation);
+mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
+                               double sharp_angle, double deviation);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

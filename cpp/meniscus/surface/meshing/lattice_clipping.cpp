@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// A node moves onto a crossing that is closer than this part of the edge that it lies on. Labelle and Shewchuk print other
@@ -23,9 +23,9 @@ class Crossings {
  public:
   using Edge = std::array<std::int32_t, 2>;
 
-  Crossings(const LevelSetFunction& phi, const TetMeshData& mesh, std::span<const double> values) {
-    for (const Tet& t : mesh.tets)
-      for (const auto& e : tet_edges) {
+  Crossings(const LevelSetFunction& phi, const mesh::TetMeshData& mesh, std::span<const double> values) {
+    for (const mesh::Tet& t : mesh.tets)
+      for (const auto& e : mesh::tet_edges) {
         const std::int32_t a = t[e[0]];
         const std::int32_t b = t[e[1]];
         if ((values[z(a)] < 0) != (values[z(b)] < 0)) edges.push_back({std::min(a, b), std::max(a, b)});
@@ -49,13 +49,13 @@ class Crossings {
   }
 
   std::vector<Edge> edges;
-  std::vector<Point> points;
+  std::vector<mesh::Point> points;
   std::vector<std::size_t> start;    // of the rows of `at_node`
   std::vector<std::size_t> at_node;  // the crossings on edges of each node
 
  private:
   /// The Illinois variant of the secant method on all edges at once; each step keeps a change of sign between its two ends.
-  void find_roots(const LevelSetFunction& phi, std::span<const Point> x, std::span<const double> values) {
+  void find_roots(const LevelSetFunction& phi, std::span<const mesh::Point> x, std::span<const double> values) {
     const std::size_t n = edges.size();
     std::vector<double> low(n, 0.0), high(n, 1.0), at_low(n), at_high(n), t(n), value(n);
     std::vector<std::int8_t> last(n, 0);
@@ -98,7 +98,7 @@ class Crossings {
 /// Cuts tetrahedra and collects what is inside.
 class Cutter {
  public:
-  Cutter(const TetMeshData& lattice, const Crossings& crossings, std::vector<Side>& side)
+  Cutter(const mesh::TetMeshData& lattice, const Crossings& crossings, std::vector<Side>& side)
       : lattice_(lattice), crossings_(crossings), side_(side), made_(crossings.edges.size(), -1) {
     result.vertices = lattice.vertices;
   }
@@ -107,7 +107,7 @@ class Cutter {
   void move_nodes() {
     for (std::size_t v = 0; v < side_.size(); ++v) {
       double best = 1;
-      Point target;
+      mesh::Point target;
       for (std::size_t k = crossings_.start[v]; k < crossings_.start[v + 1]; ++k) {
         const std::size_t c = crossings_.at_node[k];
         const auto& e = crossings_.edges[c];
@@ -125,7 +125,7 @@ class Cutter {
     }
   }
 
-  void cut(const Tet& t) {
+  void cut(const mesh::Tet& t) {
     std::array<std::int32_t, 4> in{}, out{}, on{};
     std::size_t ins = 0, outs = 0, ons = 0;
     for (const std::int32_t v : t) {
@@ -149,7 +149,7 @@ class Cutter {
       cut_off(in, out[0]);
   }
 
-  TetMeshData result;
+  mesh::TetMeshData result;
 
  private:
   double length(std::int32_t a, std::int32_t b) const { return (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).norm(); }
@@ -157,7 +157,7 @@ class Cutter {
   /// Is an edge one of the two long ones of its BCC tetrahedron? Its squared length is 4/3 of that of the others.
   bool is_long(std::int32_t a, std::int32_t b) const {
     // Edges of the lattice along an axis are long ones, diagonals short ones.
-    const Point d = (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).cwiseAbs();
+    const mesh::Point d = (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).cwiseAbs();
     return d.maxCoeff() > 0.9 * d.norm();
   }
 
@@ -172,7 +172,7 @@ class Cutter {
 
   void emit(std::int32_t a, std::int32_t b, std::int32_t c, std::int32_t d) {
     const auto& x = result.vertices;
-    if (signed_volume(x[z(a)], x[z(b)], x[z(c)], x[z(d)]) < 0) std::swap(c, d);
+    if (mesh::signed_volume(x[z(a)], x[z(b)], x[z(c)], x[z(d)]) < 0) std::swap(c, d);
     result.tets.push_back({a, b, c, d});
   }
 
@@ -183,12 +183,12 @@ class Cutter {
   bool from_first(std::int32_t p, std::int32_t q, std::int32_t a) const {
     if (is_long(p, a)) return false;
     if (is_long(q, a)) return true;
-    const Point d = lattice_.vertices[z(a)] - lattice_.vertices[z(p)];
+    const mesh::Point d = lattice_.vertices[z(a)] - lattice_.vertices[z(p)];
     return ((d[0] > 0) + (d[1] > 0) + (d[2] > 0)) % 2 == 0;
   }
 
-  void cut_corner(const Tet& t, std::int32_t p) {
-    Tet made = t;
+  void cut_corner(const mesh::Tet& t, std::int32_t p) {
+    mesh::Tet made = t;
     for (std::int32_t& v : made)
       if (v != p && side_[z(v)] == Side::outside) v = crossing(p, v);
     result.tets.push_back(made);
@@ -225,7 +225,7 @@ class Cutter {
     emit(in[0], c0, c1, c2);
   }
 
-  const TetMeshData& lattice_;
+  const mesh::TetMeshData& lattice_;
   const Crossings& crossings_;
   std::vector<Side>& side_;
   std::vector<std::int32_t> made_;
@@ -233,14 +233,14 @@ class Cutter {
 
 }  // namespace
 
-TetMeshData clip_lattice(const LevelSetFunction& phi, const TetMeshData& lattice, std::span<const double> values) {
+mesh::TetMeshData clip_lattice(const LevelSetFunction& phi, const mesh::TetMeshData& lattice, std::span<const double> values) {
   const Crossings crossings(phi, lattice, values);
   std::vector<Side> side(values.size());
   for (std::size_t v = 0; v < values.size(); ++v) side[v] = values[v] < 0 ? Side::inside : Side::outside;
   Cutter cutter(lattice, crossings, side);
   cutter.move_nodes();
-  for (const Tet& t : lattice.tets) cutter.cut(t);
+  for (const mesh::Tet& t : lattice.tets) cutter.cut(t);
   return std::move(cutter.result);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

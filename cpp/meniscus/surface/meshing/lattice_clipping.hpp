@@ -5,11 +5,11 @@
 
 #include "meniscus/surface/meshing/bcc_meshing.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// The part of a mesh in which a level set is negative. All tetrahedra with a node of another sign beside them have to be BCC
 /// tetrahedra of one size. `values` are those at the vertices; zero counts as outside. Parts of the result may touch in edges or
 /// vertices only.
-TetMeshData clip_lattice(const LevelSetFunction& phi, const TetMeshData& lattice, std::span<const double> values);
+mesh::TetMeshData clip_lattice(const LevelSetFunction& phi, const mesh::TetMeshData& lattice, std::span<const double> values);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

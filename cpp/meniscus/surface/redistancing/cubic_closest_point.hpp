@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Points that are worked on together, one per vector lane.
 inline constexpr int closest_lanes = 8;
@@ -90,4 +90,4 @@ MENISCUS_INLINE void largest_second_difference(const CubicStencils<D>& s, double
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

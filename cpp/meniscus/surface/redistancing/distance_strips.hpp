@@ -11,7 +11,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Infinitely far; its square is finite in float.
 inline constexpr double far_away = 1e18;
@@ -34,7 +34,7 @@ struct DistanceStrips {
   Workspace::Lease<T> values;
   Workspace::Lease<std::uint8_t> touched;
 
-  DistanceStrips(const FieldLayout<D>& layout, Workspace& workspace)
+  DistanceStrips(const grid::FieldLayout<D>& layout, Workspace& workspace)
       : grid(layout),
         extents(layout.extents()),
         values(workspace.take<T>(grid.strips() * strip_lanes)),
@@ -122,4 +122,4 @@ MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, const T* c, T ban
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// A binary heap of estimates, smallest first, in memory of a workspace that grows by doubling.
 template <class T>
@@ -41,4 +41,4 @@ class EstimateHeap {
   Index count_ = 0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 enum StripKind : std::uint8_t { idle = 0, source = 1, target = 2 };
@@ -24,7 +24,7 @@ class Extension {
   static constexpr int n = strip_lanes;
   using Mask = MaskOf<T>;
 
-  Extension(Field<T, D>& field, const Field<T, D>& phi, std::uint8_t* known, double band, ExtensionSide side,
+  Extension(grid::Field<T, D>& field, const grid::Field<T, D>& phi, std::uint8_t* known, double band, ExtensionSide side,
             Workspace& workspace)
       : field_(field),
         view_(field.view()),
@@ -369,7 +369,7 @@ class Extension {
 
   /// Copies on shared sides follow their owners.
   void copy_shared() {
-    const FieldLayout<D>& layout = field_.layout();
+    const grid::FieldLayout<D>& layout = field_.layout();
     for (int d = 0; d < D; ++d)
       if (layout.halo.shared(d)) layout.halo.exchange(d, field_.storage().data());
     const Coord<D> strides = c_strides<D>(view_.extents);
@@ -384,10 +384,10 @@ class Extension {
     }
   }
 
-  Field<T, D>& field_;
-  FieldView<T, D> view_;
+  grid::Field<T, D>& field_;
+  grid::FieldView<T, D> view_;
   std::uint8_t* known_;
-  const Field<T, D>& phi_;
+  const grid::Field<T, D>& phi_;
   StaggeredLevel<T, D> level_at_;
   T band_;
   ExtensionSide side_;
@@ -406,19 +406,20 @@ class Extension {
 }  // namespace
 
 template <class T, int D>
-ExtensionCounts extend(Field<T, D>& field, const Field<T, D>& phi, std::uint8_t* known, double band, ExtensionSide side,
-                       Workspace& workspace) {
+ExtensionCounts extend(grid::Field<T, D>& field, const grid::Field<T, D>& phi, std::uint8_t* known, double band,
+                       ExtensionSide side, Workspace& workspace) {
   require(band > 0.0, "band must be positive, got ", band);
   require(field.grid() == phi.grid(), "field and level set must have the same grid");
   return Extension<T, D>(field, phi, known, band, side, workspace).run();
 }
 
-#define MENISCUS_INSTANTIATE(T, D) \
-  template ExtensionCounts extend<T, D>(Field<T, D>&, const Field<T, D>&, std::uint8_t*, double, ExtensionSide, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template ExtensionCounts extend<T, D>(grid::Field<T, D>&, const grid::Field<T, D>&, std::uint8_t*, double, ExtensionSide, \
+                                        Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -4,7 +4,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 enum class ExtensionSide {
   outside,  ///< away from the inside: in the order of increasing phi
@@ -25,7 +25,7 @@ struct ExtensionCounts {
 /// its samples phi is averaged. `known` has the owned extents of the field, nonzero where it is known, and is brought up to date.
 /// Periodic sides connect. Ghosts are not filled. When anything is thrown, field and mask are unchanged.
 template <class T, int D>
-ExtensionCounts extend(Field<T, D>& field, const Field<T, D>& phi, std::uint8_t* known, double band, ExtensionSide side,
-                       Workspace& workspace);
+ExtensionCounts extend(grid::Field<T, D>& field, const grid::Field<T, D>& phi, std::uint8_t* known, double band,
+                       ExtensionSide side, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -2,7 +2,7 @@
 
 #include "meniscus/surface/redistancing/interface_search.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Whether any of the lanes differs in sign from its neighbours, and whether all are finite. `beside` holds the rows beside along
@@ -31,8 +31,8 @@ class InterfaceFinder {
   using Search = InterfaceSearch<T, D>;
   using Batch = typename Search::Batch;
 
-  InterfaceFinder(const Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility, DistanceStrips<T, D>& strips,
-                  StripQueue<D>& queue, Workspace& workspace)
+  InterfaceFinder(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
+                  DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
       : method_(method),
         visibility_(visibility),
         strips_(strips),
@@ -258,18 +258,18 @@ class InterfaceFinder {
 }  // namespace
 
 template <class T, int D, class Visibility>
-bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility, DistanceStrips<T, D>& strips,
-                    StripQueue<D>& queue, Workspace& workspace) {
+bool find_interface(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
+                    DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
   InterfaceFinder<T, D, Visibility> finder(phi, method, visibility, strips, queue, workspace);
   if (!finder.first_layer()) return false;
   if (method == InterfaceDistance::closest_point) finder.second_layer();
   return true;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                               \
-  template bool find_interface<T, D, EverySample>(const Field<T, D>&, InterfaceDistance, const EverySample&,     \
-                                                  DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);            \
-  template bool find_interface<T, D, MaskedSamples>(const Field<T, D>&, InterfaceDistance, const MaskedSamples&, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                     \
+  template bool find_interface<T, D, EverySample>(const grid::Field<T, D>&, InterfaceDistance, const EverySample&,     \
+                                                  DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);                  \
+  template bool find_interface<T, D, MaskedSamples>(const grid::Field<T, D>&, InterfaceDistance, const MaskedSamples&, \
                                                     DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
@@ -277,4 +277,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -3,7 +3,7 @@
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// How far a sample beside a change of sign is from the interface.
 enum class InterfaceDistance {
@@ -22,7 +22,7 @@ enum class InterfaceDistance {
 /// least with a corner, where the surface is smooth: all that curvatures at the interface depend on is then of the accuracy of
 /// the interpolant. Returns false, having done something, when a sample is not finite.
 template <class T, int D, class Visibility>
-bool find_interface(const Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility, DistanceStrips<T, D>& strips,
-                    StripQueue<D>& queue, Workspace& workspace);
+bool find_interface(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
+                    DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -4,7 +4,7 @@
 #include "meniscus/surface/redistancing/cubic_closest_point.hpp"
 #include "meniscus/surface/redistancing/distance_strips.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Above this second difference, in units of the slope, samples count as kinked: a circle of radius R cells has 1 / R.
 inline constexpr double kink = 0.3;
@@ -21,7 +21,7 @@ class InterfaceSearch {
  public:
   static constexpr int n = closest_lanes;
 
-  InterfaceSearch(const FieldView<const T, D>& phi, const StripGrid<D>& grid, double spacing)
+  InterfaceSearch(const grid::FieldView<const T, D>& phi, const StripGrid<D>& grid, double spacing)
       : phi_(phi), grid_(grid), scale_(1.0 / spacing) {
     for (int d = 0; d < D; ++d) offset_ += grid_.first[d] * phi_.strides[d];
   }
@@ -303,7 +303,7 @@ class InterfaceSearch {
     return true;
   }
 
-  FieldView<const T, D> phi_;
+  grid::FieldView<const T, D> phi_;
   const StripGrid<D>& grid_;
   double scale_;
   Index offset_ = 0;
@@ -325,4 +325,4 @@ struct VisibleAt {
   }
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Which neighbours of a strip a change concerns.
@@ -82,7 +82,7 @@ Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
   template Index march_in_parallel<T, D, EverySample>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const EverySample&); \
   template Index march_in_parallel<T, D, MaskedSamples>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const MaskedSamples&);
 MENISCUS_INSTANTIATE(float, 2)
@@ -91,4 +91,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -3,7 +3,7 @@
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Lowers estimates until Godunov's first-order upwind equation holds at every sample below `band` (units of the spacing): the
 /// fast iterative method (Jeong and Whitaker 2008) on strips instead of samples. Both sides of the interface at once, as final
@@ -11,4 +11,4 @@ namespace meniscus {
 template <class T, int D, class Visibility>
 Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, T band, const Visibility& visibility);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

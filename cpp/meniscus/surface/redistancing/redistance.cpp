@@ -3,12 +3,12 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/surface/redistancing/parallel_marching.hpp"
 #include "meniscus/surface/redistancing/fast_marching.hpp"
+#include "meniscus/surface/redistancing/parallel_marching.hpp"
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Relative difference up to which a value counts as the distance already.
@@ -45,7 +45,8 @@ MENISCUS_INLINE void commit_far(T* phi, int lanes, T far) {
 }
 
 template <class T, int D, class Visibility>
-Index redistance_visible(Field<T, D>& phi, const RedistanceOptions& options, const Visibility& visibility, Workspace& workspace) {
+Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& options, const Visibility& visibility,
+                         Workspace& workspace) {
   const auto spacing = static_cast<T>(phi.grid().spacing());
   const bool banded = std::isfinite(options.band);
   const T far = banded ? static_cast<T>(options.band) : T(0);
@@ -60,7 +61,7 @@ Index redistance_visible(Field<T, D>& phi, const RedistanceOptions& options, con
   else
     march<T, D, Visibility>(strips, limit, visibility, workspace);
 
-  const FieldView<T, D> view = phi.view();
+  const grid::FieldView<T, D> view = phi.view();
   T* first = view.at(grid.first);
   const NoInterrupts commit;
   const Index reached = parallel_reduce(
@@ -100,18 +101,18 @@ Index redistance_visible(Field<T, D>& phi, const RedistanceOptions& options, con
 }  // namespace
 
 template <class T, int D>
-Index redistance(Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace) {
+Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace) {
   require(options.band > 0.0, "band must be positive, got ", options.band);
   if (hidden) return redistance_visible<T, D>(phi, options, MaskedSamples{hidden}, workspace);
   return redistance_visible<T, D>(phi, options, EverySample{}, workspace);
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template Index redistance<T, D>(Field<T, D>&, const RedistanceOptions&, const std::uint8_t*, Workspace&);
+  template Index redistance<T, D>(grid::Field<T, D>&, const RedistanceOptions&, const std::uint8_t*, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -3,7 +3,7 @@
 
 #include "meniscus/surface/redistancing/interface_distance.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 enum class EikonalMethod {
   rounds,         ///< in parallel, see eikonal_rounds.hpp
@@ -23,6 +23,6 @@ struct RedistanceOptions {
 /// Values that are the distance already, to round-off, keep their bits, so that nothing drifts. Ghosts are not filled.
 /// When anything is thrown, phi is unchanged. Returns the number of samples within the band.
 template <class T, int D>
-Index redistance(Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace);
+Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -3,13 +3,13 @@
 
 #include "meniscus/surface/redistancing/strips.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Averages of phi at the samples of a field on the same grid. Beyond a side the nearest sample of phi counts.
 template <class T, int D>
 class StaggeredLevel {
  public:
-  StaggeredLevel(const Field<T, D>& phi, const FieldLayout<D>& at) : view_(phi.view()), own_(phi.layout()) {
+  StaggeredLevel(const grid::Field<T, D>& phi, const grid::FieldLayout<D>& at) : view_(phi.view()), own_(phi.layout()) {
     for (std::size_t d = 0; d < D; ++d) {
       const int mine = phi.stagger().on_side[d], theirs = at.stagger.on_side[d];
       low_[d] = mine < theirs ? -1 : 0;
@@ -58,10 +58,10 @@ class StaggeredLevel {
     return first + ((i - first) % count + count) % count;
   }
 
-  FieldView<const T, D> view_;
+  grid::FieldView<const T, D> view_;
   StripGrid<D> own_;
   Coord<D> low_, high_;
   T weight_ = T(1);
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -1,9 +1,9 @@
 #include "meniscus/surface/redistancing/strips.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 template <int D>
-StripGrid<D>::StripGrid(const FieldLayout<D>& layout) {
+StripGrid<D>::StripGrid(const grid::FieldLayout<D>& layout) {
   const Coord<D> extents = layout.extents();
   for (int d = 0; d < D; ++d) {
     periodic[d] = layout.halo.shared(d);
@@ -22,4 +22,4 @@ StripGrid<D>::StripGrid(const FieldLayout<D>& layout) {
 template struct StripGrid<2>;
 template struct StripGrid<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -13,7 +13,7 @@
 #include <atomic>
 #include <bit>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// Samples per strip: the widest vector of floats.
 inline constexpr int strip_lanes = 16;
@@ -29,7 +29,7 @@ struct StripGrid {
   Index row_strips;
   int colours = 2;
 
-  explicit StripGrid(const FieldLayout<D>& layout);
+  explicit StripGrid(const grid::FieldLayout<D>& layout);
 
   Index strips() const { return rows * row_strips; }
   /// Rows per piece of a parallel loop.
@@ -194,4 +194,4 @@ class StripQueue {
   std::array<std::atomic<bool>, 3> pending_{};
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

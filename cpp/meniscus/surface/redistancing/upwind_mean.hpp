@@ -5,7 +5,7 @@
 
 #include <bit>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// What one axis contributes to a sample: the neighbour of smaller key that has a value, both where they are equal.
 template <class T>
@@ -84,4 +84,4 @@ MENISCUS_INLINE bool upwind_means(const StripPlace<D>& p, unsigned open, const T
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -7,7 +7,7 @@
 #include <array>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// How far a crossing keeps away from both ends of its edge, as a part of the edge: no triangle of crossings then degenerates.
 inline constexpr double crossing_margin = 1e-6;
@@ -44,4 +44,4 @@ inline double cubic_crossing(const std::array<double, 4>& v) {
   return std::clamp(t, crossing_margin, 1.0 - crossing_margin);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

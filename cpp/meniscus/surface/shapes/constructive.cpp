@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 using Batch = std::array<double, shape_batch>;
@@ -196,4 +196,4 @@ MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// min of the parts.
 template <int D>
@@ -41,4 +41,4 @@ ShapePointer<D> shape_smooth_union(ShapePointer<D> a, ShapePointer<D> b, double 
 template <int D>
 ShapePointer<D> shape_transformed(ShapePointer<D> shape, const RigidPose<D>& pose, double scale);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

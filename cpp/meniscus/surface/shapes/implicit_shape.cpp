@@ -2,7 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 template <int D>
 void signed_distance(const ImplicitShape<D>& shape, const double* points, Index n, double* out) {
@@ -31,4 +31,4 @@ MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

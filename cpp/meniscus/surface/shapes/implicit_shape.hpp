@@ -9,7 +9,7 @@
 #include <limits>
 #include <memory>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// An axis-aligned box, possibly unbounded; empty where a lower value exceeds an upper one.
 template <int D>
@@ -59,4 +59,4 @@ struct RigidPose {
 template <int D>
 Bounds<D> transformed(const Bounds<D>& bounds, const RigidPose<D>& pose, double scale);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -5,12 +5,12 @@
 
 #include <atomic>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// The velocity at a sample: the mean of the nearest faces across each axis.
 template <class T, int D>
-Vec<double, D> velocity_at(const std::array<FieldView<const T, D>, D>& faces, bool on_nodes, const Coord<D>& at) {
+Vec<double, D> velocity_at(const std::array<grid::FieldView<const T, D>, D>& faces, bool on_nodes, const Coord<D>& at) {
   Vec<double, D> v;
   for (unsigned d = 0; d < D; ++d) {
     double sum = 0;
@@ -38,35 +38,35 @@ Vec<double, D> velocity_at(const std::array<FieldView<const T, D>, D>& faces, bo
 }  // namespace
 
 template <class T, int D>
-void blend_level_sets(const Field<T, D>& phi0, const Field<T, D>& phi1, const MacField<T, D>* velocity0,
-                      const MacField<T, D>* velocity1, double dt, double a, Blend blend, Interpolation interpolation,
-                      Field<T, D>& out) {
+void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& phi1, const grid::MacField<T, D>* velocity0,
+                      const grid::MacField<T, D>* velocity1, double dt, double a, Blend blend, grid::Interpolation interpolation,
+                      grid::Field<T, D>& out) {
   require(phi0.layout().same_place(phi1.layout()) && phi0.layout().same_place(out.layout()),
           "phi0, phi1 and out must have the same samples");
   require(a >= 0.0 && a <= 1.0, "alpha must be between 0 and 1, not ", a);
   require(&out != &phi0 && &out != &phi1, "out must be another field than phi0 and phi1");
   const bool moves = blend != Blend::linear;
   const double h = phi0.grid().spacing();
-  const bool on_nodes = phi0.stagger() == Stagger<D>::node();
-  std::array<FieldView<const T, D>, D> faces0;
-  std::array<FieldView<const T, D>, D> faces1;
+  const bool on_nodes = phi0.stagger() == grid::Stagger<D>::node();
+  std::array<grid::FieldView<const T, D>, D> faces0;
+  std::array<grid::FieldView<const T, D>, D> faces1;
   for (int d = 0; moves && d < D; ++d) {
     require(velocity0->grid() == phi0.grid() && velocity1->grid() == phi0.grid(), "velocities must be on the grid of phi0");
     faces0[static_cast<std::size_t>(d)] = velocity0->component(d).view();
     faces1[static_cast<std::size_t>(d)] = velocity1->component(d).view();
   }
-  const SampleSource<T, D> from0{&phi0.layout(), phi0.view(), 0.0};
-  const SampleSource<T, D> from1{&phi1.layout(), phi1.view(), 0.0};
-  const FieldView<T, D> to = out.view();
+  const grid::SampleSource<T, D> from0{&phi0.layout(), phi0.view(), 0.0};
+  const grid::SampleSource<T, D> from1{&phi1.layout(), phi1.view(), 0.0};
+  const grid::FieldView<T, D> to = out.view();
   std::atomic<bool> finite{true};
-  const auto displaced = [&](const SampleSource<T, D>& source, const Coord<D>& c, const Vec<double, D>& cells) {
+  const auto displaced = [&](const grid::SampleSource<T, D>& source, const Coord<D>& c, const Vec<double, D>& cells) {
     std::array<T, D> displacement;
     for (std::size_t d = 0; d < D; ++d) displacement[d] = static_cast<T>(cells[static_cast<int>(d)]);
-    return static_cast<double>(sample_point<T, D>(source, c, displacement, interpolation, AllVisible{}).value);
+    return static_cast<double>(grid::sample_point<T, D>(source, c, displacement, interpolation, grid::AllVisible{}).value);
   };
-  parallel_rows<D>(to.extents, [&](Index begin, Index end) {
+  grid::parallel_rows<D>(to.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      Coord<D> c = row_start<D>(to.extents, r);
+      Coord<D> c = grid::row_start<D>(to.extents, r);
       for (c[D - 1] = 0; c[D - 1] < to.extents[D - 1]; ++c[D - 1]) {
         double value;
         if (blend == Blend::linear) {
@@ -88,13 +88,14 @@ void blend_level_sets(const Field<T, D>& phi0, const Field<T, D>& phi1, const Ma
   require(finite, "velocities must be finite");
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template void blend_level_sets<T, D>(const Field<T, D>&, const Field<T, D>&, const MacField<T, D>*, const MacField<T, D>*, \
-                                       double, double, Blend, Interpolation, Field<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                      \
+  template void blend_level_sets<T, D>(const grid::Field<T, D>&, const grid::Field<T, D>&, const grid::MacField<T, D>*, \
+                                       const grid::MacField<T, D>*, double, double, Blend, grid::Interpolation,         \
+                                       grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -6,7 +6,7 @@
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/transport/point_sampler.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 enum class Blend {
   two_sided,  ///< (1 - a) phi0(x - a dt v) + a phi1(x + (1 - a) dt v) with the mean velocity v of both frames
@@ -18,8 +18,8 @@ enum class Blend {
 /// `two_sided` and `linear` the ends are phi0 and phi1 in every bit. `linear` does not look at velocities. Ghosts must be up to
 /// date. Throws InvalidArgument for displacements that are not finite; then `out` is not defined.
 template <class T, int D>
-void blend_level_sets(const Field<T, D>& phi0, const Field<T, D>& phi1, const MacField<T, D>* velocity0,
-                      const MacField<T, D>* velocity1, double dt, double a, Blend blend, Interpolation interpolation,
-                      Field<T, D>& out);
+void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& phi1, const grid::MacField<T, D>* velocity0,
+                      const grid::MacField<T, D>* velocity1, double dt, double a, Blend blend, grid::Interpolation interpolation,
+                      grid::Field<T, D>& out);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -13,7 +13,7 @@
 
 #include <memory>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// A value: copies share what they know, and an update changes one of them only.
 class MeshDistance {
@@ -21,58 +21,63 @@ class MeshDistance {
   /// Copies the mesh. Throws InvalidArgument for what `require_valid` refuses. Triangles may be oriented to the inside as long as
   /// all of a component are: a component of negative volume that lies apart from all others counts as reversed, and so does a
   /// mesh of negative volume whose components do not.
-  MeshDistance(std::span<const Point> vertices, std::span<const Triangle> triangles);
+  MeshDistance(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles);
 
   /// Takes new positions of the same vertices; the tree keeps its shape. Nothing changes if anything is thrown.
-  void update(std::span<const Point> vertices);
+  void update(std::span<const mesh::Point> vertices);
 
-  TriangleMeshView mesh() const { return {geometry_->vertices, connectivity_->triangles}; }
-  const WatertightReport& report() const { return geometry_->report; }
+  mesh::TriangleMeshView mesh() const { return {geometry_->vertices, connectivity_->triangles}; }
+  const mesh::WatertightReport& report() const { return geometry_->report; }
 
-  MeshPoint closest(const Point& p, std::int32_t hint = 0) const { return closest_point(geometry_->tree, p, hint); }
+  collision::MeshPoint closest(const mesh::Point& p, std::int32_t hint = 0) const {
+    return collision::closest_point(geometry_->tree, p, hint);
+  }
   /// Is p inside? Within round-off of the surface the answer may be either.
-  bool contains(const Point& p) const;
-  double signed_distance(const Point& p) const;
+  bool contains(const mesh::Point& p) const;
+  double signed_distance(const mesh::Point& p) const;
 
   // The same for many points, in parallel.
-  void closest(std::span<const Point> points, std::span<MeshPoint> out) const { closest_points(geometry_->tree, points, out); }
-  void contains(std::span<const Point> points, std::span<bool> out) const;
-  void signed_distance(std::span<const Point> points, std::span<double> out) const;
+  void closest(std::span<const mesh::Point> points, std::span<collision::MeshPoint> out) const {
+    collision::closest_points(geometry_->tree, points, out);
+  }
+  void contains(std::span<const mesh::Point> points, std::span<bool> out) const;
+  void signed_distance(std::span<const mesh::Point> points, std::span<double> out) const;
 
   /// Sets a field to the signed distance at its samples, m. Where the surface is farther away than `band` (m, may be infinite),
   /// the magnitude may be anything between the band and the distance; the sign is right everywhere. The field is not periodic.
   template <class T>
-  void sample(Field<T, 3>& phi, double band) const;
+  void sample(grid::Field<T, 3>& phi, double band) const;
 
  private:
   struct Connectivity {
-    std::vector<Triangle> triangles;
-    TriangleTopology topology;
+    std::vector<mesh::Triangle> triangles;
+    mesh::TriangleTopology topology;
   };
 
   /// Everything that depends on positions.
   struct Geometry {
-    std::vector<Point> vertices;
-    TriangleTree tree;
-    WatertightReport report;
+    std::vector<mesh::Point> vertices;
+    mesh::TriangleTree tree;
+    mesh::WatertightReport report;
     bool pseudo_normals_decide;
     PseudoNormals normals;
-    WindingTree winding;
+    collision::WindingTree winding;
   };
 
-  std::shared_ptr<const Geometry> make_geometry(std::vector<Point> vertices, TriangleTree tree, WatertightReport report) const;
+  std::shared_ptr<const Geometry> make_geometry(std::vector<mesh::Point> vertices, mesh::TriangleTree tree,
+                                                mesh::WatertightReport report) const;
 
   /// Which side of the surface p is on, given its closest point.
-  bool inside(const Point& p, const MeshPoint& closest) const;
-  bool inside_by_winding_number(const Point& p) const;
-  double round_off(const Point& p) const;
-  double signed_distance(const Point& p, const MeshPoint& closest) const;
+  bool inside(const mesh::Point& p, const collision::MeshPoint& closest) const;
+  bool inside_by_winding_number(const mesh::Point& p) const;
+  double round_off(const mesh::Point& p) const;
+  double signed_distance(const mesh::Point& p, const collision::MeshPoint& closest) const;
   template <class T>
-  void sample_block(const FieldView<T, 3>& out, const FieldLayout<3>& layout, const Coord<3>& low, const Coord<3>& high,
-                    double band) const;
+  void sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, const Coord<3>& low,
+                    const Coord<3>& high, double band) const;
 
   std::shared_ptr<const Connectivity> connectivity_;
   std::shared_ptr<const Geometry> geometry_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

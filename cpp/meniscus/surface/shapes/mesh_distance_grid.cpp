@@ -6,20 +6,20 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 /// Edge length, in samples, of the blocks that a thread takes at a time and that are skipped as a whole outside of a band.
 constexpr Index block_edge = 8;
 }  // namespace
 
 template <class T>
-void MeshDistance::sample_block(const FieldView<T, 3>& out, const FieldLayout<3>& layout, const Coord<3>& low,
+void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, const Coord<3>& low,
                                 const Coord<3>& high, double band) const {
-  const Point first = sample_position<3>(layout.grid, layout.stagger, low);
-  const Point last = sample_position<3>(layout.grid, layout.stagger, {high[0] - 1, high[1] - 1, high[2] - 1});
-  const Point center = 0.5 * (first + last);
+  const mesh::Point first = grid::sample_position<3>(layout.grid, layout.stagger, low);
+  const mesh::Point last = grid::sample_position<3>(layout.grid, layout.stagger, {high[0] - 1, high[1] - 1, high[2] - 1});
+  const mesh::Point center = 0.5 * (first + last);
   const double reach = 0.5 * (last - first).norm();
-  const MeshPoint middle = closest(center);
+  const collision::MeshPoint middle = closest(center);
   const double error = round_off(first) + round_off(last);
   const double distance = std::sqrt(middle.squared_distance) - error;
   const bool outside_band = distance - reach >= band;
@@ -35,7 +35,7 @@ void MeshDistance::sample_block(const FieldView<T, 3>& out, const FieldLayout<3>
       for (Index kk = low[2]; kk < high[2]; ++kk) {
         const Index k = (i - low[0] + jj - low[1]) % 2 == 0 ? kk : low[2] + high[2] - 1 - kk;
         const Coord<3> c{i, j, k};
-        const Point p = sample_position<3>(layout.grid, layout.stagger, c);
+        const mesh::Point p = grid::sample_position<3>(layout.grid, layout.stagger, c);
         double magnitude;
         double side = sign;
         if (outside_band) {
@@ -43,7 +43,7 @@ void MeshDistance::sample_block(const FieldView<T, 3>& out, const FieldLayout<3>
           magnitude = distance - (p - center).norm();
           if (!one_sign) side = inside_by_winding_number(p) ? -1 : 1;
         } else {
-          const MeshPoint m = closest(p, hint);
+          const collision::MeshPoint m = closest(p, hint);
           hint = m.slot;
           magnitude = std::sqrt(m.squared_distance);
           if (!one_sign) side = inside(p, m) ? -1 : 1;
@@ -54,13 +54,13 @@ void MeshDistance::sample_block(const FieldView<T, 3>& out, const FieldLayout<3>
 }
 
 template <class T>
-void MeshDistance::sample(Field<T, 3>& phi, double band) const {
+void MeshDistance::sample(grid::Field<T, 3>& phi, double band) const {
   require(band > 0, "band must be positive, not ", band);
   for (const bool periodic : phi.grid().periodic())
     require(!periodic, "grid must not be periodic, because a mesh is not repeated beyond the domain");
-  const FieldLayout<3>& layout = phi.layout();
+  const grid::FieldLayout<3>& layout = phi.layout();
   Block<T> result(layout.storage_size());
-  const FieldView<T, 3> out = layout.view(result.data());
+  const grid::FieldView<T, 3> out = layout.view(result.data());
   const Coord<3> extents = layout.extents();
   Coord<3> blocks;
   for (std::size_t d = 0; d < 3; ++d) blocks[d] = (extents[d] + block_edge - 1) / block_edge;
@@ -76,10 +76,10 @@ void MeshDistance::sample(Field<T, 3>& phi, double band) const {
     sample_block(out, layout, low, high, band);
   });
   const NoInterrupts commit;
-  copy_owned<T, 3>(layout, result.data(), phi.storage().data());
+  grid::copy_owned<T, 3>(layout, result.data(), phi.storage().data());
 }
 
-template void MeshDistance::sample(Field<float, 3>&, double) const;
-template void MeshDistance::sample(Field<double, 3>&, double) const;
+template void MeshDistance::sample(grid::Field<float, 3>&, double) const;
+template void MeshDistance::sample(grid::Field<double, 3>&, double) const;
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -7,21 +7,22 @@
 #include "meniscus/collision/proximity/closest_point.hpp"
 #include "meniscus/mesh/topology/triangle_topology.hpp"
 
-namespace meniscus {
+namespace meniscus::surface {
 
 class PseudoNormals {
  public:
   /// `reversed` says of each triangle whether its orientation counts as the opposite.
-  PseudoNormals(const TriangleMeshView& mesh, const TriangleTopology& topology, std::span<const char> reversed);
+  PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology, std::span<const char> reversed);
 
   /// The unit pseudo-normal at a closest point; zero where the geometry is too thin to say (a triangle without area, or normals
   /// around the feature that cancel).
-  Point at(const MeshPoint& closest, const Triangle& triangle, const TriangleTopology& topology) const;
+  mesh::Point at(const collision::MeshPoint& closest, const mesh::Triangle& triangle,
+                 const mesh::TriangleTopology& topology) const;
 
  private:
-  std::vector<Point> face_;
-  std::vector<Point> edge_;
-  std::vector<Point> vertex_;
+  std::vector<mesh::Point> face_;
+  std::vector<mesh::Point> edge_;
+  std::vector<mesh::Point> vertex_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::surface {
 
 /// A ball, in 2-D a disc.
 template <int D>
@@ -39,4 +39,4 @@ ShapePointer<D> ellipsoid(const Vec<double, D>& center, const Vec<double, D>& ra
 /// of either orientation may lie in each other but should not cross.
 ShapePointer<2> polygon(const std::vector<std::vector<Vec<double, 2>>>& loops);
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::surface {
 namespace {
 
 /// Samples along the edge of a block: long enough that a far block is cheap, short enough that few samples share a near one.
@@ -73,7 +73,7 @@ void for_each_index(const Coord<D>& low, const Coord<D>& high, F&& f) {
 }  // namespace
 
 template <int D>
-std::vector<Vec<double, D>> periodic_shifts(const Grid<D>& grid, const Bounds<D>& bounds) {
+std::vector<Vec<double, D>> periodic_shifts(const grid::Grid<D>& grid, const Bounds<D>& bounds) {
   std::vector<Vec<double, D>> shifts{Vec<double, D>::Zero()};
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
@@ -96,16 +96,16 @@ std::vector<Vec<double, D>> periodic_shifts(const Grid<D>& grid, const Bounds<D>
 
 template <class T, int D>
 void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& pose, double band, bool periodic_images,
-                            Field<T, D>& phi, Workspace& workspace) {
+                            grid::Field<T, D>& phi, Workspace& workspace) {
   require(band >= 0, "band must not be negative, got ", band);
-  const Grid<D>& grid = phi.grid();
+  const grid::Grid<D>& grid = phi.grid();
   std::vector<Vec<double, D>> shifts{Vec<double, D>::Zero()};
   if (periodic_images) shifts = periodic_shifts<D>(grid, transformed<D>(shape.bounds(), pose, 1.0));
   const PosedImages<D> images(shape, pose, shifts);
 
-  const FieldLayout<D>& layout = phi.layout();
+  const grid::FieldLayout<D>& layout = phi.layout();
   const auto result = workspace.take<T>(layout.storage_size());
-  const FieldView<T, D> target = layout.view(result.data());
+  const grid::FieldView<T, D> target = layout.view(result.data());
   Coord<D> blocks;
   for (std::size_t d = 0; d < D; ++d) blocks[d] = (target.extents[d] + block_edge<D> - 1) / block_edge<D>;
   parallel_for(0, product<D>(blocks), 8, [&](Index begin, Index end) {
@@ -124,8 +124,8 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
       }
       Coord<D> top;
       for (std::size_t d = 0; d < D; ++d) top[d] = high[d] - 1;
-      const Vec<double, D> lowest = sample_position<D>(grid, layout.stagger, low);
-      const Vec<double, D> highest = sample_position<D>(grid, layout.stagger, top);
+      const Vec<double, D> lowest = grid::sample_position<D>(grid, layout.stagger, low);
+      const Vec<double, D> highest = grid::sample_position<D>(grid, layout.stagger, top);
       // A little more than half of the diagonal, so that rounding does not decide.
       const double radius = 0.5 * (highest - lowest).norm() + 1e-6 * grid.spacing();
       images.at(0.5 * (lowest + highest), at_center.data());
@@ -146,7 +146,7 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
         n = 0;
       };
       for_each_index<D>(low, high, [&](const Coord<D>& c) {
-        x[n] = sample_position<D>(grid, layout.stagger, c);
+        x[n] = grid::sample_position<D>(grid, layout.stagger, c);
         sample[n] = target.at(c);
         if (++n == shape_batch) flush();
       });
@@ -154,25 +154,25 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
     }
   });
   const NoInterrupts commit;
-  copy_owned(layout, result.data(), phi.storage().data());
+  grid::copy_owned(layout, result.data(), phi.storage().data());
 }
 
 template <class T, int D>
 void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& center, const std::array<bool, D>& wrapped,
-                            MacField<T, D>& velocity, Workspace& workspace) {
-  const Grid<D>& grid = velocity.grid();
+                            grid::MacField<T, D>& velocity, Workspace& workspace) {
+  const grid::Grid<D>& grid = velocity.grid();
   std::array<Workspace::Lease<T>, D> result;
   for (int axis = 0; axis < D; ++axis) {
-    const FieldLayout<D>& layout = velocity.component(axis).layout();
+    const grid::FieldLayout<D>& layout = velocity.component(axis).layout();
     auto& storage = result[static_cast<std::size_t>(axis)];
     storage = workspace.take<T>(layout.storage_size());
-    const FieldView<T, D> view = layout.view(storage.data());
+    const grid::FieldView<T, D> view = layout.view(storage.data());
     const Vec<double, D> slope = v.gradient.row(axis).transpose();
-    parallel_rows<D>(view.extents, [&](Index begin, Index end) {
+    grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
-        Coord<D> c = row_start<D>(view.extents, r);
+        Coord<D> c = grid::row_start<D>(view.extents, r);
         for (c[D - 1] = 0; c[D - 1] < view.extents[D - 1]; ++c[D - 1]) {
-          Vec<double, D> x = sample_position<D>(grid, layout.stagger, c);
+          Vec<double, D> x = grid::sample_position<D>(grid, layout.stagger, c);
           for (int d = 0; d < D; ++d) {
             const auto e = static_cast<std::size_t>(d);
             if (!wrapped[e]) continue;
@@ -186,26 +186,26 @@ void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& ce
   }
   const NoInterrupts commit;
   for (int axis = 0; axis < D; ++axis) {
-    Field<T, D>& component = velocity.component(axis);
-    copy_owned(component.layout(), result[static_cast<std::size_t>(axis)].data(), component.storage().data());
+    grid::Field<T, D>& component = velocity.component(axis);
+    grid::copy_owned(component.layout(), result[static_cast<std::size_t>(axis)].data(), component.storage().data());
   }
 }
 
 template <class T, int D>
-void merge_solid(const Field<double, D>& solid_phi, const MacField<T, D>& solid_velocity, Field<double, D>& phi,
-                 MacField<T, D>& velocity) {
+void merge_solid(const grid::Field<double, D>& solid_phi, const grid::MacField<T, D>& solid_velocity, grid::Field<double, D>& phi,
+                 grid::MacField<T, D>& velocity) {
   require(
       solid_phi.layout().same_place(phi.layout()) && solid_velocity.grid() == velocity.grid() && phi.grid() == velocity.grid(),
       "solids of a group must be sampled on the same grid");
-  const FieldView<const double, D> theirs = solid_phi.view();
-  const FieldView<double, D> mine = phi.view();
+  const grid::FieldView<const double, D> theirs = solid_phi.view();
+  const grid::FieldView<double, D> mine = phi.view();
   const NoInterrupts whole;
   for (int axis = 0; axis < D; ++axis) {
-    const FieldView<const T, D> from = solid_velocity.component(axis).view();
-    const FieldView<T, D> to = velocity.component(axis).view();
-    parallel_rows<D>(to.extents, [&](Index begin, Index end) {
+    const grid::FieldView<const T, D> from = solid_velocity.component(axis).view();
+    const grid::FieldView<T, D> to = velocity.component(axis).view();
+    grid::parallel_rows<D>(to.extents, [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
-        Coord<D> c = row_start<D>(to.extents, r);
+        Coord<D> c = grid::row_start<D>(to.extents, r);
         for (c[D - 1] = 0; c[D - 1] < to.extents[D - 1]; ++c[D - 1]) {
           double difference = 0.0;
           for (int corner = 0; corner < 1 << D; ++corner) {
@@ -219,30 +219,30 @@ void merge_solid(const Field<double, D>& solid_phi, const MacField<T, D>& solid_
       }
     });
   }
-  parallel_rows<D>(mine.extents, [&](Index begin, Index end) {
+  grid::parallel_rows<D>(mine.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      Coord<D> c = row_start<D>(mine.extents, r);
+      Coord<D> c = grid::row_start<D>(mine.extents, r);
       for (c[D - 1] = 0; c[D - 1] < mine.extents[D - 1]; ++c[D - 1]) *mine.at(c) = std::min(*mine.at(c), *theirs.at(c));
     }
   });
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                                                  \
-  template std::vector<Vec<double, D>> periodic_shifts<D>(const Grid<D>&, const Bounds<D>&);                                     \
-  template void sample_signed_distance<float, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool, Field<float, D>&,   \
-                                                 Workspace&);                                                                    \
-  template void sample_signed_distance<double, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool, Field<double, D>&, \
-                                                  Workspace&);                                                                   \
+  template std::vector<Vec<double, D>> periodic_shifts<D>(const grid::Grid<D>&, const Bounds<D>&);                               \
+  template void sample_signed_distance<float, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool,                     \
+                                                 grid::Field<float, D>&, Workspace&);                                            \
+  template void sample_signed_distance<double, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool,                    \
+                                                  grid::Field<double, D>&, Workspace&);                                          \
   template void sample_affine_velocity<float, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,    \
-                                                 MacField<float, D>&, Workspace&);                                               \
+                                                 grid::MacField<float, D>&, Workspace&);                                         \
   template void sample_affine_velocity<double, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,   \
-                                                  MacField<double, D>&, Workspace&);                                             \
-  template void merge_solid<float, D>(const Field<double, D>&, const MacField<float, D>&, Field<double, D>&,                     \
-                                      MacField<float, D>&);                                                                      \
-  template void merge_solid<double, D>(const Field<double, D>&, const MacField<double, D>&, Field<double, D>&,                   \
-                                       MacField<double, D>&);
+                                                  grid::MacField<double, D>&, Workspace&);                                       \
+  template void merge_solid<float, D>(const grid::Field<double, D>&, const grid::MacField<float, D>&, grid::Field<double, D>&,   \
+                                      grid::MacField<float, D>&);                                                                \
+  template void merge_solid<double, D>(const grid::Field<double, D>&, const grid::MacField<double, D>&, grid::Field<double, D>&, \
+                                       grid::MacField<double, D>&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::surface

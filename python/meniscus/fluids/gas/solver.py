@@ -13,12 +13,12 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.gas.forces import ViscositySolver, add_buoyancy, diffuse
-from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
+from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.advection import advect, max_speed

@@ -11,8 +11,8 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, project
 from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.fields import MacField, component_shapes
+from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.surface import LevelSet, extend_velocity
 
 Bools = npt.NDArray[np.bool_]

@@ -12,16 +12,16 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.emitter import set_face_velocity
+from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
-from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
+from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.liquid.surface import LiquidSurface
+from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
-from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect

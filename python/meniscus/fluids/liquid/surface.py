@@ -14,10 +14,10 @@ from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.fields import CellField, MacField
-from meniscus.grid.transport.points import sample
 from meniscus.grid.transport.advection import advect
+from meniscus.grid.transport.extrapolation import extrapolate
+from meniscus.grid.transport.points import sample
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions
 

@@ -11,9 +11,9 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import particles_to_grid
 from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.particles.storage import Particles
+from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.surface import LevelSet
 
 Bools = npt.NDArray[np.bool_]

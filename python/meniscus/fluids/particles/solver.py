@@ -18,8 +18,8 @@ from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.faces import ParticleFaces
 from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
 from meniscus.fluids.particles.seeding import ParticleSeeder
-from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.sources import ParticleSources
+from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume

@@ -13,9 +13,9 @@ from meniscus.fluids.particles.transfer import particle_density
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
 from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.grid.boundary import Open, Wall
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.fields import CellField, MacField, NodeField, component_shapes
 from meniscus.grid.particles.storage import Particles
+from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.transport.points import trace
 from meniscus.surface import LevelSet
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.core import Workspace
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.fields import CellField, MacField, NodeField
+from meniscus.grid.transport.extrapolation import extrapolate
 
 Slip = Literal["free", "no-slip"]
 Bools = npt.NDArray[np.bool_]

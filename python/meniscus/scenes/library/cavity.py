@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.gas.options import SmokeOptions
+from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.grid import Grid, Wall, sample
 from meniscus.grid.transport.advection import Interpolation, LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem

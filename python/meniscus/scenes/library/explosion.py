@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from meniscus import _checks
 from meniscus.fluids.flows.emitter import Emitter
-from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.gas.options import SmokeOptions
+from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.vortex_particles import seed_vortices
 from meniscus.grid import Open
 from meniscus.scenes.gas import VORTICITY, WIDTH, BoxOfSmoke

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.gas.options import SmokeOptions
+from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.measures import vorticity
 from meniscus.grid import CellField, Grid, Open, Prescribed, sample
 from meniscus.grid.boundary import Slip

@@ -10,8 +10,8 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.mesh import TriangleMesh
-from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
 from meniscus.surface.shapes.constructive import Floats
+from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
 
 _AT_ONCE = 1 << 20
 

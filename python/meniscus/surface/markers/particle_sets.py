@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.grid import MacField, NodeField, Particles
-from meniscus.surface.shapes.kinematic import KinematicSolid
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.kinematic import KinematicSolid
 from meniscus.surface.shapes.solid import Solid, SolidSample
 
 SolidOnGrid = Solid | SolidSample | Shape | NodeField | LevelSet

@@ -13,10 +13,10 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision.proximity.queries import closest_point
 from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight
-from meniscus.surface.shapes.rest_distance import checked_distances
 from meniscus.surface.levelset import LevelSet
-from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.constructive import Floats, Shape
+from meniscus.surface.shapes.mesh_distance import MeshDistance
+from meniscus.surface.shapes.rest_distance import checked_distances
 
 Function = Callable[[Floats], Any]
 Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.grid import Grid
-from meniscus.surface.shapes.rest_distance import MeshQueries, MeshSolid, checked_mesh, distance_of, posed_bounds
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.pose import Pose, Twist, derivative, twist_at, twist_between
+from meniscus.surface.shapes.rest_distance import MeshQueries, MeshSolid, checked_mesh, distance_of, posed_bounds
 from meniscus.surface.shapes.solid import Sampling, Solid, SolidSample, checked_step
 
 Floats = npt.NDArray[np.float64]

@@ -13,9 +13,9 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, NodeField
+from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.pose import Pose, Rows
-from meniscus.surface.shapes.constructive import Shape
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]

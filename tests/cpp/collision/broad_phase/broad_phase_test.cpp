@@ -28,51 +28,51 @@ struct Strip {
       edge_corners.insert(edge_corners.end(), {i, i + 1});
       face_corners.insert(face_corners.end(), {i, i + 1, i + 2});
     }
-    corners = PackedBoxTree(numbers, 1);
-    edges = PackedBoxTree(edge_corners, 2);
-    faces = PackedBoxTree(face_corners, 3);
+    corners = collision::PackedBoxTree(numbers, 1);
+    edges = collision::PackedBoxTree(edge_corners, 2);
+    faces = collision::PackedBoxTree(face_corners, 3);
     fold(1);
-    for (PackedBoxTree* t : {&corners, &edges, &faces}) t->build(boxes, workspace);
+    for (collision::PackedBoxTree* t : {&corners, &edges, &faces}) t->build(boxes, workspace);
   }
 
   void fold(std::uint64_t seed) {
     for (std::size_t i = 0; i < vertices.size(); ++i) {
       const auto draw = [&](std::uint32_t k) { return CounterRandom(seed, i, 0).uniform2(k); };
       const double t = static_cast<double>(i) * 0.01;
-      vertices[i] = Point(t - std::floor(t), 0.05 * draw(0)[0], 0.1 * draw(0)[1]);
+      vertices[i] = mesh::Point(t - std::floor(t), 0.05 * draw(0)[0], 0.1 * draw(0)[1]);
     }
-    swept_boxes(vertices, vertices, 0, boxes);
+    collision::swept_boxes(vertices, vertices, 0, boxes);
   }
   void refit() {
-    for (PackedBoxTree* t : {&corners, &edges, &faces}) t->refit(boxes);
+    for (collision::PackedBoxTree* t : {&corners, &edges, &faces}) t->refit(boxes);
   }
-  std::array<PairQuery, 3> queries() const {
-    return {PairQuery{.first = &corners, .second = &faces}, PairQuery{.first = &edges, .second = &edges},
-            PairQuery{.first = &edges, .second = &faces}};
+  std::array<collision::PairQuery, 3> queries() const {
+    return {collision::PairQuery{.first = &corners, .second = &faces}, collision::PairQuery{.first = &edges, .second = &edges},
+            collision::PairQuery{.first = &edges, .second = &faces}};
   }
 
-  std::vector<Point> vertices;
-  std::vector<Box> boxes;
+  std::vector<mesh::Point> vertices;
+  std::vector<mesh::Box> boxes;
   Workspace workspace;
-  PackedBoxTree corners, edges, faces;
+  collision::PackedBoxTree corners, edges, faces;
 };
 
-std::vector<ElementPair> list(const PairQuery& query, PairScratch& scratch) {
-  const PairList found(query, scratch);
-  std::vector<ElementPair> pairs(static_cast<std::size_t>(found.size()));
+std::vector<collision::ElementPair> list(const collision::PairQuery& query, collision::PairScratch& scratch) {
+  const collision::PairList found(query, scratch);
+  std::vector<collision::ElementPair> pairs(static_cast<std::size_t>(found.size()));
   found.write(pairs);
   return pairs;
 }
 
 /// The pairs of all blocks, chunk by chunk.
-std::vector<ElementPair> in_blocks(const PairQuery& query, PairScratch& scratch) {
-  std::vector<std::vector<ElementPair>> of_chunk(static_cast<std::size_t>(chunks_of(query)));
-  for_each_candidate(query, scratch, [&](const PairBlock& block) {
+std::vector<collision::ElementPair> in_blocks(const collision::PairQuery& query, collision::PairScratch& scratch) {
+  std::vector<std::vector<collision::ElementPair>> of_chunk(static_cast<std::size_t>(collision::chunks_of(query)));
+  collision::for_each_candidate(query, scratch, [&](const collision::PairBlock& block) {
     auto& pairs = of_chunk[static_cast<std::size_t>(block.chunk)];
     pairs.insert(pairs.end(), block.pairs.begin(), block.pairs.end());
     return true;
   });
-  std::vector<ElementPair> all;
+  std::vector<collision::ElementPair> all;
   for (const auto& pairs : of_chunk) all.insert(all.end(), pairs.begin(), pairs.end());
   return all;
 }
@@ -82,8 +82,8 @@ std::vector<ElementPair> in_blocks(const PairQuery& query, PairScratch& scratch)
 TEST_CASE("blocks hold the pairs of the list, with their corners, in an order that is always the same") {
   const int before = num_threads();
   const Strip strip(6000);
-  PairScratch scratch;
-  for (const PairQuery& query : strip.queries()) {
+  collision::PairScratch scratch;
+  for (const collision::PairQuery& query : strip.queries()) {
     set_num_threads(1);
     const auto expected = list(query, scratch);
     CHECK(expected.size() > 10000);
@@ -96,11 +96,12 @@ TEST_CASE("blocks hold the pairs of the list, with their corners, in an order th
       set_num_threads(threads);
       CHECK(in_blocks(query, scratch) == one);
     }
-    for_each_candidate(query, scratch, [&](const PairBlock& block) {
-      bool right = block.pairs.size() <= PairBlock::most && !block.pairs.empty();
+    collision::for_each_candidate(query, scratch, [&](const collision::PairBlock& block) {
+      bool right = block.pairs.size() <= collision::PairBlock::most && !block.pairs.empty();
       for (std::size_t i = 0; i < block.stencils.size(); ++i) {
         const auto [p, q] = block.pairs[i];
-        const Stencil wanted = query.first == &strip.corners ? Stencil{p, q, q + 1, q + 2} : Stencil{p, p + 1, q, q + 1};
+        const collision::Stencil wanted =
+            query.first == &strip.corners ? collision::Stencil{p, q, q + 1, q + 2} : collision::Stencil{p, p + 1, q, q + 1};
         right = right && block.stencils[i] == wanted;
       }
       return right;
@@ -112,12 +113,12 @@ TEST_CASE("blocks hold the pairs of the list, with their corners, in an order th
 TEST_CASE("a search ends when its sink says so") {
   const int before = num_threads();
   const Strip strip(6000);
-  PairScratch scratch;
+  collision::PairScratch scratch;
   for (const int threads : {1, 4}) {
     set_num_threads(threads);
-    for (const PairQuery& query : strip.queries()) {
+    for (const collision::PairQuery& query : strip.queries()) {
       std::atomic<int> calls{0};
-      for_each_candidate(query, scratch, [&](const PairBlock&) { return ++calls < 3; });
+      collision::for_each_candidate(query, scratch, [&](const collision::PairBlock&) { return ++calls < 3; });
       CHECK(calls.load() >= 3);
       CHECK(calls.load() <= 2 + threads);
     }
@@ -127,22 +128,23 @@ TEST_CASE("a search ends when its sink says so") {
 
 TEST_CASE("marks leave what has a marked vertex") {
   const Strip strip(3000);
-  PairScratch scratch;
+  collision::PairScratch scratch;
   std::vector<std::uint8_t> flags(strip.vertices.size(), 0);
   for (std::size_t i = 700; i < 720; ++i) flags[i] = 1;
   const auto marked = [&](std::int32_t first, std::int32_t count) {
     return std::any_of(flags.begin() + first, flags.begin() + first + count, [](std::uint8_t f) { return f != 0; });
   };
-  ElementMarks corners, edges, faces;
+  collision::ElementMarks corners, edges, faces;
   corners.mark(strip.corners, flags);
   edges.mark(strip.edges, flags);
   faces.mark(strip.faces, flags);
   auto queries = strip.queries();
-  const std::array<std::array<const ElementMarks*, 2>, 3> marks{{{&corners, &faces}, {&edges, &edges}, {&edges, &faces}}};
+  const std::array<std::array<const collision::ElementMarks*, 2>, 3> marks{
+      {{&corners, &faces}, {&edges, &edges}, {&edges, &faces}}};
   const std::array<std::array<std::int32_t, 2>, 3> count{{{1, 3}, {2, 2}, {2, 3}}};
   for (std::size_t k = 0; k < queries.size(); ++k) {
-    std::vector<ElementPair> expected;
-    for (const ElementPair& p : list(queries[k], scratch))
+    std::vector<collision::ElementPair> expected;
+    for (const collision::ElementPair& p : list(queries[k], scratch))
       if (marked(p[0], count[k][0]) || marked(p[1], count[k][1])) expected.push_back(p);
     CHECK(expected.size() > 100);
     queries[k].first_marks = marks[k][0];
@@ -158,13 +160,13 @@ TEST_CASE("a repeated refit and search allocates nothing") {
   const int before = num_threads();
   set_num_threads(1);  // more threads make TBB allocate tasks
   Strip strip(4000);
-  PairScratch scratch;
+  collision::PairScratch scratch;
   std::size_t pairs = 0;
   const auto step = [&] {
     strip.refit();
-    for (const PairQuery& query : strip.queries()) {
-      pairs += static_cast<std::size_t>(PairList(query, scratch).size());
-      for_each_candidate(query, scratch, [&](const PairBlock& block) {
+    for (const collision::PairQuery& query : strip.queries()) {
+      pairs += static_cast<std::size_t>(collision::PairList(query, scratch).size());
+      collision::for_each_candidate(query, scratch, [&](const collision::PairBlock& block) {
         pairs += block.pairs.size();
         return true;
       });

@@ -16,14 +16,14 @@ using namespace meniscus::oracle;
 namespace {
 
 struct Asked {
-  PairKind kind;
+  collision::PairKind kind;
   Query query;
 };
 
 /// Queries of which many have subnormal coordinates or are degenerate.
 std::vector<Asked> queries() {
   std::vector<Asked> all;
-  for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge})
+  for (const collision::PairKind kind : {collision::PairKind::vertex_face, collision::PairKind::edge_edge})
     for (const Family& family : degenerate_families()) {
       Random random(1984);
       for (int i = 0; i < 20; ++i) all.push_back({kind, family.make(random, kind)});
@@ -34,13 +34,13 @@ std::vector<Asked> queries() {
 std::vector<double> answers(const std::vector<Asked>& asked) {
   std::vector<double> all;
   for (const auto& [kind, q] : asked) {
-    constexpr std::array<Stencil, 1> one{{{0, 1, 2, 3}}};
+    constexpr std::array<collision::Stencil, 1> one{{{0, 1, 2, 3}}};
     std::uint8_t out = 0;
-    for (const ContactMode mode : {ContactMode::parity, ContactMode::any}) {
-      find_contacts(kind, mode, q.start, q.end, one, &out);
+    for (const collision::ContactMode mode : {collision::ContactMode::parity, collision::ContactMode::any}) {
+      collision::find_contacts(kind, mode, q.start, q.end, one, &out);
       all.push_back(out);
     }
-    all.push_back(time_of_impact(kind, q.start, q.end, 1e-6));
+    all.push_back(collision::time_of_impact(kind, q.start, q.end, 1e-6));
   }
   return all;
 }

@@ -220,7 +220,7 @@ void to_integers(const std::array<double, N>& values, std::array<Integer, N>& ou
 
 class Pair {
  public:
-  Pair(PairKind kind, const Corners& start, const Corners& end) : kind_(kind) {
+  Pair(collision::PairKind kind, const Corners& start, const Corners& end) : kind_(kind) {
     std::array<double, 24> values;
     for (std::size_t i = 0; i < 4; ++i)
       for (int d = 0; d < 3; ++d) {
@@ -234,7 +234,7 @@ class Pair {
         const Integer& from = integers[3 * i + d];
         x_[i][d] = linear(from, integers[12 + 3 * i + d] - from);
       }
-    if (kind == PairKind::vertex_face) {
+    if (kind == collision::PairKind::vertex_face) {
       a_ = minus(x_[2], x_[1]);
       b_ = minus(x_[3], x_[1]);
       c_ = minus(x_[0], x_[1]);
@@ -292,7 +292,7 @@ class Pair {
   const std::vector<Vector>& weights() {
     if (!weights_.empty()) return weights_;
     const Vector u = cross(c_, b_);
-    if (kind_ == PairKind::vertex_face) {
+    if (kind_ == collision::PairKind::vertex_face) {
       const Vector v = cross(a_, c_);
       weights_ = {u, v, minus(minus(normal_, u), v)};
     } else {
@@ -307,7 +307,7 @@ class Pair {
     const auto add = [&](std::size_t p, std::size_t q, std::size_t r) {
       on_segments_.push_back({cross(minus(x_[p], x_[q]), minus(x_[r], x_[q])), dot(minus(x_[p], x_[q]), minus(x_[p], x_[r]))});
     };
-    if (kind_ == PairKind::vertex_face) {
+    if (kind_ == collision::PairKind::vertex_face) {
       add(0, 1, 2);
       add(0, 2, 3);
       add(0, 3, 1);
@@ -320,7 +320,7 @@ class Pair {
     return on_segments_;
   }
 
-  PairKind kind_;
+  collision::PairKind kind_;
   std::array<Vector, 4> x_;
   Vector a_, b_, c_, normal_;
   Polynomial cubic_;
@@ -328,9 +328,9 @@ class Pair {
   std::vector<OnSegment> on_segments_;
 };
 
-bool boxes_apart(PairKind kind, const Corners& start, const Corners& end) {
-  const std::size_t split = kind == PairKind::vertex_face ? 1 : 2;
-  const auto bounds = [&](std::size_t first, std::size_t last, Point& low, Point& high) {
+bool boxes_apart(collision::PairKind kind, const Corners& start, const Corners& end) {
+  const std::size_t split = kind == collision::PairKind::vertex_face ? 1 : 2;
+  const auto bounds = [&](std::size_t first, std::size_t last, mesh::Point& low, mesh::Point& high) {
     low = start[first];
     high = low;
     for (std::size_t i = first; i < last; ++i) {
@@ -338,7 +338,7 @@ bool boxes_apart(PairKind kind, const Corners& start, const Corners& end) {
       high = high.cwiseMax(start[i]).cwiseMax(end[i]);
     }
   };
-  Point low0, high0, low1, high1;
+  mesh::Point low0, high0, low1, high1;
   bounds(0, split, low0, high0);
   bounds(split, 4, low1, high1);
   return (low0.array() > high1.array()).any() || (low1.array() > high0.array()).any();
@@ -503,20 +503,20 @@ Time Time::between(Time& later) {
 // --- interface
 // --------------------------------------------------------------------------------------------------------------------
 
-Answer solve(PairKind kind, const Corners& start, const Corners& end) {
+Answer solve(collision::PairKind kind, const Corners& start, const Corners& end) {
   if (boxes_apart(kind, start, end)) return {};
   Pair pair(kind, start, end);
   return pair.cubic().size ? solve_cubic(pair) : solve_coplanar(pair);
 }
 
-bool touches(PairKind kind, const Corners& points) {
+bool touches(collision::PairKind kind, const Corners& points) {
   if (boxes_apart(kind, points, points)) return false;
   Pair pair(kind, points, points);
   Time time = instant(0);
   return pair.cubic().size == 0 && pair.contact(time) != 0;
 }
 
-bool edge_meets_face(const std::array<Point, 5>& points) {
+bool edge_meets_face(const std::array<mesh::Point, 5>& points) {
   std::array<double, 15> values;
   for (std::size_t i = 0; i < 15; ++i) values[i] = points[i / 3][static_cast<Index>(i % 3)];
   std::array<Integer, 15> x;
@@ -533,9 +533,9 @@ bool edge_meets_face(const std::array<Point, 5>& points) {
   // What is left needs four points in one plane.
   if (ends[0] && ends[1] && turns[0] && turns[1] && turns[2]) return false;
   const auto& [p, q, a, b, c] = points;
-  return touches(PairKind::vertex_face, {p, a, b, c}) || touches(PairKind::vertex_face, {q, a, b, c}) ||
-         touches(PairKind::edge_edge, {p, q, a, b}) || touches(PairKind::edge_edge, {p, q, b, c}) ||
-         touches(PairKind::edge_edge, {p, q, c, a});
+  return touches(collision::PairKind::vertex_face, {p, a, b, c}) || touches(collision::PairKind::vertex_face, {q, a, b, c}) ||
+         touches(collision::PairKind::edge_edge, {p, q, a, b}) || touches(collision::PairKind::edge_edge, {p, q, b, c}) ||
+         touches(collision::PairKind::edge_edge, {p, q, c, a});
 }
 
 }  // namespace meniscus::oracle

@@ -71,14 +71,14 @@ struct Answer {
   bool parity() const { return boundary || interior % 2 == 1; }
 };
 
-using Corners = std::array<Point, 4>;
+using Corners = std::array<mesh::Point, 4>;
 
-Answer solve(PairKind kind, const Corners& start, const Corners& end);
+Answer solve(collision::PairKind kind, const Corners& start, const Corners& end);
 
 /// Do two elements at rest touch? The rims belong to them.
-bool touches(PairKind kind, const Corners& points);
+bool touches(collision::PairKind kind, const Corners& points);
 
 /// Does an edge (two points) meet a face (three points)? The rims belong to them.
-bool edge_meets_face(const std::array<Point, 5>& points);
+bool edge_meets_face(const std::array<mesh::Point, 5>& points);
 
 }  // namespace meniscus::oracle

@@ -21,7 +21,7 @@ std::uint64_t code_of(Answer answer) {
 }  // namespace
 
 TEST_CASE("exact answers of collision queries are the same in C++ and in Python") {
-  const auto checksum = [](const char* name, PairKind kind) {
+  const auto checksum = [](const char* name, collision::PairKind kind) {
     const auto families = shared_families();
     const auto family =
         std::find_if(families.begin(), families.end(), [&](const Family& f) { return std::string(f.name) == name; });
@@ -33,8 +33,8 @@ TEST_CASE("exact answers of collision queries are the same in C++ and in Python"
     }
     return sum;
   };
-  const PairKind vf = PairKind::vertex_face;
-  const PairKind ee = PairKind::edge_edge;
+  const collision::PairKind vf = collision::PairKind::vertex_face;
+  const collision::PairKind ee = collision::PairKind::edge_edge;
   // The same numbers stand in tests/collision/continuous/test_ccd_oracle.py.
   CHECK(checksum("grid", vf) == 0xa9cd041b04c69a4eu);
   CHECK(checksum("grid", ee) == 0x663bcf48bd4f9fdau);

@@ -41,7 +41,7 @@ struct Query {
 
 struct Family {
   const char* name;
-  Query (*make)(Random&, PairKind);
+  Query (*make)(Random&, collision::PairKind);
 };
 
 std::span<const Family> generic_families();

@@ -54,8 +54,8 @@ bool hulls_meet(const Hull& p, const Hull& q) {
   return true;
 }
 
-Point to_point(const Axis& x, double scale, const Point& shift) {
-  return scale * (Point(static_cast<double>(x[0]), static_cast<double>(x[1]), static_cast<double>(x[2])) + shift);
+mesh::Point to_point(const Axis& x, double scale, const mesh::Point& shift) {
+  return scale * (mesh::Point(static_cast<double>(x[0]), static_cast<double>(x[1]), static_cast<double>(x[2])) + shift);
 }
 
 }  // namespace
@@ -75,20 +75,20 @@ TEST_CASE("edges, triangles and tetrahedra on grids") {
     }
     // Away from the origin and in units that make the coordinates as long as doubles can be.
     const double scale = n % 3 == 0 ? 0x1p-1040 : n % 3 == 1 ? 1.0 : 0x1p960;
-    const Point shift = n % 4 == 0 ? Point(0x1p50, -0x1p49, 12345) : Point::Zero();
-    std::array<Point, 6> y;
+    const mesh::Point shift = n % 4 == 0 ? mesh::Point(0x1p50, -0x1p49, 12345) : mesh::Point::Zero();
+    std::array<mesh::Point, 6> y;
     for (std::size_t k = 0; k < 6; ++k) y[k] = to_point(x[k], scale, shift);
-    const auto counts = DegenerateContact::counts;
+    const auto counts = collision::DegenerateContact::counts;
     const bool edge = hulls_meet({x[0], x[1]}, {x[2], x[3], x[4]});
     const bool triangle = hulls_meet({x[0], x[1], x[2]}, {x[3], x[4], x[5]});
     const bool inside = hulls_meet({x[0]}, {x[1], x[2], x[3], x[4]});
     edge_hits += edge;
     triangle_hits += triangle;
-    REQUIRE(edge_meets_triangle(y[0], y[1], y[2], y[3], y[4], counts) == edge);
-    REQUIRE(triangle_meets_triangle(y[0], y[1], y[2], y[3], y[4], y[5], counts) == triangle);
-    REQUIRE((point_in_tetrahedron(y[0], y[1], y[2], y[3], y[4]) != Containment::outside) == inside);
-    REQUIRE(segments_meet(y[0], y[1], y[2], y[3]) == hulls_meet({x[0], x[1]}, {x[2], x[3]}));
-    REQUIRE(point_on_triangle(y[0], y[1], y[2], y[3]) == hulls_meet({x[0]}, {x[1], x[2], x[3]}));
+    REQUIRE(collision::edge_meets_triangle(y[0], y[1], y[2], y[3], y[4], counts) == edge);
+    REQUIRE(collision::triangle_meets_triangle(y[0], y[1], y[2], y[3], y[4], y[5], counts) == triangle);
+    REQUIRE((collision::point_in_tetrahedron(y[0], y[1], y[2], y[3], y[4]) != collision::Containment::outside) == inside);
+    REQUIRE(collision::segments_meet(y[0], y[1], y[2], y[3]) == hulls_meet({x[0], x[1]}, {x[2], x[3]}));
+    REQUIRE(collision::point_on_triangle(y[0], y[1], y[2], y[3]) == hulls_meet({x[0]}, {x[1], x[2], x[3]}));
   }
   CHECK(edge_hits > 10000);
   CHECK(triangle_hits > 20000);

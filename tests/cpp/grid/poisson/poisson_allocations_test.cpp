@@ -21,24 +21,26 @@ void check_projection() {
   for (int d = 0; d < D; ++d) shape[static_cast<std::size_t>(d)] = (D == 2 ? 60 : 20) + d;
   std::array<bool, D> periodic{};
   periodic[D - 1] = true;
-  const Grid<D> grid(shape, 0.1, Vec<double, D>::Zero(), periodic);
-  Boundary<D> boundary;
-  boundary[1] = Open{};
-  MacField<T, D> velocity(grid, boundary);
-  Field<double, D> solid(grid, Stagger<D>::node(), Boundary<D>{}), pressure(grid, Stagger<D>::cell(), Boundary<D>{});
-  Field<T, D> liquid(grid, Stagger<D>::cell(), Boundary<D>{}), density(grid, Stagger<D>::cell(), Boundary<D>{});
+  const grid::Grid<D> grid(shape, 0.1, Vec<double, D>::Zero(), periodic);
+  grid::Boundary<D> boundary;
+  boundary[1] = grid::Open{};
+  grid::MacField<T, D> velocity(grid, boundary);
+  grid::Field<double, D> solid(grid, grid::Stagger<D>::node(), grid::Boundary<D>{}),
+      pressure(grid, grid::Stagger<D>::cell(), grid::Boundary<D>{});
+  grid::Field<T, D> liquid(grid, grid::Stagger<D>::cell(), grid::Boundary<D>{}),
+      density(grid, grid::Stagger<D>::cell(), grid::Boundary<D>{});
   for (Index i = 0; i < solid.storage().size(); ++i) solid.storage()[i] = std::sin(0.37 * static_cast<double>(i % 1009)) + 0.8;
   for (Index i = 0; i < liquid.storage().size(); ++i)
     liquid.storage()[i] = static_cast<T>(std::sin(0.01 * static_cast<double>(i)) - 0.3);
   for (Index i = 0; i < density.storage().size(); ++i) density.storage()[i] = static_cast<T>(1 + i % 3);
   const auto stir = [&] {
     for (int d = 0; d < D; ++d) {
-      Field<T, D>& c = velocity.component(d);
+      grid::Field<T, D>& c = velocity.component(d);
       for (Index i = 0; i < c.storage().size(); ++i)
         c.storage()[i] = static_cast<T>(std::sin(0.71 * static_cast<double>(i % 997)));
     }
   };
-  std::vector<PressureInput<T, D>> inputs(5);
+  std::vector<fluids::PressureInput<T, D>> inputs(5);
   inputs[1].solid = &solid;
   inputs[2].liquid = &liquid;
   inputs[2].air_pressure = 3;
@@ -50,12 +52,12 @@ void check_projection() {
 
   // A scope like the one that the bindings open around every call.
   const InterruptScope scope([] { return false; });
-  for (const FluxFix fix : {FluxFix::volume, FluxFix::walls}) {
-    ProjectionOptions options;
+  for (const fluids::FluxFix fix : {fluids::FluxFix::volume, fluids::FluxFix::walls}) {
+    fluids::ProjectionOptions options;
     options.flux_fix = fix;
     options.solve.tolerance = 1e-6;
-    PressureSolver<D> solver(grid);
-    ProjectionReport<D> report;
+    fluids::PressureSolver<D> solver(grid);
+    fluids::ProjectionReport<D> report;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       CAPTURE(k);
       const auto project = [&] {

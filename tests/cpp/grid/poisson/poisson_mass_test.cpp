@@ -15,15 +15,15 @@ namespace {
 constexpr double mass = 0.125;
 
 template <class C, int D, class Body>
-void for_each_unknown(const FaceMatrix<C, D>& a, Body&& body) {
+void for_each_unknown(const grid::FaceMatrix<C, D>& a, Body&& body) {
   for (Index r = 0; r < a.layout.rows(); ++r)
     for (Index i = a.layout.row(r); i < a.layout.row(r) + a.layout.cells[D - 1]; ++i)
       if (a.active[i]) body(i);
 }
 
 template <int D>
-FaceMatrix<float, D> single_precision(const FaceMatrix<double, D>& a) {
-  FaceMatrix<float, D> to;
+grid::FaceMatrix<float, D> single_precision(const grid::FaceMatrix<double, D>& a) {
+  grid::FaceMatrix<float, D> to;
   to.reset(a.layout, true);
   for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
   to.mass = static_cast<float>(a.mass);
@@ -39,21 +39,21 @@ template <int D>
 void check(PoissonProblem<D> problem) {
   INFO(problem.name);
   problem.mass = mass;
-  FaceMatrix<double, D> matrix;
+  grid::FaceMatrix<double, D> matrix;
   fill(problem, matrix);
   matrix.finish();
   CHECK(matrix.unknowns == matrix.layout.count());
-  PoissonRegions<D> regions;
+  grid::PoissonRegions<D> regions;
   regions.find(matrix);
   CHECK(!regions.any_closed());
-  FaceMatrix<float, D> fine = single_precision(matrix);
+  grid::FaceMatrix<float, D> fine = single_precision(matrix);
   while (fine.layout.count() > 1) {
-    FaceMatrix<float, D> coarse;
-    CellJoining<D> joining;
-    PoissonCoarsening<D>::run(fine, coarse, joining);
+    grid::FaceMatrix<float, D> coarse;
+    grid::CellJoining<D> joining;
+    grid::PoissonCoarsening<D>::run(fine, coarse, joining);
     double owned = 0, sum = 0;
     bool positive = true;
-    for_each_unknown(fine, [&](Index i) { owned += joining.owner[i] != CellJoining<D>::none ? fine.mass_of(i) : 0.0; });
+    for_each_unknown(fine, [&](Index i) { owned += joining.owner[i] != grid::CellJoining<D>::none ? fine.mass_of(i) : 0.0; });
     for_each_unknown(coarse, [&](Index i) {
       sum += coarse.mass_of(i);
       positive &= coarse.mass_of(i) > 0;

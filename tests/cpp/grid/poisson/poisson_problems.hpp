@@ -18,7 +18,7 @@ inline double noise(std::uint64_t seed, std::uint64_t id) { return 2 * CounterRa
 template <int D>
 struct PoissonProblem {
   std::string name;
-  CellLayout<D> layout;
+  grid::CellLayout<D> layout;
   /// Without faces: the coefficients on the sides of the domain, for `assemble_open`.
   bool has_faces = true;
   std::array<double, 2 * D> sides{};
@@ -30,9 +30,9 @@ struct PoissonProblem {
 };
 
 template <int D>
-void fill(const PoissonProblem<D>& problem, FaceMatrix<double, D>& a) {
-  const CellLayout<D>& layout = problem.layout;
-  fit(a, layout, problem.has_faces);
+void fill(const PoissonProblem<D>& problem, grid::FaceMatrix<double, D>& a) {
+  const grid::CellLayout<D>& layout = problem.layout;
+  grid::fit(a, layout, problem.has_faces);
   // Indices of cells and ghosts are told apart by their coordinates.
   const auto coordinate = [&](Index i) {
     Coord<D> c;
@@ -45,11 +45,11 @@ void fill(const PoissonProblem<D>& problem, FaceMatrix<double, D>& a) {
   };
   const auto unknown = [&](Index i) { return problem.unknown(coordinate(i)); };
   if (!problem.has_faces) {
-    assemble_open<D>(a, problem.sides, unknown);
+    grid::assemble_open<D>(a, problem.sides, unknown);
     return;
   }
   a.open_coupling.fill(1.0);
-  assemble<D>(
+  grid::assemble<D>(
       a,
       [&](int d, Index lower, Index upper, int side) -> double {
         const auto axis = static_cast<std::size_t>(d);
@@ -71,7 +71,7 @@ Coord<D> shape_of(const std::vector<Index>& n) {
 }
 
 template <int D>
-bool on_side(const CellLayout<D>& layout, int axis, const Coord<D>& upper) {
+bool on_side(const grid::CellLayout<D>& layout, int axis, const Coord<D>& upper) {
   const auto d = static_cast<std::size_t>(axis);
   return !layout.periodic[d] && (upper[d] == 0 || upper[d] == layout.cells[d]);
 }
@@ -96,7 +96,7 @@ std::vector<PoissonProblem<D>> poisson_problems() {
     for (const auto& [periodic, kind] :
          {std::pair(none, "bounded"), std::pair(last, "one period"), std::pair(around, "periodic")}) {
       const std::string name = kind + suffix;
-      Problem box{"box, " + name, CellLayout<D>(shape, periodic), false, {}, {}};
+      Problem box{"box, " + name, grid::CellLayout<D>(shape, periodic), false, {}, {}};
       all.push_back(box);
       box.name = "open box, " + name;
       box.sides = one_open;
@@ -105,7 +105,7 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       box.unknown = [](const Coord<D>& c) { return noise(5, static_cast<std::uint64_t>(c[0] * 10007 + c[D - 1])) > -0.4; };
       all.push_back(box);
 
-      Problem cut{"cut cells, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
+      Problem cut{"cut cells, " + name, grid::CellLayout<D>(shape, periodic), true, {}, {}};
       cut.coefficient = [layout = cut.layout](int d, const Coord<D>& c) {
         if (on_side<D>(layout, d, c)) return 0.0;
         // Distance from a ball, in cells, as the open part.
@@ -119,7 +119,7 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       };
       all.push_back(cut);
 
-      Problem rough{"ratio 1000, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
+      Problem rough{"ratio 1000, " + name, grid::CellLayout<D>(shape, periodic), true, {}, {}};
       rough.coefficient = [](int d, const Coord<D>& c) {
         std::uint64_t id = static_cast<std::uint64_t>(d);
         for (const Index k : c) id = id * 1009 + static_cast<std::uint64_t>(k);
@@ -128,7 +128,7 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       all.push_back(rough);
 
       // Half of all faces closed: regions of any shape, pairs of cells across the seam of a periodic axis among them.
-      Problem bonds{"half the faces, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
+      Problem bonds{"half the faces, " + name, grid::CellLayout<D>(shape, periodic), true, {}, {}};
       bonds.coefficient = [](int d, const Coord<D>& c) {
         std::uint64_t id = static_cast<std::uint64_t>(d);
         for (const Index k : c) id = id * 1009 + static_cast<std::uint64_t>(k);
@@ -137,7 +137,7 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       all.push_back(bonds);
 
       // Walls as thin as a face, across two axes and at odd places, so that blocks of all levels are cut.
-      Problem walls{"thin walls, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
+      Problem walls{"thin walls, " + name, grid::CellLayout<D>(shape, periodic), true, {}, {}};
       walls.coefficient = [layout = walls.layout](int d, const Coord<D>& c) {
         if (on_side<D>(layout, d, c)) return 0.0;
         const Index n = layout.cells[static_cast<std::size_t>(d)];
@@ -149,7 +149,7 @@ std::vector<PoissonProblem<D>> poisson_problems() {
       all.push_back(walls);
 
       // A slanted wall of faces, with an opening in the upper of the two regions' sides.
-      Problem slanted{"slanted wall, " + name, CellLayout<D>(shape, periodic), true, {}, {}};
+      Problem slanted{"slanted wall, " + name, grid::CellLayout<D>(shape, periodic), true, {}, {}};
       slanted.coefficient = [layout = slanted.layout](int d, const Coord<D>& c) {
         const auto axis = static_cast<std::size_t>(d);
         if (on_side<D>(layout, d, c)) return d == 0 && c[0] == layout.cells[0] ? 2.0 : 0.0;

@@ -22,8 +22,8 @@ struct PlainLevel {
   std::vector<std::vector<Neighbour>> neighbours;
   std::vector<double> diagonal, divisor;
 
-  explicit PlainLevel(const FaceMatrix<float, D>& a) {
-    const CellLayout<D>& layout = a.layout;
+  explicit PlainLevel(const grid::FaceMatrix<float, D>& a) {
+    const grid::CellLayout<D>& layout = a.layout;
     std::vector<std::size_t> number(static_cast<std::size_t>(layout.size));
     std::vector<Coord<D>> at;
     for (Index r = 0; r < layout.rows(); ++r) {
@@ -71,7 +71,7 @@ struct PlainLevel {
   }
 
   void sweep(const std::vector<double>& b, std::vector<double>& x, int first_colour) const {
-    for (int s = 0; s < half_sweeps; ++s) {
+    for (int s = 0; s < grid::half_sweeps; ++s) {
       const std::vector<double> r = residual(b, x);
       for (std::size_t n = 0; n < x.size(); ++n)
         if (colour[n] == ((first_colour + s) & 1)) x[n] += r[n] / divisor[n];
@@ -88,10 +88,10 @@ struct PlainLevel {
 
 /// A level with the coefficients of a problem in single precision.
 template <int D>
-void set_level(const PoissonProblem<D>& problem, PoissonLevel<D>& level) {
-  FaceMatrix<double, D> matrix;
+void set_level(const PoissonProblem<D>& problem, grid::PoissonLevel<D>& level) {
+  grid::FaceMatrix<double, D> matrix;
   fill(problem, matrix);
-  FaceMatrix<float, D>& a = level.matrix;
+  grid::FaceMatrix<float, D>& a = level.matrix;
   a.reset(matrix.layout, matrix.has_faces);
   for (std::size_t d = 0; d < D; ++d) a.open_coupling[d] = static_cast<float>(matrix.open_coupling[d]);
   for (Index i = 0; i < matrix.layout.size; ++i) {
@@ -106,7 +106,7 @@ template <int D>
 void check_all() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
-    PoissonLevel<D> level;
+    grid::PoissonLevel<D> level;
     set_level(problem, level);
     const PlainLevel<D> plain(level.matrix);
     const std::size_t n = plain.index.size();

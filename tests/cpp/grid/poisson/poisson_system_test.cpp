@@ -14,7 +14,7 @@ using namespace meniscus::testing;
 namespace {
 
 template <int D>
-Block<double> random_unknowns(const FaceMatrix<double, D>& a, std::uint64_t seed) {
+Block<double> random_unknowns(const grid::FaceMatrix<double, D>& a, std::uint64_t seed) {
   Block<double> v(a.layout.size);
   for (Index i = 0; i < a.layout.size; ++i) v[i] = 0;
   for (Index r = 0; r < a.layout.rows(); ++r)
@@ -27,11 +27,11 @@ template <int D>
 void check_all() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
-    PoissonSolver<D> solver;
+    grid::PoissonSolver<D> solver;
     fill(problem, solver.matrix);
     solver.prepare();
     REQUIRE(solver.matrix.unknowns > 0);
-    const SystemDefects defects = probe_system(solver, solver.hierarchy().finest().x, [&](int n) {
+    const numerics::SystemDefects defects = numerics::probe_system(solver, solver.hierarchy().finest().x, [&](int n) {
       return random_unknowns<D>(solver.matrix, static_cast<std::uint64_t>(100 + n));
     });
     CHECK(defects.multiply_symmetry < 1e-14);
@@ -48,12 +48,12 @@ void check_all() {
 
 /// Sets the unknowns alone, as users of a solver do, and solves.
 template <int D>
-SolveInfo solve(PoissonSolver<D>& solver) {
-  const FaceMatrix<double, D>& a = solver.matrix;
+numerics::SolveInfo solve(grid::PoissonSolver<D>& solver) {
+  const grid::FaceMatrix<double, D>& a = solver.matrix;
   for (Index r = 0; r < a.layout.rows(); ++r)
     for (Index i = a.layout.row(r); i < a.layout.row(r) + a.layout.cells[D - 1]; ++i)
       if (a.active[i]) solver.b[i] = noise(9, static_cast<std::uint64_t>(i));
-  SolveInfo info;
+  numerics::SolveInfo info;
   solver.solve({}, true, info);
   return info;
 }
@@ -63,10 +63,10 @@ template <int D>
 void check_old_memory() {
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
-    PoissonSolver<D> solver;
+    grid::PoissonSolver<D> solver;
     fill(problem, solver.matrix);
     solver.prepare();
-    const SolveInfo expected = solve(solver);
+    const numerics::SolveInfo expected = solve(solver);
     const float nothing = std::numeric_limits<float>::quiet_NaN();
     std::fill(solver.b.begin(), solver.b.end(), static_cast<double>(nothing));
     std::fill(solver.x.begin(), solver.x.end(), static_cast<double>(nothing));
@@ -74,7 +74,7 @@ void check_old_memory() {
     std::fill(solver.hierarchy().finest().x.begin(), solver.hierarchy().finest().x.end(), nothing);
     std::fill(solver.hierarchy().finest().residual.begin(), solver.hierarchy().finest().residual.end(), nothing);
     solver.prepare();
-    const SolveInfo again = solve(solver);
+    const numerics::SolveInfo again = solve(solver);
     CHECK(again.history == expected.history);
     CHECK(again.residual == expected.residual);
   }

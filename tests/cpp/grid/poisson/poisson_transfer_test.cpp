@@ -17,14 +17,14 @@ namespace {
 /// The levels that the hierarchy would have, down to a single cell.
 template <int D>
 struct Levels {
-  FaceMatrix<double, D> matrix;
-  std::deque<PoissonLevel<D>> levels;
-  std::deque<PoissonTransfer<D>> transfers;
+  grid::FaceMatrix<double, D> matrix;
+  std::deque<grid::PoissonLevel<D>> levels;
+  std::deque<grid::PoissonTransfer<D>> transfers;
 
   explicit Levels(const PoissonProblem<D>& problem) {
     fill(problem, matrix);
     matrix.finish();
-    FaceMatrix<float, D>& a = levels.emplace_back().matrix;
+    grid::FaceMatrix<float, D>& a = levels.emplace_back().matrix;
     a.reset(matrix.layout, matrix.has_faces);
     for (std::size_t d = 0; d < D; ++d) a.open_coupling[d] = static_cast<float>(matrix.open_coupling[d]);
     for (Index i = 0; i < matrix.layout.size; ++i) {
@@ -34,10 +34,10 @@ struct Levels {
     a.finish();
     levels.back().prepare();
     while (levels.back().matrix.layout.count() > 1) {
-      const FaceMatrix<float, D>& fine = levels.back().matrix;
-      PoissonLevel<D>& coarse = levels.emplace_back();
-      CellJoining<D> joining;
-      PoissonCoarsening<D>::run(fine, coarse.matrix, joining);
+      const grid::FaceMatrix<float, D>& fine = levels.back().matrix;
+      grid::PoissonLevel<D>& coarse = levels.emplace_back();
+      grid::CellJoining<D> joining;
+      grid::PoissonCoarsening<D>::run(fine, coarse.matrix, joining);
       transfers.emplace_back().build(fine, joining);
       coarse.prepare();
     }
@@ -45,7 +45,7 @@ struct Levels {
 };
 
 template <class Body, int D>
-void for_each_unknown(const FaceMatrix<float, D>& a, Body&& body) {
+void for_each_unknown(const grid::FaceMatrix<float, D>& a, Body&& body) {
   for (Index r = 0; r < a.layout.rows(); ++r)
     for (Index i = a.layout.row(r); i < a.layout.row(r) + a.layout.cells[D - 1]; ++i)
       if (a.active[i]) body(i);
@@ -55,7 +55,7 @@ void clear(Block<float>& values) { std::fill(values.begin(), values.end(), 0.0f)
 
 /// The index of the owned cell that a ghost beyond a periodic side stands for.
 template <int D>
-Index owned(const CellLayout<D>& layout, Index cell, int axis) {
+Index owned(const grid::CellLayout<D>& layout, Index cell, int axis) {
   const auto d = static_cast<std::size_t>(axis);
   Index rest = cell - layout.origin;
   for (std::size_t k = 0; k < d; ++k) rest %= layout.strides[k];
@@ -67,8 +67,8 @@ void check_adjoint(const Levels<D>& all) {
   for (std::size_t l = 0; l < all.transfers.size(); ++l) {
     CAPTURE(l);
     // Levels are copied by their data: these are scratch.
-    PoissonLevel<D>& fine = const_cast<PoissonLevel<D>&>(all.levels[l]);
-    PoissonLevel<D>& coarse = const_cast<PoissonLevel<D>&>(all.levels[l + 1]);
+    grid::PoissonLevel<D>& fine = const_cast<grid::PoissonLevel<D>&>(all.levels[l]);
+    grid::PoissonLevel<D>& coarse = const_cast<grid::PoissonLevel<D>&>(all.levels[l + 1]);
     clear(fine.residual);
     clear(fine.x);
     clear(coarse.x);
@@ -77,7 +77,7 @@ void check_adjoint(const Levels<D>& all) {
                        [&](Index i) { fine.residual[i] = static_cast<float>(noise(1, static_cast<std::uint64_t>(i))); });
     for_each_unknown<>(coarse.matrix,
                        [&](Index i) { coarse.x[i] = static_cast<float>(noise(2, static_cast<std::uint64_t>(i))); });
-    wrap_ghosts<float, D>(coarse.matrix.layout, coarse.x.data());
+    grid::wrap_ghosts<float, D>(coarse.matrix.layout, coarse.x.data());
     all.transfers[l].restrict_residual(fine, coarse);
     all.transfers[l].add_correction(coarse, fine);
     double above = 0, below = 0, size = 0;
@@ -95,7 +95,7 @@ void check_adjoint(const Levels<D>& all) {
 /// Follows every region down the levels by the cells that its residual reaches.
 template <int D>
 void check_separate(const Levels<D>& all) {
-  PoissonRegions<D> regions;
+  grid::PoissonRegions<D> regions;
   regions.find(all.matrix);
   std::vector<int> label(static_cast<std::size_t>(all.matrix.layout.size), -1);
   for (const auto& u : regions.intervals())
@@ -103,8 +103,8 @@ void check_separate(const Levels<D>& all) {
   const int count = static_cast<int>(std::min<std::size_t>(regions.regions().size(), 12));
   for (std::size_t l = 0; l < all.transfers.size(); ++l) {
     CAPTURE(l);
-    PoissonLevel<D>& fine = const_cast<PoissonLevel<D>&>(all.levels[l]);
-    PoissonLevel<D>& coarse = const_cast<PoissonLevel<D>&>(all.levels[l + 1]);
+    grid::PoissonLevel<D>& fine = const_cast<grid::PoissonLevel<D>&>(all.levels[l]);
+    grid::PoissonLevel<D>& coarse = const_cast<grid::PoissonLevel<D>&>(all.levels[l + 1]);
     std::vector<int> coarse_label(static_cast<std::size_t>(coarse.matrix.layout.size), -1);
     int crossings = 0, leaks = 0, openings = 0;
     for (int region = 0; region < static_cast<int>(regions.regions().size()); ++region) {
@@ -121,7 +121,7 @@ void check_separate(const Levels<D>& all) {
         coarse_label[static_cast<std::size_t>(i)] = region;
         coarse.x[i] = 1;
       });
-      wrap_ghosts<float, D>(coarse.matrix.layout, coarse.x.data());
+      grid::wrap_ghosts<float, D>(coarse.matrix.layout, coarse.x.data());
       clear(fine.x);
       all.transfers[l].add_correction(coarse, fine);
       for_each_unknown<>(fine.matrix, [&](Index i) {
@@ -132,7 +132,7 @@ void check_separate(const Levels<D>& all) {
       });
     }
     // Coarse couplings join cells of one region only, and a closed region gets no Dirichlet condition.
-    const FaceMatrix<float, D>& a = coarse.matrix;
+    const grid::FaceMatrix<float, D>& a = coarse.matrix;
     for_each_unknown<>(a, [&](Index i) {
       const int own = coarse_label[static_cast<std::size_t>(i)];
       for (int d = 0; d < D; ++d) {
@@ -142,7 +142,7 @@ void check_separate(const Levels<D>& all) {
         crossings += own >= 0 && other >= 0 && own != other;
       }
       if (own >= 0 && regions.regions()[static_cast<std::size_t>(own)].closed)
-        openings += dirichlet_coupling<float, D>(a, i) != 0;
+        openings += grid::dirichlet_coupling<float, D>(a, i) != 0;
     });
     CHECK(crossings == 0);
     CHECK(leaks == 0);

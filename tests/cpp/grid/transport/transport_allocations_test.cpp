@@ -16,43 +16,44 @@ using meniscus::testing::new_calls;
 namespace {
 
 template <int D>
-Grid<D> grid() {
+grid::Grid<D> grid() {
   Coord<D> shape;
   for (int d = 0; d < D; ++d) shape[d] = (D == 2 ? 40 : 16) + d;
   std::array<bool, D> periodic{};
   periodic[D - 1] = true;
-  return Grid<D>(shape, 1.0 / static_cast<double>(shape[0]), Vec<double, D>::Zero(), periodic);
+  return grid::Grid<D>(shape, 1.0 / static_cast<double>(shape[0]), Vec<double, D>::Zero(), periodic);
 }
 
 /// One wall, one open side; the last axis is periodic.
 template <int D>
-Boundary<D> boundary() {
-  Boundary<D> b;
-  b[1] = Open{};
+grid::Boundary<D> boundary() {
+  grid::Boundary<D> b;
+  b[1] = grid::Open{};
   return b;
 }
 
 template <class T, int D>
-MacField<T, D> wind() {
-  MacField<T, D> v(grid<D>(), boundary<D>());
+grid::MacField<T, D> wind() {
+  grid::MacField<T, D> v(grid<D>(), boundary<D>());
   Workspace scratch;
   Vec<double, D> mean;
   for (int d = 0; d < D; ++d) mean[d] = 0.5 + d;
-  sample_flow<T, D>(*uniform_flow<D>(mean), v, 0.0, FlowSampling::pointwise, scratch);
+  fluids::sample_flow<T, D>(*fluids::uniform_flow<D>(mean), v, 0.0, fluids::FlowSampling::pointwise, scratch);
   v.enforce_boundary(0.0);
   return v;
 }
 
-std::vector<AdvectOptions> schemes() {
-  std::vector<AdvectOptions> all;
-  for (const auto scheme : {CompensationScheme::first_order, CompensationScheme::bfecc, CompensationScheme::maccormack})
-    for (const auto block : {TransportBlock::semi_lagrangian, TransportBlock::upwind})
-      for (const auto interpolation : {Interpolation::linear, Interpolation::cubic}) {
-        AdvectOptions o;
+std::vector<grid::AdvectOptions> schemes() {
+  std::vector<grid::AdvectOptions> all;
+  for (const auto scheme :
+       {numerics::CompensationScheme::first_order, numerics::CompensationScheme::bfecc, numerics::CompensationScheme::maccormack})
+    for (const auto block : {grid::TransportBlock::semi_lagrangian, grid::TransportBlock::upwind})
+      for (const auto interpolation : {grid::Interpolation::linear, grid::Interpolation::cubic}) {
+        grid::AdvectOptions o;
         o.scheme = scheme;
         o.pass.block = block;
         o.pass.interpolation = interpolation;
-        o.first_order_near = FirstOrderNear::walls;
+        o.first_order_near = grid::FirstOrderNear::walls;
         all.push_back(o);
       }
   return all;
@@ -73,7 +74,7 @@ struct MaskSet {
       first_order[n - 1 - i] = 1;
     }
   }
-  AdvectMasks masks() const { return {active.data(), visible.data(), first_order.data()}; }
+  grid::AdvectMasks masks() const { return {active.data(), visible.data(), first_order.data()}; }
 };
 
 /// Calls of operator new in the second and third of three equal calls.
@@ -88,31 +89,31 @@ long long calls_when_repeated(Step&& step) {
 
 template <class T, int D>
 void check_transport() {
-  MacField<T, D> velocity = wind<T, D>();
-  Field<T, D> field(velocity.grid(), Stagger<D>::cell(), boundary<D>());
+  grid::MacField<T, D> velocity = wind<T, D>();
+  grid::Field<T, D> field(velocity.grid(), grid::Stagger<D>::cell(), boundary<D>());
   for (Index i = 0; i < field.storage().size(); ++i) field.storage()[i] = static_cast<T>(i % 7);
   const MaskSet<D> cells(field.extents());
   std::vector<MaskSet<D>> faces;
   for (int d = 0; d < D; ++d) faces.emplace_back(velocity.component(d).extents());
-  std::array<AdvectMasks, D> face_masks;
+  std::array<grid::AdvectMasks, D> face_masks;
   for (std::size_t d = 0; d < D; ++d) face_masks[d] = faces[d].masks();
   // A scope like the one that the bindings open around every call.
   const InterruptScope scope([] { return false; });
 
-  for (const AdvectOptions& options : schemes()) {
+  for (const grid::AdvectOptions& options : schemes()) {
     CAPTURE(static_cast<int>(options.scheme));
     CAPTURE(static_cast<int>(options.pass.block));
     Workspace workspace;
     // Large enough for several substeps of the upwind block.
     const double dt = 1.5 * velocity.grid().spacing();
-    CHECK(calls_when_repeated([&] { advect<T, D>(field, velocity, dt, options, AdvectMasks{}, workspace); }) == 0);
-    CHECK(calls_when_repeated([&] { advect<T, D>(field, velocity, dt, options, cells.masks(), workspace); }) == 0);
-    MacField<T, D> carried = wind<T, D>();
-    CHECK(calls_when_repeated([&] { advect<T, D>(carried, velocity, dt, options, std::array<AdvectMasks, D>{}, workspace); }) ==
-          0);
-    CHECK(calls_when_repeated([&] { advect<T, D>(carried, velocity, dt, options, face_masks, workspace); }) == 0);
+    CHECK(calls_when_repeated([&] { grid::advect<T, D>(field, velocity, dt, options, grid::AdvectMasks{}, workspace); }) == 0);
+    CHECK(calls_when_repeated([&] { grid::advect<T, D>(field, velocity, dt, options, cells.masks(), workspace); }) == 0);
+    grid::MacField<T, D> carried = wind<T, D>();
+    CHECK(calls_when_repeated(
+              [&] { grid::advect<T, D>(carried, velocity, dt, options, std::array<grid::AdvectMasks, D>{}, workspace); }) == 0);
+    CHECK(calls_when_repeated([&] { grid::advect<T, D>(carried, velocity, dt, options, face_masks, workspace); }) == 0);
     // A velocity that carries itself, with masks.
-    CHECK(calls_when_repeated([&] { advect<T, D>(carried, carried, 0.1 * dt, options, face_masks, workspace); }) == 0);
+    CHECK(calls_when_repeated([&] { grid::advect<T, D>(carried, carried, 0.1 * dt, options, face_masks, workspace); }) == 0);
   }
 }
 

@@ -16,33 +16,33 @@ using namespace meniscus;
 
 namespace {
 
-TetMeshData block() { return BccLattice(Point::Zero(), 1.0, {3, 3, 3}).mesh(); }
+mesh::TetMeshData block() { return mesh::BccLattice(mesh::Point::Zero(), 1.0, {3, 3, 3}).mesh(); }
 
-double volume(const TetMeshData& mesh) {
+double volume(const mesh::TetMeshData& mesh) {
   double sum = 0;
   for (Index t = 0; t < mesh.view().size(); ++t) {
-    const double v = signed_volume(mesh.view(), t);
+    const double v = mesh::signed_volume(mesh.view(), t);
     REQUIRE(v > 0);
     sum += v;
   }
   return sum;
 }
 
-std::size_t boundary_faces(const TetMeshData& mesh) {
-  return TetTopology(VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size()))).boundary().size();
+std::size_t boundary_faces(const mesh::TetMeshData& mesh) {
+  return mesh::TetTopology(mesh::VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size()))).boundary().size();
 }
 
 }  // namespace
 
 TEST_CASE("one chosen tetrahedron has neighbours that join it") {
-  const TetMeshData coarse = block();
+  const mesh::TetMeshData coarse = block();
   for (std::size_t chosen = 0; chosen < coarse.tets.size(); ++chosen) {
-    RedGreen hierarchy(coarse);
+    mesh::RedGreen hierarchy(coarse);
     const auto choice = std::make_unique<bool[]>(coarse.tets.size());
     choice[chosen] = true;
     CHECK(hierarchy.refine(std::span<const bool>(choice.get(), coarse.tets.size())) == 1);
     CHECK(hierarchy.leaves().size() == coarse.tets.size() + 7);
-    const TetMeshData fine = hierarchy.mesh();
+    const mesh::TetMeshData fine = hierarchy.mesh();
     CHECK(fine.tets.size() > coarse.tets.size() + 7);
     CHECK(volume(fine) == doctest::Approx(volume(coarse)).epsilon(1e-13));
     // A face inside that only one tetrahedron has would be counted here too: each outer one splits into at most 4.
@@ -51,8 +51,8 @@ TEST_CASE("one chosen tetrahedron has neighbours that join it") {
 }
 
 TEST_CASE("all chosen is uniform refinement") {
-  const TetMeshData coarse = block();
-  RedGreen hierarchy(coarse);
+  const mesh::TetMeshData coarse = block();
+  mesh::RedGreen hierarchy(coarse);
   const auto choice = std::make_unique<bool[]>(coarse.tets.size());
   std::fill_n(choice.get(), coarse.tets.size(), true);
   CHECK(hierarchy.refine(std::span<const bool>(choice.get(), coarse.tets.size())) == static_cast<Index>(coarse.tets.size()));
@@ -62,7 +62,7 @@ TEST_CASE("all chosen is uniform refinement") {
 }
 
 TEST_CASE("tetrahedra that touch in a vertex or an edge are mended either way") {
-  const TetMeshData mesh = block();
+  const mesh::TetMeshData mesh = block();
   for (std::size_t other = 1; other < mesh.tets.size(); ++other) {
     int common = 0;
     for (const std::int32_t v : mesh.tets[0]) common += std::count(mesh.tets[other].begin(), mesh.tets[other].end(), v) > 0;
@@ -70,11 +70,11 @@ TEST_CASE("tetrahedra that touch in a vertex or an edge are mended either way") 
     std::vector<bool> kept(mesh.tets.size(), false);
     kept[0] = kept[other] = true;
     std::vector<bool> grown = kept;
-    CHECK(make_boundary_manifold(mesh.view(), Repair::shrink, kept) == 1);
+    CHECK(mesh::make_boundary_manifold(mesh.view(), mesh::Repair::shrink, kept) == 1);
     CHECK(std::count(kept.begin(), kept.end(), true) == 1);
-    CHECK(make_boundary_manifold(mesh.view(), Repair::grow, grown) > 0);
+    CHECK(mesh::make_boundary_manifold(mesh.view(), mesh::Repair::grow, grown) > 0);
     CHECK(grown[0]);
     CHECK(grown[other]);
-    CHECK(make_boundary_manifold(mesh.view(), Repair::grow, grown) == 0);
+    CHECK(mesh::make_boundary_manifold(mesh.view(), mesh::Repair::grow, grown) == 0);
   }
 }

@@ -16,26 +16,26 @@ using namespace meniscus;
 namespace {
 
 /// Small boxes at random places; every third one at the same place, so that Morton codes repeat.
-std::vector<Box> random_boxes(Index n, std::uint64_t seed) {
-  std::vector<Box> boxes;
+std::vector<mesh::Box> random_boxes(Index n, std::uint64_t seed) {
+  std::vector<mesh::Box> boxes;
   for (Index i = 0; i < n; ++i) {
     const auto draw = [&](std::uint32_t k) {
       return CounterRandom(seed, static_cast<std::uint64_t>(i % 3 == 0 ? 0 : i), 0).uniform2(k);
     };
-    const Point center(draw(0)[0], draw(0)[1], draw(1)[0]);
-    Box b;
+    const mesh::Point center(draw(0)[0], draw(0)[1], draw(1)[0]);
+    mesh::Box b;
     b.add(center);
-    b.add(Point(center + Point::Constant(0.05 * draw(1)[1])));
+    b.add(mesh::Point(center + mesh::Point::Constant(0.05 * draw(1)[1])));
     boxes.push_back(b);
   }
   return boxes;
 }
 
-bool holds(const Box& outer, const Box& inner) {
+bool holds(const mesh::Box& outer, const mesh::Box& inner) {
   return (outer.low.array() <= inner.low.array()).all() && (inner.high.array() <= outer.high.array()).all();
 }
 
-bool same(const BoundingVolumeTree& a, const BoundingVolumeTree& b) {
+bool same(const mesh::BoundingVolumeTree& a, const mesh::BoundingVolumeTree& b) {
   return std::ranges::equal(a.order(), b.order()) && std::ranges::equal(a.nodes(), b.nodes(), [](const auto& x, const auto& y) {
            return x.first == y.first && x.count == y.count && x.child == y.child && x.box.low == y.box.low &&
                   x.box.high == y.box.high;
@@ -47,7 +47,7 @@ bool same(const BoundingVolumeTree& a, const BoundingVolumeTree& b) {
 TEST_CASE("a tree holds every primitive once") {
   for (const Index n : {0, 1, 4, 5, 8, 9, 100, 5000}) {
     const auto boxes = random_boxes(n, 1);
-    const BoundingVolumeTree tree(boxes);
+    const mesh::BoundingVolumeTree tree(boxes);
     std::vector<std::int32_t> sorted(tree.order().begin(), tree.order().end());
     std::sort(sorted.begin(), sorted.end());
     std::vector<std::int32_t> all(static_cast<std::size_t>(n));
@@ -59,7 +59,7 @@ TEST_CASE("a tree holds every primitive once") {
       for (std::int32_t s = node.first; s < node.first + node.count; ++s)
         CHECK(holds(node.box, boxes[static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)])]));
       if (node.leaf()) {
-        CHECK(node.count <= BoundingVolumeTree::leaf_size);
+        CHECK(node.count <= mesh::BoundingVolumeTree::leaf_size);
         in_leaves += node.count;
       } else {
         const auto& left = tree.node(node.child);
@@ -75,36 +75,36 @@ TEST_CASE("a tree holds every primitive once") {
 
 TEST_CASE("traversals find what a loop over all primitives finds") {
   const auto boxes = random_boxes(3000, 2);
-  const BoundingVolumeTree tree(boxes);
+  const mesh::BoundingVolumeTree tree(boxes);
   for (std::uint32_t q = 0; q < 50; ++q) {
     const auto xy = CounterRandom(3, q, 0).uniform2(0);
-    const Point p(1.4 * xy[0] - 0.2, 1.4 * xy[1] - 0.2, 0.5);
+    const mesh::Point p(1.4 * xy[0] - 0.2, 1.4 * xy[1] - 0.2, 0.5);
     double nearest = std::numeric_limits<double>::infinity();
-    for (const Box& b : boxes) nearest = std::min(nearest, squared_distance(b, p));
+    for (const mesh::Box& b : boxes) nearest = std::min(nearest, mesh::squared_distance(b, p));
     double limit = std::numeric_limits<double>::infinity();
     Index visited = 0;
     tree.traverse_nearest(
-        limit, [&](const Box& b) { return squared_distance(b, p); },
-        [&](const BoundingVolumeTree::Node& n) {
+        limit, [&](const mesh::Box& b) { return mesh::squared_distance(b, p); },
+        [&](const mesh::BoundingVolumeTree::Node& n) {
           ++visited;
-          CHECK(squared_distance(n.box, p) <= limit);
+          CHECK(mesh::squared_distance(n.box, p) <= limit);
           for (std::int32_t s = n.first; s < n.first + n.count; ++s)
-            limit =
-                std::min(limit, squared_distance(boxes[static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)])], p));
+            limit = std::min(
+                limit, mesh::squared_distance(boxes[static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)])], p));
         });
     CHECK(limit == nearest);
     CHECK(visited < 1000);  // the rest has been pruned
 
-    Box around;
-    around.add(Point(p - Point::Constant(0.1)));
-    around.add(Point(p + Point::Constant(0.1)));
+    mesh::Box around;
+    around.add(mesh::Point(p - mesh::Point::Constant(0.1)));
+    around.add(mesh::Point(p + mesh::Point::Constant(0.1)));
     Index found = 0;
-    tree.traverse([&](std::int32_t, const BoundingVolumeTree::Node& n) { return n.box.overlaps(around); },
-                  [&](const BoundingVolumeTree::Node& n) {
+    tree.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return n.box.overlaps(around); },
+                  [&](const mesh::BoundingVolumeTree::Node& n) {
                     for (std::int32_t s = n.first; s < n.first + n.count; ++s)
                       found += boxes[static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)])].overlaps(around);
                   });
-    CHECK(found == std::count_if(boxes.begin(), boxes.end(), [&](const Box& b) { return b.overlaps(around); }));
+    CHECK(found == std::count_if(boxes.begin(), boxes.end(), [&](const mesh::Box& b) { return b.overlaps(around); }));
   }
 }
 
@@ -113,12 +113,12 @@ TEST_CASE("a tree does not depend on threads, and takes new boxes") {
   const auto boxes = random_boxes(20000, 4);
   const auto moved = random_boxes(20000, 5);
   set_num_threads(1);
-  const BoundingVolumeTree one(boxes);
-  BoundingVolumeTree one_moved = one;
+  const mesh::BoundingVolumeTree one(boxes);
+  mesh::BoundingVolumeTree one_moved = one;
   one_moved.refit(moved);
   for (const int threads : {2, 3, 5, 8}) {
     set_num_threads(threads);
-    BoundingVolumeTree many(boxes);
+    mesh::BoundingVolumeTree many(boxes);
     CHECK(same(one, many));
     many.refit(moved);
     CHECK(same(one_moved, many));
@@ -126,7 +126,7 @@ TEST_CASE("a tree does not depend on threads, and takes new boxes") {
   }
   set_num_threads(before);
   for (const auto& node : one_moved.nodes()) {
-    Box expected;
+    mesh::Box expected;
     for (std::int32_t s = node.first; s < node.first + node.count; ++s)
       expected.add(moved[static_cast<std::size_t>(one.order()[static_cast<std::size_t>(s)])]);
     CHECK(node.box.low == expected.low);

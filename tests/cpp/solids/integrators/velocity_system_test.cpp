@@ -25,8 +25,8 @@ struct Chain {
     body.add(force);
     const std::array<std::int32_t, 2> fixed{0, 31}, sliding{7, 20};
     const std::array<std::int32_t, 1> moved{12}, edge{20};
-    const std::array<Point, 2> normals{Point(1, 2, 3), Point(0, -1, 0)};
-    const std::array<Point, 1> other{Point(1, 5, 0)};
+    const std::array<mesh::Point, 2> normals{mesh::Point(1, 2, 3), mesh::Point(0, -1, 0)};
+    const std::array<mesh::Point, 1> other{mesh::Point(1, 5, 0)};
     body.constraints().fix(fixed);
     body.constraints().move(moved);
     body.constraints().slide(sliding, normals);
@@ -34,8 +34,8 @@ struct Chain {
     body.masses()[40] = std::numeric_limits<double>::infinity();
   }
 
-  static std::vector<Point> positions() {
-    std::vector<Point> x;
+  static std::vector<mesh::Point> positions() {
+    std::vector<mesh::Point> x;
     for (Index i = 0; i < count; ++i) {
       const auto t = static_cast<double>(i);
       x.emplace_back(0.45 * t, 0.3 * std::sin(2.1 * t), 0.2 * std::cos(3.7 * t));
@@ -48,7 +48,7 @@ struct Chain {
     return m;
   }
 
-  DeformableBody body;
+  solids::DeformableBody body;
   std::shared_ptr<ChainForce> force;
   Workspace workspace;
 };
@@ -61,20 +61,20 @@ double random_value(std::size_t vector, Index i) {
 
 TEST_CASE("systems of implicit steps are symmetric positive definite, also between held nodes") {
   Chain chain;
-  const BodyStep step(chain.body, 0.1, {}, chain.workspace);
-  for (const Tangent tangent : {Tangent::definite, Tangent::frozen})
+  const solids::BodyStep step(chain.body, 0.1, {}, chain.workspace);
+  for (const solids::Tangent tangent : {solids::Tangent::definite, solids::Tangent::frozen})
     for (const bool precondition : {false, true}) {
       chain.force->linearise(std::as_const(chain.body).positions(), tangent);
-      VelocitySystem system(step, 0.1, 0.01, precondition);
-      std::deque<std::vector<Point>> memory;
+      solids::VelocitySystem system(step, 0.1, 0.01, precondition);
+      std::deque<std::vector<mesh::Point>> memory;
       const auto random_vector = [&](int k) {
         auto& v = memory.emplace_back(static_cast<std::size_t>(count));
         for (Index i = 0; i < count; ++i)
           for (int d = 0; d < 3; ++d) v[static_cast<std::size_t>(i)][d] = random_value(static_cast<std::size_t>(k), 3 * i + d);
-        return Points(v);
+        return solids::Points(v);
       };
-      Points z = random_vector(99);
-      const SystemDefects d = probe_system(system, z, random_vector);
+      solids::Points z = random_vector(99);
+      const numerics::SystemDefects d = numerics::probe_system(system, z, random_vector);
       CHECK(d.multiply_symmetry < 1e-14);
       CHECK(d.multiply_definiteness > 1e-6);
       CHECK(d.precondition_symmetry < 1e-14);
@@ -89,13 +89,13 @@ TEST_CASE("systems of implicit steps are symmetric positive definite, also betwe
 
 TEST_CASE("filtered conjugate gradients agree with a direct solve of what is free") {
   Chain chain;
-  const BodyStep step(chain.body, 0.1, {}, chain.workspace);
-  chain.force->linearise(std::as_const(chain.body).positions(), Tangent::definite);
+  const solids::BodyStep step(chain.body, 0.1, {}, chain.workspace);
+  chain.force->linearise(std::as_const(chain.body).positions(), solids::Tangent::definite);
   constexpr Index n = 3 * count;
   const double damping = 0.1, stiffness = 0.01;
   // The whole matrix, column by column, and the projection.
   Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, n), p = Eigen::MatrixXd::Identity(n, n);
-  std::vector<Point> column(static_cast<std::size_t>(count)), change(static_cast<std::size_t>(count));
+  std::vector<mesh::Point> column(static_cast<std::size_t>(count)), change(static_cast<std::size_t>(count));
   for (Index j = 0; j < n; ++j) {
     for (auto& c : column) c.setZero();
     for (auto& c : change) c.setZero();
@@ -111,7 +111,7 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
     p.block<3, 3>(3 * held[k], 3 * held[k]) = chain.body.constraints().projections()[k];
   p.block<3, 3>(3 * 40, 3 * 40).setZero();
 
-  std::vector<Point> u(static_cast<std::size_t>(count)), v(static_cast<std::size_t>(count));
+  std::vector<mesh::Point> u(static_cast<std::size_t>(count)), v(static_cast<std::size_t>(count));
   Eigen::VectorXd momentum(n), given(n);
   for (Index i = 0; i < count; ++i)
     for (int d = 0; d < 3; ++d) {
@@ -126,9 +126,9 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
   const Eigen::VectorXd prescribed = across * given;
   const Eigen::VectorXd exact = prescribed + (p * a * p + across).fullPivLu().solve(p * (momentum - a * prescribed));
 
-  SolveInfo info;
-  SolveOptions options{1e-13, 2000};
-  CHECK(solve_velocities(step, damping, stiffness, u, v, options, true, info));
+  numerics::SolveInfo info;
+  numerics::SolveOptions options{1e-13, 2000};
+  CHECK(solids::solve_velocities(step, damping, stiffness, u, v, options, true, info));
   CHECK(info.iterations > 3);
   double worst = 0;
   for (Index i = 0; i < n; ++i) worst = std::max(worst, std::abs(v[static_cast<std::size_t>(i / 3)][i % 3] - exact[i]));
@@ -140,27 +140,28 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
 
 TEST_CASE("a right-hand side of zero takes no iteration, and an indefinite matrix is reported") {
   Chain chain;
-  const BodyStep step(chain.body, 0.1, {}, chain.workspace);
-  chain.force->linearise(std::as_const(chain.body).positions(), Tangent::definite);
-  std::vector<Point> u(static_cast<std::size_t>(count), Point::Zero()), v(static_cast<std::size_t>(count), Point::Zero());
-  SolveInfo info;
-  CHECK(solve_velocities(step, 0.1, 0.01, u, v, {}, true, info));
+  const solids::BodyStep step(chain.body, 0.1, {}, chain.workspace);
+  chain.force->linearise(std::as_const(chain.body).positions(), solids::Tangent::definite);
+  std::vector<mesh::Point> u(static_cast<std::size_t>(count), mesh::Point::Zero()),
+      v(static_cast<std::size_t>(count), mesh::Point::Zero());
+  numerics::SolveInfo info;
+  CHECK(solids::solve_velocities(step, 0.1, 0.01, u, v, {}, true, info));
   CHECK(info.iterations == 0);
-  CHECK(info.end == SolveEnd::zero_right_hand_side);
+  CHECK(info.end == numerics::SolveEnd::zero_right_hand_side);
 
   // Compressed springs without damping push their light ends out sideways.
-  DeformableBody squashed(Chain::positions(), Chain::masses());
+  solids::DeformableBody squashed(Chain::positions(), Chain::masses());
   const auto force = std::make_shared<ChainForce>(count, 5.0, 1e4, 0.0);
   squashed.add(force);
-  const BodyStep other(squashed, 0.1, {}, chain.workspace);
-  force->linearise(std::as_const(squashed).positions(), Tangent::exact);
+  const solids::BodyStep other(squashed, 0.1, {}, chain.workspace);
+  force->linearise(std::as_const(squashed).positions(), solids::Tangent::exact);
   for (Index i = 0; i < count; ++i)
-    u[static_cast<std::size_t>(i)] = Point(random_value(1, i), random_value(2, i), random_value(3, i));
-  CHECK_FALSE(solve_velocities(other, 0.1, 0.01, u, v, {}, false, info));
-  CHECK(info.end == SolveEnd::indefinite_matrix);
+    u[static_cast<std::size_t>(i)] = mesh::Point(random_value(1, i), random_value(2, i), random_value(3, i));
+  CHECK_FALSE(solids::solve_velocities(other, 0.1, 0.01, u, v, {}, false, info));
+  CHECK(info.end == numerics::SolveEnd::indefinite_matrix);
 
   // And a value that is no number as such.
   u[3][1] = std::numeric_limits<double>::quiet_NaN();
-  CHECK_FALSE(solve_velocities(step, 0.1, 0.01, u, v, {}, true, info));
-  CHECK(info.end == SolveEnd::not_a_number);
+  CHECK_FALSE(solids::solve_velocities(step, 0.1, 0.01, u, v, {}, true, info));
+  CHECK(info.end == numerics::SolveEnd::not_a_number);
 }

@@ -16,21 +16,21 @@ using meniscus::testing::new_calls;
 namespace {
 
 template <int D>
-Grid<D> grid() {
+grid::Grid<D> grid() {
   Coord<D> shape;
   for (int d = 0; d < D; ++d) shape[static_cast<std::size_t>(d)] = (D == 2 ? 60 : 24) + d;
   std::array<bool, D> periodic{};
   periodic[D - 1] = true;
-  return Grid<D>(shape, 1.0 / static_cast<double>(shape[0]), Vec<double, D>::Zero(), periodic);
+  return grid::Grid<D>(shape, 1.0 / static_cast<double>(shape[0]), Vec<double, D>::Zero(), periodic);
 }
 
 /// Twice the distance to a ball.
 template <class T, int D>
-void fill(Field<T, D>& phi) {
-  const FieldView<T, D> view = phi.view();
+void fill(grid::Field<T, D>& phi) {
+  const grid::FieldView<T, D> view = phi.view();
   Coord<D> c{};
   for (;;) {
-    const Vec<double, D> x = sample_position<D>(phi.grid(), phi.stagger(), c);
+    const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), c);
     *view.at(c) = static_cast<T>(2.0 * ((x - Vec<double, D>::Constant(0.5)).norm() - 0.3));
     std::size_t d = D;
     while (d > 0 && ++c[d - 1] == view.extents[d - 1]) c[--d] = 0;
@@ -40,20 +40,20 @@ void fill(Field<T, D>& phi) {
 
 template <class T, int D>
 void check() {
-  Field<T, D> phi(grid<D>(), Stagger<D>::cell(), Boundary<D>{});
-  Field<T, D> faces(grid<D>(), Stagger<D>::face(D - 1), Boundary<D>{});
+  grid::Field<T, D> phi(grid<D>(), grid::Stagger<D>::cell(), grid::Boundary<D>{});
+  grid::Field<T, D> faces(grid<D>(), grid::Stagger<D>::face(D - 1), grid::Boundary<D>{});
   std::vector<std::uint8_t> known(static_cast<std::size_t>(product<D>(faces.extents())));
   Workspace workspace;
-  const auto run = [&](const RedistanceOptions& options) {
+  const auto run = [&](const surface::RedistanceOptions& options) {
     fill(phi);
-    REQUIRE(redistance<T, D>(phi, options, nullptr, workspace) > 100);
+    REQUIRE(surface::redistance<T, D>(phi, options, nullptr, workspace) > 100);
     for (std::size_t i = 0; i < known.size(); ++i) known[i] = i % 7 == 0;
-    REQUIRE(extend<T, D>(faces, phi, known.data(), 0.1, ExtensionSide::both, workspace).reached > 100);
+    REQUIRE(surface::extend<T, D>(faces, phi, known.data(), 0.1, surface::ExtensionSide::both, workspace).reached > 100);
   };
-  for (const auto method : {EikonalMethod::rounds, EikonalMethod::fast_marching})
-    for (const auto interface : {InterfaceDistance::closest_point, InterfaceDistance::axis_crossings})
+  for (const auto method : {surface::EikonalMethod::rounds, surface::EikonalMethod::fast_marching})
+    for (const auto interface : {surface::InterfaceDistance::closest_point, surface::InterfaceDistance::axis_crossings})
       for (const double band : {0.2, 1e9}) {
-        const RedistanceOptions options{method, interface, band};
+        const surface::RedistanceOptions options{method, interface, band};
         run(options);
         const long long before = new_calls();
         const Index blocks = block_allocations();
