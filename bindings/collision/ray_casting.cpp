@@ -91,7 +91,7 @@ struct Segments {
   }
   void require_valid() const {
     mesh::require_finite(from, "origins");
-    require_finite(to, "targets");
+    mesh::require_finite(to, "targets");
   }
 };
 
@@ -213,8 +213,8 @@ void bind_ray_casting(py::module_& m) {
             const std::span<bool> out(result.mutable_data(), x.size());
             interruptible([&] {
               mesh::require_finite(x, "points");
-              require_finite(y, "end_points");
-              require_finite(v, "end_vertices");
+              mesh::require_finite(y, "end_points");
+              mesh::require_finite(v, "end_vertices");
               collision::ThickSurface end = *s;
               end.move(v);
               collision::swept_points(*s, end, x, y, out);

@@ -96,7 +96,7 @@ void bind_force(py::module_& m) {
                     velocity.size());
             return interruptible([&] {
               mesh::require_finite(at, "x");
-              require_finite(velocity, "v");
+              mesh::require_finite(velocity, "v");
               return self.strain_rate(at, velocity);
             });
           },

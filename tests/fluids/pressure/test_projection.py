@@ -264,7 +264,7 @@ def volumes(grid: ms.Grid, solid: ms.NodeField | None) -> list[np.ndarray]:
     return out
 
 
-def test_a_kept_solver_changes_nothing_and_allocates_nothing(dimension: int, dtype: type) -> None:
+def test_a_cached_solver_changes_nothing_and_allocates_nothing(dimension: int, dtype: type) -> None:
     grid = ms.Grid((45, 31, 22)[:dimension], 0.1)
     start = random_velocity(grid, dtype, np.random.default_rng(3), {"x+": ms.Open()})
     surroundings = [

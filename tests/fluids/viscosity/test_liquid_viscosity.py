@@ -342,7 +342,7 @@ def problems(dimension: int, dtype: Any) -> list[tuple[float, Any, Any]]:
     ]
 
 
-def test_a_kept_solver_changes_no_bit_and_allocates_nothing(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+def test_a_cached_solver_changes_no_bit_and_allocates_nothing(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     v = random_velocity(ms.Grid((9, 8, 7)[:dimension], 0.25), dtype, rng, STICKY)
     w, kept = v.copy(), LiquidViscositySolver(v.grid)
     calls = problems(dimension, dtype)

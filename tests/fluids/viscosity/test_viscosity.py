@@ -279,7 +279,7 @@ def problems(dimension: int) -> list[tuple[float, Any]]:
     return [(0.1, None), (0.1, None), (0.5, None), (0.5, nodes(grid, ball(1.0))), (0.5, nodes(grid, ball(1.2))), (0.1, None)]
 
 
-def test_a_kept_solver_changes_no_bit(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+def test_a_cached_solver_changes_no_bit(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     v = random_velocity(ms.Grid((9, 8, 7)[:dimension], 0.25), dtype, rng, STICKY)
     w, kept = v.copy(), ViscositySolver(v.grid)
     for dt, solid in problems(dimension):

@@ -6,7 +6,7 @@
 namespace meniscus::surface {
 
 enum class EikonalMethod {
-  rounds,         ///< in parallel, see eikonal_rounds.hpp
+  rounds,         ///< in parallel, see parallel_marching.hpp
   fast_marching,  ///< serially, see fast_marching.hpp
 };
 
