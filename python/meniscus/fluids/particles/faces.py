@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import particles_to_grid
 from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
@@ -36,7 +37,7 @@ class ParticleFaces:
     def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
         """Set the velocity to that of the particles, and continue it to the faces of liquid that none is near."""
         particles_to_grid(particles, velocity, known=self._given, workspace=workspace)
-        extrapolate(velocity, self._given, layers=2, workspace=workspace)
+        extrapolate(velocity, self._given, layers=2, out=self._given, workspace=workspace)
 
     def extend(
         self,
@@ -53,20 +54,25 @@ class ParticleFaces:
 
         With slip 'no-slip', faces in the solid take its velocity (None: at rest).
         """
-        core: Any = _fluids  # overloaded over dimension and scalar
-        for d, mask in enumerate(self._wet):
-            core.liquid_faces(levelset.field._core, d, mask)
-            if masks is not None:
-                np.logical_and(mask, masks.open_faces[d], out=mask)
+        samples: Any = _grid  # overloaded over dimension and scalar
+        wet = mark_open_faces(levelset, masks, self._wet)
         for field in (velocity, before):
             if field is None:
                 continue
-            known = extrapolate(field, self._wet, layers=band, workspace=workspace)
+            known = extrapolate(field, wet, layers=band, out=self._given, workspace=workspace)
             if masks is not None:
-                known = extrapolate(field, known, layers=_LAYERS, workspace=workspace)
+                extrapolate(field, known, layers=_LAYERS, out=known, workspace=workspace)
             for d, k in enumerate(known):
-                np.copyto(field.component(d), 0.0, where=~k)
+                samples.assign_component(field._core, d, 0.0, k, False)
         if masks is not None and slip == "no-slip":
-            for d, inside in enumerate(masks.inside_faces):
-                u = 0.0 if solid_velocity is None else solid_velocity.component(d)
-                np.copyto(velocity.component(d), u, where=inside, casting="same_kind")
+            masks.set_velocity_inside(velocity, solid_velocity)
+
+
+def mark_open_faces(levelset: LevelSet, masks: SolidMasks | None, out: list[Bools]) -> list[Bools]:
+    """Set masks to the faces beside liquid that are not in a solid entirely, and return them."""
+    core: Any = _fluids  # overloaded over dimension and scalar
+    for d, mask in enumerate(out):
+        core.liquid_faces(levelset.field._core, d, mask)
+        if masks is not None:
+            _grid.select_mask(mask, masks.open_faces[d], True, mask)
+    return out

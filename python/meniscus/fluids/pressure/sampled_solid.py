@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._meniscus import grid as _grid
 from meniscus.fluids.pressure.projection import SolidLike, on_grid
 from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.grid.fields import MacField
@@ -30,6 +31,7 @@ class SampledSolid:
         self._sample: SolidSample | None = None
         self._sampled: tuple[Solid, float, float | None] | None = None
         self._masks: SolidMasks | None = None
+        self._masked = False
 
     @property
     def nbytes(self) -> int:
@@ -54,7 +56,7 @@ class SampledSolid:
         if isinstance(solid, Shape):
             solid = self.solid = KinematicSolid(solid)
         if not isinstance(solid, Solid):
-            self._masks = None  # the owner of a level set may have changed it
+            self._masked = False  # the owner of a level set may have changed it
             return solid
         moves = solid.moves
         if self._sample is None:
@@ -64,7 +66,7 @@ class SampledSolid:
         if fits and moves and known is not None:
             fits = known[1] == time and (known[2] == dt or (dt is None and not needs_velocity))
         if not fits:
-            self._sampled = self._masks = None
+            self._sampled, self._masked = None, False
             solid.sample(self._grid, time, None if dt is None or not moves else -dt, out=self._sample)
             self._sampled = (solid, time, dt)
         return self._sample
@@ -74,15 +76,20 @@ class SampledSolid:
         if not self.moves:
             return 0.0
         sample = self.at(time, needs_velocity=True)
-        inside = self.masks(sample, velocity, time).inside_faces
-        return max(float(np.abs(sample.velocity.component(d)).max(initial=0.0, where=where)) for d, where in enumerate(inside))
+        core: Any = _grid  # overloaded over dimension and scalar
+        return float(core.max_component_speed_in(sample.velocity._core, self.masks(sample, velocity, time).inside_faces))
 
     def masks(self, solid: SolidLike, velocity: MacField, time: float) -> SolidMasks:
         """Return the masks of the solid as it was sampled last."""
-        if self._masks is None:
-            self._masks = SolidMasks(on_grid(solid, velocity, time)[0])
+        if not self._masked:
+            levelset = on_grid(solid, velocity, time)[0]
+            if self._masks is None:
+                self._masks = SolidMasks(levelset)
+            else:
+                self._masks.update(levelset)
+            self._masked = True
         return self._masks
 
     def forget(self) -> None:
         """Sample anew at the next call."""
-        self._sampled = self._masks = None
+        self._sampled, self._masked = None, False
