@@ -49,8 +49,8 @@ def extrapolate(
 
     Args:
         field: scalar field or velocity.
-        known: bool mask of the known samples, of the shape of `field.array`; for a velocity one mask per component. Not changed, unless it is
-            also `out`.
+        known: bool mask of the known samples, of the shape of `field.array`; for a velocity one mask per component. Not changed, unless
+            it is also `out`.
         layers: how many layers to fill; default: everything that can be reached.
         out: bool, C-contiguous, writable: where the mask(s) of the result go; may be `known`. Default: new ones.
         workspace: scratch memory to reuse.
