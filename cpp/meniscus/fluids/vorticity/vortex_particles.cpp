@@ -125,12 +125,12 @@ VortexColumns<T, D>::VortexColumns(grid::ParticleSet& particles) {
 
 template <class T, int D>
 VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
-                                           const VortexAdvance& options, grid::Field<double, D>* solid, double time,
+                                           const VortexAdvance& options, const grid::SolidBoundary<T, D>* solid, double time,
                                            Workspace& workspace) {
   const VortexColumns<T, D> columns(particles);
   const grid::Grid<D>& grid = velocity.grid();
-  require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
-          "the level set of the solid must be on the nodes of the grid of the velocity");
+  require(!solid || solid->grid() == grid, "solid must have the grid of the velocity");
+  const grid::Field<double, D>* const levelset = solid ? &solid->levelset() : nullptr;
   const Index n = particles.size();
   constexpr Index width = vorticity_components<D>;
 
@@ -160,7 +160,7 @@ VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::M
 
   const auto fates = workspace.take<Fate>(n);
   parallel_for(0, n, 256, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) fates.data()[i] = settle(grid, solid, options, positions.data() + i * D);
+    for (Index i = begin; i < end; ++i) fates.data()[i] = settle(grid, levelset, options, positions.data() + i * D);
   });
   VortexAdvanceInfo info;
   const auto removed = workspace.take<std::uint8_t>(n);
@@ -194,10 +194,11 @@ void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Ind
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
-  template struct VortexColumns<T, D>;                                                                                          \
-  template VortexAdvanceInfo advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,                  \
-                                                            const VortexAdvance&, grid::Field<double, D>*, double, Workspace&); \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template struct VortexColumns<T, D>;                                                                                      \
+  template VortexAdvanceInfo advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,              \
+                                                            const VortexAdvance&, const grid::SolidBoundary<T, D>*, double, \
+                                                            Workspace&);                                                    \
   template void sample_vorticity<T, D>(const grid::MacField<T, D>&, const T*, Index, T*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -81,11 +81,11 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
 
 template <class T, int D>
 MarkerAdvanceInfo advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
-                                  grid::Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace) {
+                                  grid::SolidBoundary<T, D>* solid, double pushed_radius, double time, Workspace& workspace) {
   T* position = detail::typed_positions<T, D>(particles);
   T* const radius = pushed_radius > 0.0 ? detail::typed_column<T>(particles.column("radius"), 1) : nullptr;
   const grid::Grid<D>& grid = velocity.grid();
-  require(!solid || solid->grid() == grid, "the level set of the solid must be on the grid of the velocity");
+  require(!solid || solid->grid() == grid, "solid must have the grid of the velocity");
   const Index n = particles.size();
   const auto moved = workspace.take<T>(n * D);
   const auto fates = workspace.take<Fate>(n);
@@ -96,8 +96,8 @@ MarkerAdvanceInfo advance_markers(grid::ParticleSet& particles, grid::MacField<T
   for (std::size_t s = 0; s < wall.size(); ++s) wall[s] = std::holds_alternative<grid::Wall>(velocity.boundary()[s]);
   std::optional<LevelSetProbe<double, D>> probe;
   if (solid) {
-    solid->fill_ghosts(time);
-    probe.emplace(*solid);
+    solid->levelset().fill_ghosts(time);
+    probe.emplace(solid->levelset());
   }
   parallel_for(0, n, 2048, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) fates.data()[i] = settle(grid, wall, probe ? &*probe : nullptr, moved.data() + i * D);
@@ -124,7 +124,7 @@ MarkerAdvanceInfo advance_markers(grid::ParticleSet& particles, grid::MacField<T
   template Index advect_band<T, D>(grid::Field<T, D>&, grid::MacField<T, D>&, double, double, grid::Trace, grid::Interpolation, \
                                    double, Workspace&);                                                                         \
   template MarkerAdvanceInfo advance_markers<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double, grid::Trace,              \
-                                                   grid::Field<double, D>*, double, double, Workspace&);
+                                                   grid::SolidBoundary<T, D>*, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)
