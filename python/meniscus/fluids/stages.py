@@ -36,9 +36,7 @@ class ViscosityStage:
         """Bytes held by the solver."""
         return 0 if self._solver is None else self._solver.nbytes
 
-    def act(
-        self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None = None
-    ) -> tuple[SolveInfo, ...]:
+    def act(self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None = None) -> tuple[SolveInfo, ...]:
         """Let viscosity act on a velocity, in place, in the step of dt that ends at a time (s); one fact per solve."""
         if self._solver is None:
             return ()

@@ -160,12 +160,16 @@ def test_what_a_boundary_is_made_of() -> None:
     level.unite(ball)
     for solid in (ball, KinematicSolid(ball), sample, level, level.field):
         boundary = solid_boundary(solid, grid, np.float64, 0.5, "free")
-        assert boundary is not None and boundary.slip == "free" and boundary.inside_faces[0].any()
+        assert boundary is not None
+        assert boundary.slip == "free"
+        assert boundary.inside_faces[0].any()
         assert solid_boundary(boundary, grid, np.float64, 2.0) is boundary
         assert "SolidBoundary with free" in repr(boundary)
     assert solid_boundary(None, grid, np.float64, 0.0) is None
     described = solid_boundary(sample, grid, np.float64, 0.0)
-    assert described is not None and described.levelset is sample.levelset and described.velocity is sample.velocity
+    assert described is not None
+    assert described.levelset is sample.levelset
+    assert described.velocity is sample.velocity
 
 
 def test_wrong_arguments() -> None:

@@ -91,8 +91,8 @@ def project(
     Args:
         velocity: float32 or float64, 2-D or 3-D, m/s.
         dt: seconds.
-        solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample, a SolidBoundary; or at rest: a Shape, or a LevelSet on nodes or a
-            NodeField of dtype float64 (solid where <= 0).
+        solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample, a SolidBoundary; or at rest: a Shape, or a LevelSet on
+            nodes or a NodeField of dtype float64 (solid where <= 0).
         density: kg/m^3, a number or a CellField of the velocity's dtype.
         tolerance: of the divergence that is left, in the L2 norm relative to the one before (given normal velocities and target
             divergence included).
