@@ -43,9 +43,9 @@ def add_buoyancy(
     """
     _checks.one_of_type("velocity", velocity, MacField)
     dimension = velocity.grid.dimension
-    kind = _fluids.Buoyancy2 if dimension == 2 else _fluids.Buoyancy3
-    buoyancy: Any = kind(
-        (0.0,) * (dimension - 1) + (1.0,) if up is None else _checks.vector("up", up, dimension),  # type: ignore[arg-type]
+    kind: Any = _fluids.Buoyancy2 if dimension == 2 else _fluids.Buoyancy3
+    buoyancy = kind(
+        (0.0,) * (dimension - 1) + (1.0,) if up is None else _checks.vector("up", up, dimension),
         _checks.number("density_weight", density_weight),
         _checks.number("temperature_weight", temperature_weight),
         _checks.number("ambient", ambient),

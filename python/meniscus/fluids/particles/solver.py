@@ -328,7 +328,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def _continue_into(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid, so that no air is between it and the liquid."""
         if solid is not None:
-            solid.extend(self._levelset.field, self._workspace)  # type: ignore[arg-type]
+            solid.extend(self._levelset.field, self._workspace)
 
     def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
         o = self.options
