@@ -22,9 +22,10 @@ T inward(double x, bool upper) {
 
 template <class T, int D>
 ParticleBoundaryInfo apply_particle_boundary(grid::ParticleSet& particles, const grid::Grid<D>& grid,
-                                             const std::array<bool, 2 * D>& open, const grid::SolidBoundary<T, D>* solid,
+                                             const std::array<bool, 2 * D>& open, const grid::Field<double, D>* solid,
                                              std::uint8_t* left) {
-  require(!solid || solid->grid() == grid, "solid must have the grid of the velocity");
+  require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
+          "the level set of the solid must be on the nodes of the grid");
   T* const positions = particle_positions<T, D>(particles);
   std::array<T, D> low;
   std::array<T, D> high;
@@ -51,7 +52,7 @@ ParticleBoundaryInfo apply_particle_boundary(grid::ParticleSet& particles, const
           for (std::size_t d = 0; d < D; ++d)
             if (!grid.periodic()[d]) x[d] = std::clamp(x[d], low[d], high[d]);
           if (!solid) continue;
-          const PushOutResult exit = push_out_of_solid<T, D>(solid->levelset(), x);
+          const PushOutResult exit = push_out_of_solid<T, D>(*solid, x);
           info.moved += exit == PushOutResult::moved;
           info.stuck += exit == PushOutResult::stuck;
         }
@@ -62,10 +63,9 @@ ParticleBoundaryInfo apply_particle_boundary(grid::ParticleSet& particles, const
       });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
-  template ParticleBoundaryInfo apply_particle_boundary<T, D>(grid::ParticleSet&, const grid::Grid<D>&,                         \
-                                                              const std::array<bool, 2 * D>&, const grid::SolidBoundary<T, D>*, \
-                                                              std::uint8_t*);
+#define MENISCUS_INSTANTIATE(T, D)                             \
+  template ParticleBoundaryInfo apply_particle_boundary<T, D>( \
+      grid::ParticleSet&, const grid::Grid<D>&, const std::array<bool, 2 * D>&, const grid::Field<double, D>*, std::uint8_t*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

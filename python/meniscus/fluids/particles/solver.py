@@ -347,11 +347,10 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def _settle(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
+        levelset = None if solid is None else solid.levelset._core
         left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, _, stuck = core.apply_particle_boundary(
-            self.particles._core, self.velocity._core, self._open, None if solid is None else solid._core, left
-        )
+        gone, _, stuck = core.apply_particle_boundary(self.particles._core, self.velocity._core, self._open, levelset, left)
         if gone:
             self._volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
         self._parts["left"] = self._parts.get("left", 0) + gone
