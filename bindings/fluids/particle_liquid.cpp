@@ -1,6 +1,5 @@
 #include "bridge.hpp"
 
-#include "meniscus/fluids/particles/particle_boundary.hpp"
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
 #include "meniscus/fluids/particles/particle_surface.hpp"
 
@@ -45,17 +44,6 @@ void bind_particle_functions(py::module_& m) {
         interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace); });
       },
       py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
-  m.def(
-      "apply_particle_boundary",
-      [](grid::ParticleSet& particles, const M& velocity, const std::array<bool, 2 * D>& open,
-         std::optional<grid::Field<double, D>*> solid, const py::array& left) {
-        auto* flags = reinterpret_cast<std::uint8_t*>(data_of<bool>(left, "left", particles.size(), true));
-        const fluids::ParticleBoundaryInfo info = interruptible([&] {
-          return fluids::apply_particle_boundary<T, D>(particles, velocity.grid(), open, solid.value_or(nullptr), flags);
-        });
-        return std::array<Index, 3>{info.left, info.moved, info.stuck};
-      },
-      py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("left"));
 }
 
 }  // namespace
