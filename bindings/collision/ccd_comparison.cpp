@@ -11,7 +11,7 @@ namespace meniscus::bindings {
 namespace {
 
 /// Chunks of this many pairs: these methods take a microsecond or more for one.
-constexpr Index chunk = 128;
+constexpr Index motions_per_chunk = 128;
 
 /// The positions of n groups of points at both ends of a step: arrays (n, points, dimension).
 struct Motion {
@@ -84,7 +84,7 @@ py::array_t<double> cubic_contacts(collision::PairKind kind, const py::array& st
   double* const out = times.mutable_data();
   interruptible([&] {
     motion.require_finite();
-    parallel_for(0, motion.count, chunk, [&](Index b, Index e) {
+    parallel_for(0, motion.count, motions_per_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i)
         out[i] = collision::cubic_contact(kind, motion.four(motion.start, i), motion.four(motion.end, i), tolerance);
     });
@@ -103,7 +103,7 @@ py::tuple space_time_arrays(const Motion& motion, Ask&& ask) {
   double* const displacement = displacements.mutable_data();
   interruptible([&] {
     motion.require_finite();
-    parallel_for(0, motion.count, chunk, [&](Index b, Index e) {
+    parallel_for(0, motion.count, motions_per_chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const collision::SpaceTimeContact found = ask(i);
         time[i] = found.time;

@@ -8,7 +8,7 @@
 namespace meniscus::bindings {
 namespace {
 
-constexpr Index chunk = 256;
+constexpr Index pairs_per_chunk = 256;
 
 /// The (n, 4, 3) positions of n pairs, four rows each.
 std::span<const mesh::Point> quadruples_of(const py::array& a, const char* name) {
@@ -40,11 +40,11 @@ struct Step {
 template <class Body>
 void for_each_block(const Step& step, Body&& body) {
   static const auto stencils = [] {
-    std::array<collision::Stencil, chunk> s;
+    std::array<collision::Stencil, pairs_per_chunk> s;
     for (std::size_t i = 0; i < s.size(); ++i) std::iota(s[i].begin(), s[i].end(), static_cast<std::int32_t>(4 * i));
     return s;
   }();
-  parallel_for(0, step.pairs(), chunk, [&](Index b, Index e) {
+  parallel_for(0, step.pairs(), pairs_per_chunk, [&](Index b, Index e) {
     const auto first = static_cast<std::size_t>(4 * b);
     const auto count = static_cast<std::size_t>(e - b);
     body(step.start.subspan(first, 4 * count), step.end.subspan(first, 4 * count), std::span(stencils).first(count), b);

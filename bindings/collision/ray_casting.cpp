@@ -9,7 +9,7 @@
 namespace meniscus::bindings {
 namespace {
 
-constexpr Index chunk = 256;
+constexpr Index segments_per_chunk = 256;
 
 std::span<const std::int32_t> bodies_of(const std::optional<py::array>& bodies) {
   if (!bodies) return {};
@@ -167,7 +167,7 @@ void bind_ray_casting(py::module_& m) {
             interruptible([&] {
               segments.require_valid();
               mesh::require_finite(v, "velocities");
-              parallel_for(0, static_cast<Index>(segments.from.size()), chunk, [&](Index b, Index e) {
+              parallel_for(0, static_cast<Index>(segments.from.size()), segments_per_chunk, [&](Index b, Index e) {
                 for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
                   const collision::WedgeHit h = s->cast(segments.from[i], segments.to[i]);
                   out.set(i, h, velocity_at(*s, h, v));
