@@ -3,6 +3,7 @@
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
 namespace meniscus::surface {
@@ -12,7 +13,7 @@ struct FlightOptions {
   Vec<double, D> gravity = Vec<double, D>::Zero();  ///< m/s^2
   double drag = 0.0;                                ///< 1/s: dv/dt = gravity - drag v, solved exactly
   double restitution = 0.0;                         ///< what remains of the normal velocity, reversed: 0 stops it, 1 reflects it
-  std::array<bool, 2 * D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
+  grid::OpenSides<D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
 };
 
 struct FlightInfo {

@@ -379,7 +379,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         levelset = None if solid is None else self._outside(solid, self.time + dt)._core
         left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, _, stuck = core.apply_particle_boundary(self.particles._core, self.velocity._core, self._open, levelset, left)
+        gone, stuck, _ = core.apply_particle_boundary(
+            self.particles._core, self.velocity._core, self._open, levelset, left, self._workspace
+        )
         if gone:
             self._volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
         self._parts["left"] = self._parts.get("left", 0) + gone
