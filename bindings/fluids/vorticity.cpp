@@ -12,7 +12,7 @@ namespace {
 template <class T, int D>
 void bind_vorticity_functions(py::module_& m) {
   using M = grid::MacField<T, D>;
-  using Solid = grid::Field<double, D>;
+  using Solid = grid::SolidBoundary<T, D>;
   m.def(
       "vorticity",
       [](M& velocity, double time, const std::array<grid::Field<T, D>*, fluids::vorticity_components<D>>& out) {
@@ -27,18 +27,16 @@ void bind_vorticity_functions(py::module_& m) {
       py::arg("velocity"));
   m.def(
       "add_vorticity_confinement",
-      [](M& velocity, double dt, double epsilon, std::optional<Solid*> solid, double time, Workspace& workspace) {
-        interruptible(
-            [&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid.value_or(nullptr), time, workspace); });
+      [](M& velocity, double dt, double epsilon, Solid* solid, double time, Workspace& workspace) {
+        interruptible([&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid, time, workspace); });
       },
       py::arg("velocity"), py::arg("dt"), py::arg("epsilon"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
   m.def(
       "advance_vortex_particles",
-      [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, std::optional<Solid*> solid,
-         double time, Workspace& workspace) {
-        const grid::FateCounts counts = interruptible([&] {
-          return fluids::advance_vortex_particles(particles, velocity, dt, options, solid.value_or(nullptr), time, workspace);
-        });
+      [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, Solid* solid, double time,
+         Workspace& workspace) {
+        const grid::FateCounts counts = interruptible(
+            [&] { return fluids::advance_vortex_particles(particles, velocity, dt, options, solid, time, workspace); });
         return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("solid"), py::arg("time"),

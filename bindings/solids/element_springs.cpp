@@ -1,6 +1,5 @@
 #include "solids/spring_arrays.hpp"
 
-#include "meniscus/core/parallel.hpp"
 #include "meniscus/solids/springs/dihedral_bending.hpp"
 #include "meniscus/solids/springs/soft_bindings.hpp"
 
@@ -83,12 +82,10 @@ void bind_dihedral_bending(py::module_& m) {
           [](const Bending& self, const py::array& x) {
             const auto at = nodes_of(x, "x", self.nodes());
             py::array_t<double> result(static_cast<py::ssize_t>(self.size()));
-            double* const out = result.mutable_data();
+            const std::span<double> out(result.mutable_data(), static_cast<std::size_t>(self.size()));
             interruptible([&] {
               mesh::require_finite(at, "x");
-              parallel_for(0, self.size(), 256, [&](Index begin, Index end) {
-                for (Index i = begin; i < end; ++i) out[i] = self.hinge(i, at).angle;
-              });
+              self.angles(at, out);
             });
             return result;
           },
@@ -99,11 +96,7 @@ void bind_dihedral_bending(py::module_& m) {
         const auto h = elements_of<4>(hinges, "hinges");
         const auto at = positions_of(x, "x");
         py::array_t<double> result(static_cast<py::ssize_t>(h.size()));
-        for (std::size_t i = 0; i < h.size(); ++i) {
-          for (const std::int32_t node : h[i])
-            require(node >= 0 && static_cast<std::size_t>(node) < at.size(), "hinge ", i, " has the node ", node);
-          result.mutable_data()[i] = Bending::hinge(h[i], at, 0, 0).angle;
-        }
+        Bending::angles(h, at, {result.mutable_data(), h.size()});
         return result;
       },
       py::arg("hinges"), py::arg("x"));

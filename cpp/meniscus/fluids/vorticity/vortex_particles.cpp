@@ -56,10 +56,11 @@ VortexColumns<T, D>::VortexColumns(grid::ParticleSet& particles)
 
 template <class T, int D>
 grid::FateCounts advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
-                                          const VortexAdvance& options, grid::Field<double, D>* solid, double time,
+                                          const VortexAdvance& options, const grid::SolidBoundary<T, D>* solid, double time,
                                           Workspace& workspace) {
   const VortexColumns<T, D> columns(particles);
   const grid::Grid<D>& grid = velocity.grid();
+  require(!solid || solid->grid() == grid, "solid must have the grid of the velocity");
   const Index n = particles.size();
   constexpr Index width = vorticity_components<D>;
 
@@ -89,7 +90,7 @@ grid::FateCounts advance_vortex_particles(grid::ParticleSet& particles, grid::Ma
 
   grid::ParticleBoundary<D> boundary;
   boundary.open.fill(options.leaving == LeavingParticles::remove);
-  boundary.solid = solid;
+  boundary.solid = solid ? &solid->levelset() : nullptr;
   boundary.in_solid = options.in_solid;
   const auto fates = workspace.take<grid::ParticleFate>(n);
   const grid::FateCounts counts = grid::apply_particle_boundary(grid, boundary, positions.data(), n, fates.data());
@@ -118,10 +119,11 @@ void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Ind
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
-  template struct VortexColumns<T, D>;                                                                                         \
-  template grid::FateCounts advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,                  \
-                                                           const VortexAdvance&, grid::Field<double, D>*, double, Workspace&); \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template struct VortexColumns<T, D>;                                                                                      \
+  template grid::FateCounts advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,               \
+                                                           const VortexAdvance&, const grid::SolidBoundary<T, D>*, double,  \
+                                                           Workspace&);                                                     \
   template void sample_vorticity<T, D>(const grid::MacField<T, D>&, const T*, Index, T*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

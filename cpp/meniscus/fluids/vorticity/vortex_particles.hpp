@@ -3,6 +3,7 @@
 
 #include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+#include "meniscus/grid/solid_boundary.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 
 namespace meniscus::fluids {
@@ -43,11 +44,11 @@ struct VortexColumns {
 /// from central differences at cell centres, interpolated linearly. With Trace::euler the turning is one explicit step with the
 /// gradient at the start (as printed); else it is the midpoint rule, second order. In two dimensions vorticities do not change.
 ///
-/// `solid`: a level set on nodes (<= 0 inside), or nullptr. Nothing changes if anything is thrown: InvalidArgument for values
+/// `solid` may be null. Nothing changes if anything is thrown: InvalidArgument for values
 /// that are not finite; Interrupted.
 template <class T, int D>
 grid::FateCounts advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
-                                          const VortexAdvance& options, grid::Field<double, D>* solid, double time,
+                                          const VortexAdvance& options, const grid::SolidBoundary<T, D>* solid, double time,
                                           Workspace& workspace);
 
 /// values[i] = curl u at points[i] ((n, D), m): that of the cell centres, interpolated linearly. Ghosts must be up to date.

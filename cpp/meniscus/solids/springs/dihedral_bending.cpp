@@ -302,4 +302,18 @@ std::size_t DihedralBending::nbytes() const {
          (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
 }
 
+void DihedralBending::angles(std::span<const mesh::Point> x, std::span<double> out) const {
+  parallel_for(0, size(), 256, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) out[static_cast<std::size_t>(i)] = hinge(i, x).angle;
+  });
+}
+
+void DihedralBending::angles(std::span<const FourNodes> hinges, std::span<const mesh::Point> x, std::span<double> out) {
+  for (std::size_t i = 0; i < hinges.size(); ++i) {
+    for (const std::int32_t node : hinges[i])
+      require(node >= 0 && static_cast<std::size_t>(node) < x.size(), "hinge ", i, " has the node ", node);
+    out[i] = hinge(hinges[i], x, 0, 0).angle;
+  }
+}
+
 }  // namespace meniscus::solids

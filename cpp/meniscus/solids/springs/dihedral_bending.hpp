@@ -55,6 +55,10 @@ class DihedralBending final : public Force {
   static Hinge hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double least_first, double least_second);
   /// Not live where a triangle has collapsed.
   Hinge hinge(Index i, std::span<const mesh::Point> x) const;
+  /// The angles of all hinges, in parallel.
+  void angles(std::span<const mesh::Point> x, std::span<double> out) const;
+  /// The angles of given hinges. Throws InvalidArgument for nodes that are not there.
+  static void angles(std::span<const FourNodes> hinges, std::span<const mesh::Point> x, std::span<double> out);
 
   Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const mesh::Point> x) const override;

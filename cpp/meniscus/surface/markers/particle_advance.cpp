@@ -52,9 +52,10 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
 
 template <class T, int D>
 grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
-                                 grid::Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace) {
+                                 grid::SolidBoundary<T, D>* solid, double pushed_radius, double time, Workspace& workspace) {
   T* const position = grid::particle_positions<T, D>(particles);
   T* const radius = pushed_radius > 0.0 ? grid::particle_values<T>(particles, "radius", 1) : nullptr;
+  require(!solid || solid->grid() == velocity.grid(), "solid must have the grid of the velocity");
   const Index n = particles.size();
   const auto moved = workspace.take<T>(n * D);
   const auto fates = workspace.take<grid::ParticleFate>(n);
@@ -64,8 +65,10 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
   grid::ParticleBoundary<D> boundary;
   for (std::size_t s = 0; s < boundary.open.size(); ++s)
     boundary.open[s] = !std::holds_alternative<grid::Wall>(velocity.boundary()[s]);
-  boundary.solid = solid;
-  if (solid) solid->fill_ghosts(time);
+  if (solid) {
+    solid->levelset().fill_ghosts(time);
+    boundary.solid = &solid->levelset();
+  }
   const grid::FateCounts counts = grid::apply_particle_boundary(velocity.grid(), boundary, moved.data(), n, fates.data());
   const auto removed = workspace.take<std::uint8_t>(n);
   grid::flag_lost(fates.data(), n, true, removed.data());
@@ -82,7 +85,7 @@ grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T,
   template Index advect_band<T, D>(grid::Field<T, D>&, grid::MacField<T, D>&, double, double, grid::Trace, grid::Interpolation, \
                                    double, Workspace&);                                                                         \
   template grid::FateCounts advance_markers<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double, grid::Trace,               \
-                                                  grid::Field<double, D>*, double, double, Workspace&);
+                                                  grid::SolidBoundary<T, D>*, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -23,12 +23,11 @@ class Flight {
  public:
   using V = Vec<double, D>;
 
-  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::Field<double, D>* solid,
-         const grid::MacField<T, D>* velocity)
+  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::SolidBoundary<T, D>* solid)
       : grid_(grid), sides_(grid, options.open), options_(options) {
-    if (solid) solid_.emplace(*solid);
-    if (velocity)
-      for (int d = 0; d < D; ++d) solid_velocity_[static_cast<std::size_t>(d)].emplace(velocity->component(d));
+    if (solid) solid_.emplace(solid->levelset());
+    if (solid && solid->velocity())
+      for (int d = 0; d < D; ++d) solid_velocity_[static_cast<std::size_t>(d)].emplace(solid->velocity()->component(d));
   }
 
   Fate run(V& x, V& v, double dt) const {
@@ -182,19 +181,18 @@ class Flight {
 
 template <class T, int D>
 FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         grid::Field<double, D>* solid, grid::MacField<T, D>* solid_velocity, double time, Workspace& workspace) {
+                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);
   require(options.restitution >= 0.0 && options.restitution <= 1.0, "restitution must be between 0 and 1, got ",
           options.restitution);
-  require(!solid || solid->grid() == grid, "the level set of the solid must be on the grid of the particles");
-  require(!solid_velocity || solid_velocity->grid() == grid, "the velocity of the solid must be on the grid of the particles");
+  require(!solid || solid->grid() == grid, "solid must have the grid of the particles");
   const SprayColumns<T, D> s(particles);
   const Index n = particles.size();
-  if (solid) solid->fill_ghosts(time);
-  if (solid_velocity) solid_velocity->fill_ghosts(time);
-  const Flight<T, D> flight(grid, options, solid, solid_velocity);
+  if (solid) solid->levelset().fill_ghosts(time);
+  if (solid && solid->velocity()) solid->velocity()->fill_ghosts(time);
+  const Flight<T, D> flight(grid, options, solid);
   const auto positions = workspace.take<T>(n * D);
   const auto velocities = workspace.take<T>(n * D);
   const auto fates = workspace.take<std::uint8_t>(n);
@@ -233,7 +231,7 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                   \
   template FlightInfo advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
-                                          grid::Field<double, D>*, grid::MacField<T, D>*, double, Workspace&);
+                                          grid::SolidBoundary<T, D>*, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -270,7 +270,7 @@ class Seeding {
 }  // namespace
 
 template <class T, int D>
-SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                            const SeedingOptions& options, double time, Workspace& workspace) {
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
   require(std::isfinite(options.band) && options.radii.least > 0.0 && options.radii.least <= options.radii.most &&
@@ -278,20 +278,20 @@ SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles,
           "the radii must be positive and ascending and the least of them below the band, got ", options.radii.least, ", ",
           options.radii.most, " and a band of ", options.band, " cells");
   require(std::isfinite(options.escape) && options.escape >= 0.0, "escape must be a number from 0, got ", options.escape);
-  require(!solid || solid->grid() == phi.grid(), "the level set of the solid must be on the grid of the level set");
+  require(!solid || solid->grid() == phi.grid(), "solid must have the grid of the level set");
   static_cast<void>(MarkerColumns<T, D>(particles));
   require_finite(phi, "the level set");
   phi.fill_ghosts(time);
   std::optional<grid::FieldProbe<double, D>> probe;
   if (solid) {
-    solid->fill_ghosts(time);
-    probe.emplace(*solid);
+    solid->levelset().fill_ghosts(time);
+    probe.emplace(solid->levelset());
   }
   return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                           \
-  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::Field<double, D>*, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                              \
+  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
                                             const SeedingOptions&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -13,12 +13,11 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace, uniform
-from meniscus.fluids.pressure.projection import SolidLike
-from meniscus.fluids.vorticity.measures import solid_levelset
 from meniscus.grid.fields import MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import Trace, workspace_or_new
 from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 Stretching = Literal["renormalize", "clamp", "free"]
 InSolid = Literal["remove", "push-out"]
@@ -133,7 +132,7 @@ def advance_vortices(
         velocity._core,
         _checks.number("dt", dt),
         options,
-        solid_levelset(solid, velocity, t),
+        solid_core(solid, velocity.grid, velocity.dtype, t),
         t,
         workspace_or_new(workspace),
     )
