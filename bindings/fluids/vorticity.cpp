@@ -35,9 +35,9 @@ void bind_vorticity_functions(py::module_& m) {
       "advance_vortex_particles",
       [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, Solid* solid, double time,
          Workspace& workspace) {
-        const fluids::VortexAdvanceInfo info = interruptible(
+        const grid::FateCounts counts = interruptible(
             [&] { return fluids::advance_vortex_particles(particles, velocity, dt, options, solid, time, workspace); });
-        return std::array<Index, 3>{info.left, info.in_solid, info.projected};
+        return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("solid"), py::arg("time"),
       py::arg("workspace"));
@@ -59,7 +59,6 @@ void bind_vorticity(py::module_& m) {
       .value("renormalize", fluids::Stretching::renormalize)
       .value("clamp", fluids::Stretching::clamp)
       .value("free", fluids::Stretching::free);
-  py::enum_<fluids::InSolid>(m, "InSolid").value("remove", fluids::InSolid::remove).value("project", fluids::InSolid::project);
   py::enum_<fluids::LeavingParticles>(m, "LeavingParticles")
       .value("remove", fluids::LeavingParticles::remove)
       .value("clamp", fluids::LeavingParticles::clamp);
@@ -67,7 +66,7 @@ void bind_vorticity(py::module_& m) {
       .value("gaussian", fluids::VortexKernel::gaussian)
       .value("tent", fluids::VortexKernel::tent);
   py::class_<fluids::VortexAdvance>(m, "VortexAdvance")
-      .def(py::init([](grid::Trace trace, fluids::Stretching stretching, fluids::InSolid in_solid,
+      .def(py::init([](grid::Trace trace, fluids::Stretching stretching, grid::InSolid in_solid,
                        fluids::LeavingParticles leaving) { return fluids::VortexAdvance{trace, stretching, in_solid, leaving}; }),
            py::arg("trace"), py::arg("stretching"), py::arg("in_solid"), py::arg("leaving"));
   py::class_<fluids::VortexForcing>(m, "VortexForcing")

@@ -31,7 +31,7 @@ void bind_particle_level_set(py::module_& m) {
       "advance_markers",
       [](grid::ParticleSet& particles, M& velocity, double dt, grid::Trace trace, Solid* solid, double pushed_radius, double time,
          Workspace& workspace) {
-        const surface::MarkerAdvanceInfo i = interruptible(
+        const grid::FateCounts i = interruptible(
             [&] { return surface::advance_markers(particles, velocity, dt, trace, solid, pushed_radius, time, workspace); });
         return std::array<Index, 3>{i.left, i.in_solid, i.pushed};
       },

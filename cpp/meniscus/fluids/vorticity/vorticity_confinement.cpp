@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <cmath>
@@ -57,10 +58,7 @@ void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>&
     for (Index k = 0; k < count; ++k) {
       Coord<D> c = first;
       c[D - 1] += k;
-      for (std::size_t d = 0; d < D; ++d) {
-        const Index n = grid.local_shape()[d];
-        c[d] = grid.periodic()[d] ? (c[d] % n + n) % n : std::clamp<Index>(c[d], 0, n - 1);
-      }
+      c = grid::nearest_cell<D>(grid, c);
       double sum = 0.0;
       for (int q = 0; q < 1 << D; ++q) {
         Coord<D> corner = c;

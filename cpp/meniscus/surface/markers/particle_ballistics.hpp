@@ -1,6 +1,7 @@
 /// Free flight of spray: parabolas, drag, and contact with solids and with the sides of the domain.
 #pragma once
 
+#include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
@@ -11,7 +12,7 @@ struct FlightOptions {
   Vec<double, D> gravity = Vec<double, D>::Zero();  ///< m/s^2
   double drag = 0.0;                                ///< 1/s: dv/dt = gravity - drag v, solved exactly
   double restitution = 0.0;                         ///< what remains of the normal velocity, reversed: 0 stops it, 1 reflects it
-  std::array<bool, 2 * D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
+  grid::OpenSides<D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
 };
 
 struct FlightInfo {

@@ -351,10 +351,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         solid = self._solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, _, stuck = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
-        self._volume.totals["outflow"] += gone
-        core: Any = _fluids  # overloaded over dimension and scalar
-        gone, _, stuck = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
+        gone, stuck, _ = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
         self._volume.totals["outflow"] += gone
         self._parts["left"] = self._parts.get("left", 0) + gone
         self._parts["in_solid"] = stuck
