@@ -1,9 +1,8 @@
-// Emission, body forces, and masks of solids.
+// Emission and body forces.
 #include "bridge.hpp"
 
 #include "meniscus/fluids/flows/body_force.hpp"
 #include "meniscus/fluids/flows/emission.hpp"
-#include "meniscus/fluids/pressure/solid_masks.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -37,29 +36,6 @@ void bind_emission_functions(py::module_& m) {
       py::arg("velocity"), py::arg("acceleration"), py::arg("dt"));
 }
 
-template <int D>
-void bind_solid_masks(py::module_& m) {
-  m.def(
-      "mark_solid",
-      [](const grid::Field<double, D>& levelset, const py::array& outside_cells, const std::array<py::array, D>& open_faces,
-         const std::array<py::array, D>& inside_faces) {
-        const auto flags = [](const py::array& a, const char* name, const Coord<D>& extents) {
-          return reinterpret_cast<std::uint8_t*>(data_of<bool>(a, name, product<D>(extents), true));
-        };
-        const Coord<D>& cells = levelset.grid().local_shape();
-        fluids::SolidMasks<D> masks;
-        masks.outside_cells = flags(outside_cells, "outside_cells", cells);
-        for (int d = 0; d < D; ++d) {
-          const auto i = static_cast<std::size_t>(d);
-          const Coord<D> faces = grid::Stagger<D>::face(d).extents(cells);
-          masks.open_faces[i] = flags(open_faces[i], "open_faces", faces);
-          masks.inside_faces[i] = flags(inside_faces[i], "inside_faces", faces);
-        }
-        interruptible([&] { fluids::mark_solid<D>(levelset, masks); });
-      },
-      py::arg("levelset"), py::arg("outside_cells"), py::arg("open_faces"), py::arg("inside_faces"));
-}
-
 }  // namespace
 
 void bind_emission(py::module_& m) {
@@ -71,8 +47,6 @@ void bind_emission(py::module_& m) {
   bind_emission_functions<double, 2>(m);
   bind_emission_functions<float, 3>(m);
   bind_emission_functions<double, 3>(m);
-  bind_solid_masks<2>(m);
-  bind_solid_masks<3>(m);
 }
 
 }  // namespace meniscus::bindings

@@ -59,12 +59,12 @@ void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>&
       py::arg("density"), py::arg("per_cell"), py::arg("levelset"), py::arg("solid"), py::arg("excess"));
   m.def(
       "apply_boundary_and_remove",
-      [](grid::ParticleSet& particles, const grid::MacField<T, D>& velocity, const std::array<bool, 2 * D>& open, Solid solid,
+      [](grid::ParticleSet& particles, const grid::MacField<T, D>& velocity, const grid::OpenSides<D>& open, Solid solid,
          Workspace& workspace) {
-        const auto info = interruptible([&] {
-          return fluids::apply_boundary_and_remove<T, D>(particles, velocity.grid(), open, solid.value_or(nullptr), workspace);
-        });
-        return std::array<Index, 3>{info.left, info.moved, info.stuck};
+        const grid::ParticleBoundary<D> boundary{open, solid.value_or(nullptr), grid::InSolid::push_out};
+        const auto counts = interruptible(
+            [&] { return fluids::apply_boundary_and_remove<T, D>(velocity.grid(), boundary, particles, workspace); });
+        return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("workspace"));
 }

@@ -2,6 +2,7 @@
 
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
 #include "meniscus/fluids/particles/particle_surface.hpp"
+#include "meniscus/grid/particles/particle_boundary.hpp"
 
 #include <optional>
 

@@ -1,6 +1,7 @@
 #include "meniscus/fluids/liquid/part_counts.hpp"
 
-#include "meniscus/fluids/particles/particle_cells.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <algorithm>
 
@@ -18,11 +19,11 @@ void count_part_cells(const std::int32_t* labels, Index n, std::span<Index> cell
 template <class T, int D>
 void count_part_particles(grid::ParticleSet& particles, const grid::Grid<D>& grid, const std::int32_t* labels,
                           std::span<Index> counts) {
-  const T* const x = particle_positions<T, D>(particles);
+  const T* const x = grid::particle_positions<T, D>(particles);
   const Coord<D> strides = c_strides<D>(grid.shape());
   std::fill(counts.begin(), counts.end(), Index{0});
   for (Index i = 0; i < particles.size(); ++i)
-    ++counts[static_cast<std::size_t>(labels[dot<D>(CellPlace<D>(grid, x + i * D).cell, strides)])];
+    ++counts[static_cast<std::size_t>(labels[dot<D>(grid::locate_in_domain<T, D>(grid, x + i * D).cell, strides)])];
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \

@@ -1,7 +1,7 @@
 #include "meniscus/fluids/liquid/surroundings.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/pressure/solid_masks.hpp"
+#include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <cmath>
@@ -85,7 +85,7 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
       const double* lowest = nodes.at(c);
       T* row = to.at(c);
       for (Index k = 0; k < phi.extents[D - 1]; ++k)
-        row[k] = static_cast<T>(std::max(static_cast<double>(own[k]), -node_mean<D>(lowest + k, nodes.strides, (1U << D) - 1)));
+        row[k] = static_cast<T>(std::max(static_cast<double>(own[k]), -grid::corner_mean<D>(lowest + k, nodes.strides)));
     }
   });
 }

@@ -1,7 +1,7 @@
 #include "meniscus/fluids/particles/liquid_region.hpp"
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/fluids/particles/particle_cells.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 /// inside[i] for all particles.
 template <class T, int D>
 Workspace::Lease<std::uint8_t> particles_in(grid::ParticleSet& particles, const LiquidRegion<D>& region, Workspace& workspace) {
-  const T* const x = particle_positions<T, D>(particles);
+  const T* const x = grid::particle_positions<T, D>(particles);
   const Index n = particles.size();
   auto inside = workspace.take<std::uint8_t>(n);
   const auto points = workspace.take<double>(n * D);
@@ -60,8 +60,8 @@ void LiquidRegion<D>::mark_inside(const double* points, Index n, std::uint8_t* i
 template <class T, int D>
 void set_velocity_in(grid::ParticleSet& particles, const LiquidRegion<D>& region, const Vec<double, D>& velocity,
                      Workspace& workspace) {
-  T* const v = particle_values<T>(particles, "velocity", D);
-  T* const affine = optional_particle_values<T>(particles, "affine", D * D);
+  T* const v = grid::particle_values<T>(particles, "velocity", D);
+  T* const affine = grid::optional_particle_values<T>(particles, "affine", D * D);
   const auto inside = particles_in<T, D>(particles, region, workspace);
   parallel_for(0, particles.size(), 8192, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {

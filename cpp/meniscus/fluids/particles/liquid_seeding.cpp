@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
-#include "meniscus/fluids/particles/particle_cells.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
 
@@ -250,8 +250,8 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& phi, const PointTes
   require(seeding.per_cell >= 1 && seeding.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", seeding.per_cell);
   require(phi.stagger() == grid::Stagger<D>::cell(), "the region must be on cells");
   require(!solid || solid->grid() == phi.grid(), "the level set of the solid must be on the grid of the region");
-  const T* const present = particle_positions<T, D>(particles);
-  static_cast<void>(particle_values<T>(particles, "velocity", D));
+  const T* const present = grid::particle_positions<T, D>(particles);
+  static_cast<void>(grid::particle_values<T>(particles, "velocity", D));
   const MovedCells<D> cells(phi.grid(), seeding);
   Candidates<T, D> candidates(cells, phi, inside, seeding.per_cell, workspace);
   candidates.keep_missing(present, particles.size());
@@ -272,8 +272,8 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& phi, const PointTes
   check_interrupt();
   const NoInterrupts commit;
   const Index first = particles.append(added);
-  T* const x = particle_positions<T, D>(particles);
-  T* const v = particle_values<T>(particles, "velocity", D);
+  T* const x = grid::particle_positions<T, D>(particles);
+  T* const v = grid::particle_values<T>(particles, "velocity", D);
   parallel_for(0, added, 8192, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
       for (int d = 0; d < D; ++d) {

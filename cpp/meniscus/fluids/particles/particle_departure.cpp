@@ -3,18 +3,17 @@
 namespace meniscus::fluids {
 
 template <class T, int D>
-ParticleBoundaryInfo apply_boundary_and_remove(grid::ParticleSet& particles, const grid::Grid<D>& grid,
-                                               const std::array<bool, 2 * D>& open, const grid::Field<double, D>* solid,
-                                               Workspace& workspace) {
+grid::FateCounts apply_boundary_and_remove(const grid::Grid<D>& grid, const grid::ParticleBoundary<D>& boundary,
+                                           grid::ParticleSet& particles, Workspace& workspace) {
   const auto left = workspace.take<std::uint8_t>(particles.size());
-  const ParticleBoundaryInfo info = apply_particle_boundary<T, D>(particles, grid, open, solid, left.data());
-  if (info.left > 0) particles.remove(left.data(), workspace);
-  return info;
+  const grid::FateCounts counts = grid::apply_particle_boundary<T, D>(grid, boundary, particles, left.data(), workspace);
+  if (counts.left > 0) particles.remove(left.data(), workspace);
+  return counts;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                               \
-  template ParticleBoundaryInfo apply_boundary_and_remove<T, D>( \
-      grid::ParticleSet&, const grid::Grid<D>&, const std::array<bool, 2 * D>&, const grid::Field<double, D>*, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                  \
+  template grid::FateCounts apply_boundary_and_remove<T, D>(const grid::Grid<D>&, const grid::ParticleBoundary<D>&, \
+                                                            grid::ParticleSet&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

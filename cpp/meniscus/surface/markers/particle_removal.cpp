@@ -17,7 +17,7 @@ Index remove_where(grid::Field<T, D>& phi, grid::ParticleSet& particles, double 
   const Index n = particles.size();
   if (n == 0) return 0;
   const auto values = workspace.take<T>(n);
-  grid::sample_points(phi, detail::typed_positions<T, D>(particles), n, grid::Interpolation::linear, time, values.data());
+  grid::sample_points(phi, grid::particle_positions<T, D>(particles), n, grid::Interpolation::linear, time, values.data());
   const auto flags = workspace.take<std::uint8_t>(n);
   parallel_for(0, n, 8192, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) flags.data()[i] = wanted(i, values.data()[i]);

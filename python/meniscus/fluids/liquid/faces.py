@@ -11,15 +11,13 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, project
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
+from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
-from meniscus.grid.transport.extrapolation import extrapolate
-from meniscus.surface import LevelSet, extend_velocity
+from meniscus.surface import LevelSet, SolidBoundary, extend_velocity
 
 Bools = npt.NDArray[np.bool_]
 _BALANCED = 2.5  # cells of air that are made divergence-free
 _BALANCE_TOLERANCE = 1e-4
-_LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
 class LiquidFaces:
@@ -54,29 +52,23 @@ class LiquidFaces:
         self,
         velocity: MacField,
         levelset: LevelSet,
-        masks: SolidMasks | None,
-        solid_velocity: MacField | None,
-        slip: Slip,
+        solid: SolidBoundary | None,
         band: int,
         workspace: Workspace,
-        solid: Any = None,
         time: float = 0.0,
     ) -> None:
         """Continue the velocity from the wet faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
 
-        With slip 'no-slip', faces in the solid take its velocity (None: at rest).
+        Without free slip, faces in the solid take its velocity.
         """
         core: Any = _grid  # overloaded over dimension and scalar
         for d, wet in enumerate(self.wet(levelset)):
             # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
-            core.select_mask(wet, None if masks is None else masks.inside_faces[d], False, self.known[d])
+            core.select_mask(wet, None if solid is None else solid.inside_faces[d], False, self.known[d])
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
-        if masks is not None:
-            extrapolate(velocity, self.known, layers=_LAYERS, out=self.known, workspace=workspace)
-            if slip == "no-slip":
-                masks.set_velocity_inside(velocity, solid_velocity)
-        for d, known in enumerate(self.known):
-            core.assign_component(velocity._core, d, 0.0, known, False)
+        extend_into_solid(velocity, self.known, solid, workspace)
+        if solid is not None:
+            solid.stick(velocity)
         if self._solver is not None:
             self._balance(velocity, levelset, solid, time)
 

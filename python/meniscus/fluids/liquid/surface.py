@@ -12,13 +12,12 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions
+from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary
 
 Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
@@ -92,9 +91,9 @@ class LiquidSurface:
         if self.particles is not None:
             self.particles.adjust_radii(every=True)
 
-    def continue_into(self, masks: SolidMasks, workspace: Workspace) -> None:
+    def continue_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
         """Continue the level set into a solid, so that no air is between it and the liquid."""
-        masks.prepare_scalar(self.levelset.field, workspace)
+        solid.extend(self.levelset.field, workspace)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Carry the surface along a velocity for dt; `solid` is as at the end of it."""

@@ -11,14 +11,13 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import particles_to_grid
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
+from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.extrapolation import extrapolate
-from meniscus.surface import LevelSet
+from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
-_LAYERS = 4  # as far into a solid as short traces reach
 
 
 class ParticleFaces:
@@ -44,35 +43,29 @@ class ParticleFaces:
         velocity: MacField,
         before: MacField | None,
         levelset: LevelSet,
-        masks: SolidMasks | None,
-        solid_velocity: MacField | None,
-        slip: Slip,
+        solid: SolidBoundary | None,
         band: int,
         workspace: Workspace,
     ) -> None:
         """Continue velocities from the faces of the liquid into `band` cells of air, then into the solid; elsewhere they become zero.
 
-        With slip 'no-slip', faces in the solid take its velocity (None: at rest).
+        Without free slip, faces in the solid take its velocity.
         """
-        samples: Any = _grid  # overloaded over dimension and scalar
-        wet = mark_open_faces(levelset, masks, self._wet)
+        wet = mark_open_faces(levelset, solid, self._wet)
         for field in (velocity, before):
             if field is None:
                 continue
             known = extrapolate(field, wet, layers=band, out=self._given, workspace=workspace)
-            if masks is not None:
-                extrapolate(field, known, layers=_LAYERS, out=known, workspace=workspace)
-            for d, k in enumerate(known):
-                samples.assign_component(field._core, d, 0.0, k, False)
-        if masks is not None and slip == "no-slip":
-            masks.set_velocity_inside(velocity, solid_velocity)
+            extend_into_solid(field, known, solid, workspace)
+        if solid is not None:
+            solid.stick(velocity)
 
 
-def mark_open_faces(levelset: LevelSet, masks: SolidMasks | None, out: list[Bools]) -> list[Bools]:
+def mark_open_faces(levelset: LevelSet, solid: SolidBoundary | None, out: list[Bools]) -> list[Bools]:
     """Set masks to the faces beside liquid that are not in a solid entirely, and return them."""
     core: Any = _fluids  # overloaded over dimension and scalar
     for d, mask in enumerate(out):
         core.liquid_faces(levelset.field._core, d, mask)
-        if masks is not None:
-            _grid.select_mask(mask, masks.open_faces[d], True, mask)
+        if solid is not None:
+            _grid.select_mask(mask, solid.open_faces[d], True, mask)
     return out

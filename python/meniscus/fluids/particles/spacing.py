@@ -13,13 +13,13 @@ from meniscus.core import Workspace
 from meniscus.fluids.particles.faces import mark_open_faces
 from meniscus.fluids.particles.transfer import particle_density
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
-from meniscus.fluids.pressure.solid_masks import SolidMasks
+from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.boundary import Open, Wall
-from meniscus.grid.fields import CellField, MacField, NodeField, component_shapes
+from meniscus.grid.fields import CellField, MacField, component_shapes
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.transport.points import trace
-from meniscus.surface import LevelSet
+from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
 
@@ -54,8 +54,7 @@ class ParticleSpacing:
         particles: Particles,
         per_cell: int,
         levelset: LevelSet,
-        solid: NodeField | None,
-        masks: SolidMasks | None,
+        solid: SolidBoundary | None,
         band: int,
         max_iterations: int,
         workspace: Workspace,
@@ -65,15 +64,14 @@ class ParticleSpacing:
         particle_density(particles, grid, out=self._density, workspace=workspace)
         core: Any = _fluids  # overloaded over dimension and scalar
         samples: Any = _grid
-        core.density_excess(
-            self._density._core, float(per_cell), levelset.field._core, None if solid is None else solid._core, self._target._core
-        )
+        outside = None if solid is None else solid.levelset._core
+        core.density_excess(self._density._core, float(per_cell), levelset.field._core, outside, self._target._core)
         for d in range(grid.dimension):
             samples.assign_component(self._shift._core, d, 0.0, None, True)
         info = project(
             self._shift,
             1.0,
-            solid,
+            None if solid is None else solid.levelset,
             1.0,
             TOLERANCE,
             liquid=levelset,
@@ -81,9 +79,8 @@ class ParticleSpacing:
             max_iterations=max_iterations,
             solver=self._solver,
         )
-        known = mark_open_faces(levelset, masks, self._known)
+        known = mark_open_faces(levelset, solid, self._known)
         extrapolate(self._shift, known, layers=band, out=known, workspace=workspace)
-        for d, k in enumerate(known):
-            samples.assign_component(self._shift._core, d, 0.0, k, False)
+        extend_into_solid(self._shift, known, None, workspace)
         trace(particles, self._shift, 1.0, method="euler", outside="keep", workspace=workspace)
         return info
