@@ -8,7 +8,7 @@ namespace meniscus::bindings {
 namespace {
 
 template <int D>
-Vec<double, D> vector_of(const std::array<double, D>& v) {
+Vec<double, D> emission_vector(const std::array<double, D>& v) {
   return Eigen::Map<const Vec<double, D>>(v.data());
 }
 
@@ -25,13 +25,13 @@ void bind_emission_functions(py::module_& m) {
   m.def(
       "emit_velocity",
       [](F& region, const std::array<double, D>& value, M& velocity) {
-        interruptible([&] { fluids::emit_velocity<T, D>(region, vector_of<D>(value), velocity); });
+        interruptible([&] { fluids::emit_velocity<T, D>(region, emission_vector<D>(value), velocity); });
       },
       py::arg("region"), py::arg("value"), py::arg("velocity"));
   m.def(
       "add_acceleration",
       [](M& velocity, const std::array<double, D>& acceleration, double dt) {
-        interruptible([&] { fluids::add_acceleration<T, D>(velocity, vector_of<D>(acceleration), dt); });
+        interruptible([&] { fluids::add_acceleration<T, D>(velocity, emission_vector<D>(acceleration), dt); });
       },
       py::arg("velocity"), py::arg("acceleration"), py::arg("dt"));
 }

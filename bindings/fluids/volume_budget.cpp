@@ -9,9 +9,9 @@
 namespace meniscus::bindings {
 namespace {
 
-using Values = std::vector<double>;
+using PartVolumes = std::vector<double>;
 
-py::array_t<double> array_of(const Values& values) {
+py::array_t<double> volumes_array(const PartVolumes& values) {
   return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
@@ -22,10 +22,10 @@ void bind_measure(py::module_& m) {
       "measure_parts",
       [](F& levelset, std::optional<grid::Field<double, D>*> solid, F& scratch, const py::array& labels, Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
-        Values volumes;
+        PartVolumes volumes;
         const fluids::MeasuredLiquid<T, D> liquid{levelset, solid.value_or(nullptr), scratch};
         interruptible([&] { fluids::measure_parts(liquid, out, volumes, workspace); });
-        return array_of(volumes);
+        return volumes_array(volumes);
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
 }
@@ -113,14 +113,16 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
             return view(b.labels().data(), cells, c_strides<D>(cells), b.labels().memory());
           },
           py::arg("grid"))
-      .def("volumes", [](const B& b) { return array_of(b.volumes()); })
-      .def("expected", [](const B& b) { return array_of(b.expected()); })
+      .def("volumes", [](const B& b) { return volumes_array(b.volumes()); })
+      .def("expected", [](const B& b) { return volumes_array(b.expected()); })
       .def_property_readonly("total", &B::total_volume)
       .def_property_readonly("unassigned", &B::unassigned)
       .def_property_readonly("bytes", &B::bytes)
       .def(
           "set",
-          [](B& b, const Values& volumes, const Values& expected, double unassigned) { b.set(volumes, expected, unassigned); },
+          [](B& b, const PartVolumes& volumes, const PartVolumes& expected, double unassigned) {
+            b.set(volumes, expected, unassigned);
+          },
           py::arg("volumes"), py::arg("expected"), py::arg("unassigned"))
       .def("share", &B::share);
   bind_budget_functions<float, D>(type);
