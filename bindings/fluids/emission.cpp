@@ -1,16 +1,12 @@
 // Emission and body forces.
 #include "bridge.hpp"
+#include "vectors.hpp"
 
 #include "meniscus/fluids/flows/body_force.hpp"
 #include "meniscus/fluids/flows/emission.hpp"
 
 namespace meniscus::bindings {
 namespace {
-
-template <int D>
-Vec<double, D> vector_of(const std::array<double, D>& v) {
-  return Eigen::Map<const Vec<double, D>>(v.data());
-}
 
 template <class T, int D>
 void bind_emission_functions(py::module_& m) {

@@ -1,5 +1,6 @@
 // Regions of liquid particles, their seeding, and measures of them.
 #include "bridge.hpp"
+#include "vectors.hpp"
 
 #include "meniscus/fluids/particles/liquid_seeding.hpp"
 #include "meniscus/fluids/particles/particle_departure.hpp"
@@ -11,16 +12,8 @@ namespace meniscus::bindings {
 namespace {
 
 template <int D>
-using Components = std::array<double, D>;
-
-template <int D>
-Vec<double, D> vector_of(const Components<D>& v) {
-  return Eigen::Map<const Vec<double, D>>(v.data());
-}
-
-template <int D>
-fluids::LiquidSeeding<D> seeding_of(Index per_cell, double jitter, std::uint64_t seed, const Components<D>& offset,
-                                    const Components<D>& velocity) {
+fluids::LiquidSeeding<D> seeding_of(Index per_cell, double jitter, std::uint64_t seed, const std::array<double, D>& offset,
+                                    const std::array<double, D>& velocity) {
   return {per_cell, jitter, seed, vector_of<D>(offset), vector_of<D>(velocity)};
 }
 
@@ -33,7 +26,8 @@ void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>&
   region.def(
       "seed",
       [](const fluids::LiquidRegion<D>& r, grid::ParticleSet& particles, F& phi, Index per_cell, double jitter,
-         std::uint64_t seed, const Components<D>& offset, const Components<D>& velocity, Solid solid, Workspace& workspace) {
+         std::uint64_t seed, const std::array<double, D>& offset, const std::array<double, D>& velocity, Solid solid,
+         Workspace& workspace) {
         const auto seeding = seeding_of<D>(per_cell, jitter, seed, offset, velocity);
         const fluids::PointTest inside = [&](const double* x, Index n, std::uint8_t* flags) { r.mark_inside(x, n, flags); };
         return interruptible(
@@ -44,7 +38,7 @@ void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>&
   m.def(
       "seed_liquid",
       [](grid::ParticleSet& particles, F& levelset, Index per_cell, double jitter, std::uint64_t seed,
-         const Components<D>& offset, const Components<D>& velocity, Solid solid, Workspace& workspace) {
+         const std::array<double, D>& offset, const std::array<double, D>& velocity, Solid solid, Workspace& workspace) {
         const auto seeding = seeding_of<D>(per_cell, jitter, seed, offset, velocity);
         return interruptible(
             [&] { return fluids::seed_liquid<T, D>(particles, levelset, seeding, solid.value_or(nullptr), workspace); });
@@ -75,8 +69,8 @@ void bind_region_type(py::module_& m, const char* name) {
   using Shape = surface::ImplicitShape<D>;
   py::class_<R> region(m, name);
   region
-      .def(py::init([](const std::shared_ptr<Shape>& shape, const std::array<Components<D>, D>& rotation,
-                       const Components<D>& translation, const grid::Grid<D>& grid) {
+      .def(py::init([](const std::shared_ptr<Shape>& shape, const std::array<std::array<double, D>, D>& rotation,
+                       const std::array<double, D>& translation, const grid::Grid<D>& grid) {
              surface::RigidPose<D> pose;
              for (int i = 0; i < D; ++i) pose.rotation.row(i) = vector_of<D>(rotation[static_cast<std::size_t>(i)]).transpose();
              pose.translation = vector_of<D>(translation);
@@ -85,7 +79,7 @@ void bind_region_type(py::module_& m, const char* name) {
            py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("grid"))
       .def(
           "set_velocity",
-          [](const R& r, grid::ParticleSet& particles, const Components<D>& velocity, Workspace& workspace) {
+          [](const R& r, grid::ParticleSet& particles, const std::array<double, D>& velocity, Workspace& workspace) {
             interruptible([&] {
               const auto v = vector_of<D>(velocity);
               is_single(particles) ? fluids::set_velocity_in<float, D>(particles, r, v, workspace)
