@@ -1,16 +1,12 @@
 // Emission and body forces.
 #include "bridge.hpp"
+#include "vectors.hpp"
 
 #include "meniscus/fluids/flows/body_force.hpp"
 #include "meniscus/fluids/flows/emission.hpp"
 
 namespace meniscus::bindings {
 namespace {
-
-template <int D>
-Vec<double, D> emission_vector(const std::array<double, D>& v) {
-  return Eigen::Map<const Vec<double, D>>(v.data());
-}
 
 template <class T, int D>
 void bind_emission_functions(py::module_& m) {
@@ -25,13 +21,13 @@ void bind_emission_functions(py::module_& m) {
   m.def(
       "emit_velocity",
       [](F& region, const std::array<double, D>& value, M& velocity) {
-        interruptible([&] { fluids::emit_velocity<T, D>(region, emission_vector<D>(value), velocity); });
+        interruptible([&] { fluids::emit_velocity<T, D>(region, vector_of<D>(value), velocity); });
       },
       py::arg("region"), py::arg("value"), py::arg("velocity"));
   m.def(
       "add_acceleration",
       [](M& velocity, const std::array<double, D>& acceleration, double dt) {
-        interruptible([&] { fluids::add_acceleration<T, D>(velocity, emission_vector<D>(acceleration), dt); });
+        interruptible([&] { fluids::add_acceleration<T, D>(velocity, vector_of<D>(acceleration), dt); });
       },
       py::arg("velocity"), py::arg("acceleration"), py::arg("dt"));
 }

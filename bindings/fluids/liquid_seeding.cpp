@@ -1,5 +1,6 @@
 // Regions of liquid particles, their seeding, and measures of them.
 #include "bridge.hpp"
+#include "vectors.hpp"
 
 #include "meniscus/fluids/particles/liquid_seeding.hpp"
 #include "meniscus/fluids/particles/particle_departure.hpp"
@@ -11,20 +12,12 @@ namespace meniscus::bindings {
 namespace {
 
 template <int D>
-using SeedingVector = std::array<double, D>;
-
-template <int D>
-Vec<double, D> seeding_vector(const SeedingVector<D>& v) {
-  return Eigen::Map<const Vec<double, D>>(v.data());
+fluids::LiquidSeeding<D> seeding_of(Index per_cell, double jitter, std::uint64_t seed, const std::array<double, D>& offset,
+                                    const std::array<double, D>& velocity) {
+  return {per_cell, jitter, seed, vector_of<D>(offset), vector_of<D>(velocity)};
 }
 
-template <int D>
-fluids::LiquidSeeding<D> seeding_of(Index per_cell, double jitter, std::uint64_t seed, const SeedingVector<D>& offset,
-                                    const SeedingVector<D>& velocity) {
-  return {per_cell, jitter, seed, seeding_vector<D>(offset), seeding_vector<D>(velocity)};
-}
-
-bool single_precision(const grid::ParticleSet& particles) { return particles.positions().type == grid::ColumnType::float32; }
+bool is_single(const grid::ParticleSet& particles) { return particles.positions().type == grid::ColumnType::float32; }
 
 template <class T, int D>
 void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>& region) {
@@ -33,7 +26,7 @@ void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>&
   region.def(
       "seed",
       [](const fluids::LiquidRegion<D>& r, grid::ParticleSet& particles, F& phi, Index per_cell, double jitter,
-         std::uint64_t seed, const SeedingVector<D>& offset, const SeedingVector<D>& velocity, Solid solid,
+         std::uint64_t seed, const std::array<double, D>& offset, const std::array<double, D>& velocity, Solid solid,
          Workspace& workspace) {
         const auto seeding = seeding_of<D>(per_cell, jitter, seed, offset, velocity);
         const fluids::PointTest inside = [&](const double* x, Index n, std::uint8_t* flags) { r.mark_inside(x, n, flags); };
@@ -45,7 +38,7 @@ void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>&
   m.def(
       "seed_liquid",
       [](grid::ParticleSet& particles, F& levelset, Index per_cell, double jitter, std::uint64_t seed,
-         const SeedingVector<D>& offset, const SeedingVector<D>& velocity, Solid solid, Workspace& workspace) {
+         const std::array<double, D>& offset, const std::array<double, D>& velocity, Solid solid, Workspace& workspace) {
         const auto seeding = seeding_of<D>(per_cell, jitter, seed, offset, velocity);
         return interruptible(
             [&] { return fluids::seed_liquid<T, D>(particles, levelset, seeding, solid.value_or(nullptr), workspace); });
@@ -76,22 +69,21 @@ void bind_region_type(py::module_& m, const char* name) {
   using Shape = surface::ImplicitShape<D>;
   py::class_<R> region(m, name);
   region
-      .def(py::init([](const std::shared_ptr<Shape>& shape, const std::array<SeedingVector<D>, D>& rotation,
-                       const SeedingVector<D>& translation, const grid::Grid<D>& grid) {
+      .def(py::init([](const std::shared_ptr<Shape>& shape, const std::array<std::array<double, D>, D>& rotation,
+                       const std::array<double, D>& translation, const grid::Grid<D>& grid) {
              surface::RigidPose<D> pose;
-             for (int i = 0; i < D; ++i)
-               pose.rotation.row(i) = seeding_vector<D>(rotation[static_cast<std::size_t>(i)]).transpose();
-             pose.translation = seeding_vector<D>(translation);
+             for (int i = 0; i < D; ++i) pose.rotation.row(i) = vector_of<D>(rotation[static_cast<std::size_t>(i)]).transpose();
+             pose.translation = vector_of<D>(translation);
              return R(shape, pose, grid);
            }),
            py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("grid"))
       .def(
           "set_velocity",
-          [](const R& r, grid::ParticleSet& particles, const SeedingVector<D>& velocity, Workspace& workspace) {
+          [](const R& r, grid::ParticleSet& particles, const std::array<double, D>& velocity, Workspace& workspace) {
             interruptible([&] {
-              const auto v = seeding_vector<D>(velocity);
-              single_precision(particles) ? fluids::set_velocity_in<float, D>(particles, r, v, workspace)
-                                          : fluids::set_velocity_in<double, D>(particles, r, v, workspace);
+              const auto v = vector_of<D>(velocity);
+              is_single(particles) ? fluids::set_velocity_in<float, D>(particles, r, v, workspace)
+                                   : fluids::set_velocity_in<double, D>(particles, r, v, workspace);
             });
           },
           py::arg("particles"), py::arg("velocity"), py::arg("workspace"))
@@ -99,8 +91,8 @@ void bind_region_type(py::module_& m, const char* name) {
           "remove",
           [](const R& r, grid::ParticleSet& particles, Workspace& workspace) {
             return interruptible([&] {
-              return single_precision(particles) ? fluids::remove_particles_in<float, D>(particles, r, workspace)
-                                                 : fluids::remove_particles_in<double, D>(particles, r, workspace);
+              return is_single(particles) ? fluids::remove_particles_in<float, D>(particles, r, workspace)
+                                          : fluids::remove_particles_in<double, D>(particles, r, workspace);
             });
           },
           py::arg("particles"), py::arg("workspace"));
