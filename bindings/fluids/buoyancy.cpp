@@ -6,10 +6,8 @@ namespace meniscus::bindings {
 namespace {
 
 template <int D>
-using Components = std::array<double, D>;
-
-template <int D>
-fluids::Buoyancy<D> make_buoyancy(const Components<D>& up, double density_weight, double temperature_weight, double ambient) {
+fluids::Buoyancy<D> make_buoyancy(const std::array<double, D>& up, double density_weight, double temperature_weight,
+                                  double ambient) {
   return {Eigen::Map<const Vec<double, D>>(up.data()), density_weight, temperature_weight, ambient};
 }
 

@@ -9,16 +9,16 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-using Problem = fluids::PressureProblem<T, D>;
+using PressureProblem = fluids::PressureProblem<T, D>;
 
 template <class T, int D>
-Problem<T, D> make_problem(const grid::Grid<D>& grid, double density, const grid::Field<T, D>* density_field,
-                           const grid::SolidBoundary<T, D>* solid, const grid::Field<T, D>* liquid,
-                           const std::optional<py::array>& liquid_mask,
-                           const std::optional<std::array<py::array, D>>& given_faces, double air_pressure,
-                           const grid::Field<T, D>* surface_pressure, const grid::Field<T, D>* target_divergence,
-                           grid::Field<double, D>* pressure, bool warm_start, double time) {
-  Problem<T, D> p;
+PressureProblem<T, D> make_pressure_problem(const grid::Grid<D>& grid, double density, const grid::Field<T, D>* density_field,
+                                            const grid::SolidBoundary<T, D>* solid, const grid::Field<T, D>* liquid,
+                                            const std::optional<py::array>& liquid_mask,
+                                            const std::optional<std::array<py::array, D>>& given_faces, double air_pressure,
+                                            const grid::Field<T, D>* surface_pressure, const grid::Field<T, D>* target_divergence,
+                                            grid::Field<double, D>* pressure, bool warm_start, double time) {
+  PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
   p.solid = solid;
@@ -40,11 +40,11 @@ Problem<T, D> make_problem(const grid::Grid<D>& grid, double density, const grid
 
 /// The fields and arrays of a problem live as long as its Python object.
 template <class T, int D>
-void bind_problem(py::module_& m, const char* name) {
+void bind_pressure_problem(py::module_& m, const char* name) {
   using py::arg;
   const auto none = py::none();
-  py::class_<Problem<T, D>>(m, name).def(
-      py::init(&make_problem<T, D>), arg("grid"), arg("density") = 1.0, arg("density_field") = none, arg("solid") = none,
+  py::class_<PressureProblem<T, D>>(m, name).def(
+      py::init(&make_pressure_problem<T, D>), arg("grid"), arg("density") = 1.0, arg("density_field") = none, arg("solid") = none,
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
       arg("surface_pressure") = none, arg("target_divergence") = none, arg("pressure") = none, arg("warm_start") = false,
       arg("time") = 0.0, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(),
@@ -60,8 +60,8 @@ py::tuple report_of(const fluids::ProjectionReport<D>& report) {
 }
 
 template <class T, int D>
-py::tuple project(fluids::PressureSolver<D>& solver, grid::MacField<T, D>& velocity, double dt, const Problem<T, D>& problem,
-                  const fluids::ProjectionOptions& options) {
+py::tuple project(fluids::PressureSolver<D>& solver, grid::MacField<T, D>& velocity, double dt,
+                  const PressureProblem<T, D>& problem, const fluids::ProjectionOptions& options) {
   fluids::ProjectionReport<D> report;
   interruptible([&] { solver.project(velocity, dt, problem, options, report); });
   return report_of(report);
@@ -93,10 +93,10 @@ void bind_pressure(py::module_& m) {
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
       .def(py::init<const numerics::SolveOptions&, fluids::FluxFix, bool>(), py::arg("solve"), py::arg("flux_fix"),
            py::arg("accept_unconverged"));
-  bind_problem<float, 2>(m, "PressureProblem2f");
-  bind_problem<double, 2>(m, "PressureProblem2d");
-  bind_problem<float, 3>(m, "PressureProblem3f");
-  bind_problem<double, 3>(m, "PressureProblem3d");
+  bind_pressure_problem<float, 2>(m, "PressureProblem2f");
+  bind_pressure_problem<double, 2>(m, "PressureProblem2d");
+  bind_pressure_problem<float, 3>(m, "PressureProblem3f");
+  bind_pressure_problem<double, 3>(m, "PressureProblem3d");
   bind_solver<2>(m, "PressureSolver2");
   bind_solver<3>(m, "PressureSolver3");
 }
