@@ -30,7 +30,7 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all bench docs format lint sanitize sanitize-address sanitize-thread test-cpp package clean distclean FORCE
+.PHONY: help demo test test-all bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp package clean distclean FORCE
 
 help:
 	@echo "make demo      build, let smoke rise past an obstacle and say where the pictures are"
@@ -38,6 +38,7 @@ help:
 	@echo "make test-all  the same with the slow tests"
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
+	@echo "make gallery   the pictures of the README and the gallery page (about half an hour)"
 	@echo "make format    bring all sources into the house format"
 	@echo "make lint      formatting, linters and type checks"
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
@@ -92,6 +93,9 @@ bench: $(STAMPS)/package $(STAMPS)/packages-bench
 docs: $(STAMPS)/package $(STAMPS)/packages-docs
 	$(RUN) -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is in $(CURDIR)/docs/_build/html/index.html"
+
+gallery: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-vtk $(STAMPS)/packages-render
+	OPENBLAS_NUM_THREADS=1 $(RUN) docs/gallery/make_gallery.py
 
 # --- C++ tests: the core without Python ----------------------------------------------------------------------------------------
 

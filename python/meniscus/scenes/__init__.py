@@ -18,7 +18,7 @@ from meniscus.scenes.drape import Drape
 from meniscus.scenes.explosion import Explosion
 from meniscus.scenes.falling_drop import FallingDrop
 from meniscus.scenes.flag import Flag
-from meniscus.scenes.pictures import render
+from meniscus.scenes.pictures import Renderer, render
 from meniscus.scenes.plume import Plume
 from meniscus.scenes.pour import Pour
 from meniscus.scenes.recovery import Recovery
@@ -52,6 +52,7 @@ __all__ = [
     "Plume",
     "Pour",
     "Recovery",
+    "Renderer",
     "Restorable",
     "River",
     "RunOptions",
