@@ -96,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
     render.add_argument("--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all")
     render.add_argument("--renderer", choices=get_args(scenes.Renderer), default="built-in", help="default: built-in")
     mitsuba = render.add_argument_group("options of the renderer mitsuba, whose pictures go to DIR/mitsuba")
-    mitsuba.add_argument("--samples", type=int, default=None, metavar="N", help="paths per pixel; default: 128")
+    mitsuba.add_argument("--samples", type=int, default=None, metavar="N", help="paths per pixel; default: 64")
     mitsuba.add_argument(
         "--size", nargs=2, type=int, default=None, metavar=("WIDTH", "HEIGHT"), help="pixels; default: what suits the scene"
     )

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -290,10 +291,10 @@ def test_pictures_of_a_run_are_made_from_its_files(mitsuba: Any, run: Path, monk
 
 def test_finished_frames_outlive_an_interruption(mitsuba: Any, run: Path) -> None:
     folder = run / "mitsuba"
-    code = f"import sys; from meniscus.cli import main; sys.exit(main(['render', {str(run)!r}, '--renderer', 'mitsuba', '--samples', '512', '--size', '64', '64']))"
-    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "meniscus", "render", str(run), "--renderer", "mitsuba", "--samples", "512", "--size", "48", "48"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not (folder / "frame-0000.png").exists():
-            pass
+            time.sleep(0.01)
         os.kill(process.pid, signal.SIGINT)
         assert process.stderr is not None
         assert process.stderr.read() == "interrupted\n"

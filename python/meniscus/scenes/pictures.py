@@ -61,7 +61,7 @@ def render(
         frames: numbers of the frames that are drawn, without an animation; default: all, and the animation.
         renderer: 'built-in' or 'mitsuba' (needs the extra `render`).
         size: width and height of Mitsuba's pictures, pixels; default: what suits the scene.
-        samples: paths per pixel of Mitsuba's pictures; default: 128.
+        samples: paths per pixel of Mitsuba's pictures; default: 64.
         on_frame: called with the number of each frame and the number of the last one.
         on_pass: called, while Mitsuba renders a frame, with the samples per pixel so far and in all.
 
@@ -109,7 +109,7 @@ def _drawing(
     from meniscus.viz import path_tracing
 
     path_tracing.require()
-    count = _checks.integer("samples", 128 if samples is None else samples, 1)
+    count = _checks.integer("samples", 64 if samples is None else samples, 1)
     if size is not None:
         size = _checks.integer("width", size[0], 16), _checks.integer("height", size[1], 16)
 

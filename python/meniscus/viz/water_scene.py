@@ -61,8 +61,8 @@ class Scene:
 
 
 def corner_normals(vertices: Floats, triangles: npt.NDArray[np.int32], across: Floats, given: Floats | None) -> Floats:
-    """Return the normal (m, 3, 3) at each corner of each triangle: that of its vertex, or where the surface has an edge there, the mean over
-    those triangles at the vertex that face the same way. `across` are normals as long as twice the areas."""
+    """Return the normal (m, 3, 3) at each corner of each triangle: that of its vertex, or where the surface has an edge there, the mean
+    over those triangles at the vertex that face the same way. `across` are normals as long as twice the areas."""
     at_vertex = np.zeros_like(vertices)
     for i in range(3):
         np.add.at(at_vertex, triangles[:, i], across)

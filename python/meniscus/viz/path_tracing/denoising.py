@@ -51,7 +51,7 @@ class Renderings:
         variance = np.maximum(self._squares / self.count - self.mean() ** 2, 0) * self.count / (self.count - 1)
         # That of few renderings is noisy itself.
         smooth = _box_mean(variance.astype(np.float32), 1)
-        spreads = [smooth / n for n in shares]
+        spreads = [smooth / np.float32(n) for n in shares]
         first = _filtered(halves[0], halves[1], spreads[1])
         second = _filtered(halves[1], halves[0], spreads[0])
         result: npt.NDArray[np.float64] = (shares[0] * first.astype(np.float64) + shares[1] * second) / self.count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -62,7 +63,7 @@ def render(
     start = _checks.integer("seed", seed, 0)
     renderings = Renderings()
     require()
-    import mitsuba
+    mitsuba: Any = importlib.import_module("mitsuba")
 
     with _variant(mitsuba):
         try:

@@ -77,9 +77,8 @@ def water_scene(
     }
     if len(triangles):
         absorbing = {"type": "homogeneous", "albedo": 0.0, "sigma_t": {"type": "rgb", "value": list(_ABSORPTION)}, "scale": 2.6 / length}
-        v = _checks.points("vertices", vertices, np.dtype(np.float64), 3)
-        _checks.require_finite("vertices", v)
-        scene["water"] = mesh(v, _checks.triangles("triangles", triangles), surface, normals=normals, interior=absorbing)
+        _checks.require_finite("vertices", _checks.points("vertices", vertices, np.dtype(np.float64), 3))
+        scene["water"] = mesh(vertices, _checks.triangles("triangles", triangles), surface, normals=normals, interior=absorbing)
     for i, (v, t) in enumerate(solids):
         scene[f"solid {i}"] = mesh(v, t, plain(solid_color, glossy=True))
     if spray is not None and len(spray):
