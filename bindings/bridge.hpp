@@ -65,7 +65,7 @@ T* data_of(const py::array& a, const char* name, Index size = -1, bool writable 
 
 /// A boundary condition as an opaque object (a bare std::variant would be taken for a union of registered types).
 struct SideHandle {
-  SideCondition condition;
+  grid::SideCondition condition;
 };
 
 }  // namespace meniscus::bindings

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import collision_peers
-import collision_tables
 import numpy as np
 from harness import THREADS, Timing, show_progress, time_waited
+from peers import collision_peers
+from tables import collision_tables
 
 import meniscus as ms
 from meniscus.collision import CollisionMesh, edge_edge, vertex_face

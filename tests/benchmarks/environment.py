@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import version
+from peers.libraries import version
 
 import meniscus as ms
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from harness import Case
-from peers import Peer, version
+from peers.libraries import Peer, version
 
 import meniscus as ms
 from meniscus.core import Workspace

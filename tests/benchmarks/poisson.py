@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import poisson_solvers
-from compiled_peers import PeerError
 from harness import Timing, show_progress, time_waited
+from peers import poisson_solvers
+from peers.compiled_peers import PeerError
+from peers.poisson_solvers import Prepared, Solver, System
 from poisson_problems import PROBLEMS
-from poisson_solvers import Prepared, Solver, System
 
 import meniscus as ms
 

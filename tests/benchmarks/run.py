@@ -18,21 +18,20 @@ import levelsets
 import liquid
 import particle_liquid
 import particles
-import peers
 import poisson
-import results
 import smoke
 import solids
 import springs
 import surfaces
-import tables
 import transport
 import vorticity
+from peers import libraries
+from tables import pages, results
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     """Parse and check the command line."""
-    parser = argparse.ArgumentParser(description="Time the hot parts of the library beside the memory bandwidth and peers.")
+    parser = argparse.ArgumentParser(description="Time the hot parts of the library beside the memory bandwidth and libraries.")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything that was measured")
     parser.add_argument("--table", type=Path, metavar="FILE.md", help="put the tables between the markers of this Markdown page")
     parser.add_argument("--only", metavar="PATTERN", help="run the cases in whose name this regular expression is found")
@@ -41,8 +40,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(given)
     if options.rounds is not None and options.rounds < 1:
         parser.error("--rounds must be at least 1")
-    if options.table is not None and not tables.has_markers(options.table):
-        parser.error(f"{options.table} must hold the lines '{tables.BEGIN}' and '{tables.END}'")
+    if options.table is not None and not pages.has_markers(options.table):
+        parser.error(f"{options.table} must hold the lines '{pages.BEGIN}' and '{pages.END}'")
     if options.only is not None:
         try:
             re.compile(options.only)
@@ -65,7 +64,7 @@ def main(given: list[str] | None = None) -> None:
     cases = bandwidth.probes(quick=options.quick)
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
-    others = peers.all_peers(worlds, chosen)
+    others = libraries.all_peers(worlds, chosen)
     for room in (solids, springs, levelsets, surfaces, particles, particle_liquid, liquid):
         cases += room.cases(options.quick, chosen)
         others += room.peers(options.quick, chosen)
@@ -93,12 +92,12 @@ def main(given: list[str] | None = None) -> None:
         "collision": collision.report(*collision_runs),
     }
     report = results.report(cases, others, timings, suites, environment.environment(), settings)
-    tables.show(report)
+    pages.show(report)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if options.table is not None:
-        tables.write_markdown(report, options.table)
+        pages.write_markdown(report, options.table)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import smoke_peers
-import smoke_report
 from harness import THREADS, Timing, show_progress, time_waited
-from smoke_peers import StepPeer
+from peers import smoke_peers
+from peers.smoke_peers import StepPeer
+from tables import smoke_report
 
 import meniscus as ms
 from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from harness import Case
-from peers import Peer, version
+from peers.libraries import Peer, version
 
 import meniscus as ms
 from meniscus.surface import LevelSet, components, curvature, extract, measure, volume_fractions

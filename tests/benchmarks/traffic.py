@@ -55,7 +55,7 @@ def _interpolated(dimension: int, interpolation: str) -> int:
 
 
 def _step(method: str, block: str, trace: str, interpolation: str, limiter: str, dimension: int, own: float) -> tuple[Pass, ...]:
-    """The passes of ScalarTransport::step (grid/advect.cpp); `own`: arrays of the carried scalar that are not part of the velocity."""
+    """The passes of ScalarTransport::step (grid/transport/advect.cpp); `own`: arrays of the carried scalar that are not part of the velocity."""
     d = dimension
     gathered = 0.0
     if block == "semi-lagrangian":
@@ -96,7 +96,7 @@ def velocity_transport(method: str, block: str, trace: str, interpolation: str, 
 
 
 def point_trace(trace: str, dimension: int, cells_per_point: float, value_bytes: int) -> Traffic:
-    """`trace` of points (advance_points, grid/point_transport.cpp), per point; the whole velocity is read at least once."""
+    """`trace` of points (advance_points, grid/transport/point_transport.cpp), per point; the whole velocity is read at least once."""
     d = dimension
     velocity = d * cells_per_point
     gathered = d * 2**d * TRACE_STAGES[trace]
@@ -110,7 +110,7 @@ def point_trace(trace: str, dimension: int, cells_per_point: float, value_bytes:
 
 
 def particle_sort(row_bytes: tuple[int, ...], position_bytes: int, cells: int, cells_per_particle: float) -> Traffic:
-    """`Particles.sort_by_cell` (grid/particles.cpp, core/radix_sort.cpp), in bytes per particle; keys and order have 8 each."""
+    """`Particles.sort_by_cell` (grid/particles/particles.cpp, core/radix_sort.cpp), in bytes per particle; keys and order have 8 each."""
     digits = -(-max(cells - 1, 1).bit_length() // 11)
     passes = [Pass("keys", position_bytes, 8, 8), Pass("order", 0, 8, 8)]
     for i in range(digits):

@@ -11,7 +11,7 @@ import pytest
 
 import meniscus as ms
 from meniscus.fluids import Flow, deformation, rotation, single_vortex
-from meniscus.scenes.zalesak import slotted_disc_distance
+from meniscus.scenes.library.zalesak import slotted_disc_distance
 from meniscus.surface import ParticleLevelSet, ParticleOptions
 
 DOCUMENTS = {"radii_from": "levelset", "escape": 1.0, "interpolation": "linear"}

@@ -7,7 +7,7 @@ import pytest
 
 from meniscus import scenes
 from meniscus.numerics import mean_local_order
-from meniscus.scenes.zalesak import slotted_disc_distance
+from meniscus.scenes.library.zalesak import slotted_disc_distance
 
 UP, SL = "upwind", "semi-lagrangian"
 SIZES = [101, 201, 401, 801]

@@ -11,7 +11,7 @@ import pytest
 
 import meniscus as ms
 from meniscus import io, scenes
-from meniscus.scenes.ghia import REYNOLDS, centerlines
+from meniscus.scenes.library.ghia import REYNOLDS, centerlines
 from meniscus.scenes.obstacle import knot, placed
 
 TINY = {

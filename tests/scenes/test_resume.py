@@ -108,7 +108,7 @@ import os, signal
 from pathlib import Path
 from meniscus import scenes
 from meniscus.io import checkpoint
-real, count = checkpoint.aside, 0
+real, count = checkpoint.atomic_path, 0
 class Half:
     def __init__(self, file): self.file = file
     def __enter__(self): return self
@@ -124,7 +124,7 @@ def dying(path):
     count += 1
     with real(path) as part:
         yield Part(part) if count == 31 else part
-checkpoint.aside = dying
+checkpoint.atomic_path = dying
 scenes.run(scenes.find({str(DUST)!r})(frames=25), {str(tmp_path)!r}, checkpoint_every=0)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL

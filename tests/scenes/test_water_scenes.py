@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from meniscus import scenes
-from meniscus.scenes.dam_break import MARTIN_MOYCE
+from meniscus.scenes.library.dam_break import MARTIN_MOYCE
 
 SMALL: dict[str, dict[str, Any]] = {
     "dam-break": {"resolution": 24, "dimension": 2, "end": 0.2},

@@ -336,7 +336,7 @@ def _bits(seed: int, n: int) -> np.ndarray:
 
 
 def shared(name: str, seed: int, n: int, kind: Kind) -> Queries:
-    """Queries that tests/cpp/collision/ccd_queries.cpp makes bit by bit equal: 24 random words for each."""
+    """Queries that tests/cpp/collision/continuous/ccd_queries.cpp makes bit by bit equal: 24 random words for each."""
     words = _bits(seed, 24 * n).reshape(n, 2, 4, 3)
 
     def integers(largest: int) -> np.ndarray:

@@ -1,12 +1,12 @@
 // The queries of a collision mesh that test pairs as they are found, and store none but those asked for.
 #include "meniscus/collision/collision_mesh.hpp"
-#include "meniscus/collision/moving_frame.hpp"
+#include "meniscus/collision/continuous/moving_frame.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <atomic>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -114,7 +114,7 @@ double CollisionMesh::time_of_impact(const Motion& motion, double tolerance, con
   return earliest.load();
 }
 
-Block<ElementPair> CollisionMesh::self_intersections(std::span<const Point> positions, DegenerateContact policy) {
+Block<ElementPair> CollisionMesh::self_intersections(std::span<const mesh::Point> positions, DegenerateContact policy) {
   const std::lock_guard lock(mutex_);
   const Motion rest{positions, positions};
   require_valid_motion(rest, "positions", "positions");
@@ -124,10 +124,10 @@ Block<ElementPair> CollisionMesh::self_intersections(std::span<const Point> posi
   for (auto& c : scratch_.chunks) c.kept.clear();
   for_each_candidate(query, scratch_, [&](const PairBlock& block) {
     auto& kept = scratch_.chunks[static_cast<std::size_t>(block.chunk)].kept;
-    const auto at = [&](std::int32_t v) -> const Point& { return positions[static_cast<std::size_t>(v)]; };
+    const auto at = [&](std::int32_t v) -> const mesh::Point& { return positions[static_cast<std::size_t>(v)]; };
     for (const ElementPair& pair : block.pairs) {
       const Edge& e = edges_[static_cast<std::size_t>(pair[0])];
-      const Triangle& t = triangles_[static_cast<std::size_t>(pair[1])];
+      const mesh::Triangle& t = triangles_[static_cast<std::size_t>(pair[1])];
       if (edge_meets_triangle(at(e[0]), at(e[1]), at(t[0]), at(t[1]), at(t[2]), policy)) kept.push_back(pair);
     }
     return true;
@@ -135,4 +135,4 @@ Block<ElementPair> CollisionMesh::self_intersections(std::span<const Point> posi
   return kept_pairs(chunks_of(query));
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-namespace meniscus {
+namespace meniscus::collision {
 namespace {
 
 /// A tree is built anew when its leaves have become so much looser. Searches are then about a third slower, and a build costs as
@@ -19,10 +19,10 @@ std::span<const std::int32_t> flat(const std::vector<std::array<std::int32_t, K>
   return {elements.empty() ? nullptr : elements.front().data(), K * elements.size()};
 }
 
-std::vector<CollisionMesh::Edge> edges_of(std::span<const Triangle> triangles) {
+std::vector<CollisionMesh::Edge> edges_of(std::span<const mesh::Triangle> triangles) {
   std::vector<CollisionMesh::Edge> edges;
   edges.reserve(3 * triangles.size());
-  for (const Triangle& t : triangles)
+  for (const mesh::Triangle& t : triangles)
     for (std::size_t k = 0; k < 3; ++k) {
       const auto [low, high] = std::minmax(t[k], t[(k + 1) % 3]);
       if (low != high) edges.push_back({low, high});
@@ -33,16 +33,17 @@ std::vector<CollisionMesh::Edge> edges_of(std::span<const Triangle> triangles) {
 }
 
 template <std::size_t K>
-Box box_around(const std::array<std::int32_t, K>& corners, std::span<const Box> vertex_boxes) {
-  Box box = vertex_boxes[static_cast<std::size_t>(corners[0])];
+mesh::Box box_around(const std::array<std::int32_t, K>& corners, std::span<const mesh::Box> vertex_boxes) {
+  mesh::Box box = vertex_boxes[static_cast<std::size_t>(corners[0])];
   for (std::size_t k = 1; k < K; ++k) box.add(vertex_boxes[static_cast<std::size_t>(corners[k])]);
   return box;
 }
 
 template <std::size_t K>
-std::vector<Box> boxes_around(const std::vector<std::array<std::int32_t, K>>& elements, std::span<const Box> vertex_boxes) {
+std::vector<mesh::Box> boxes_around(const std::vector<std::array<std::int32_t, K>>& elements,
+                                    std::span<const mesh::Box> vertex_boxes) {
   const StandardArithmetic arithmetic;
-  std::vector<Box> boxes(elements.size());
+  std::vector<mesh::Box> boxes(elements.size());
   for (std::size_t i = 0; i < elements.size(); ++i) boxes[i] = box_around(elements[i], vertex_boxes);
   return boxes;
 }
@@ -75,7 +76,7 @@ Block<ElementPair> pairs_by_rows(Index n, Partners&& partners) {
 
 }  // namespace
 
-void CollisionMesh::FollowingTree::follow(std::span<const Box> vertex_boxes, Workspace& workspace) {
+void CollisionMesh::FollowingTree::follow(std::span<const mesh::Box> vertex_boxes, Workspace& workspace) {
   if (built) tree.refit(vertex_boxes);
   if (built && tree.looseness() <= most_loosened * built_looseness) return;
   built = false;  // should the build be interrupted
@@ -84,7 +85,7 @@ void CollisionMesh::FollowingTree::follow(std::span<const Box> vertex_boxes, Wor
   built = true;
 }
 
-CollisionMesh::CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const Triangle> triangles)
+CollisionMesh::CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const mesh::Triangle> triangles)
     : edges_(edges ? std::vector<Edge>(edges->begin(), edges->end()) : edges_of(triangles)),
       triangles_(triangles.begin(), triangles.end()) {
   for (std::size_t t = 0; t < triangles_.size(); ++t)
@@ -108,8 +109,8 @@ void CollisionMesh::require_valid_motion(const Motion& motion, const char* start
   require(n <= 2147483647, "a mesh can have at most 2147483647 vertices, not ", n);
   require(largest_index_ < static_cast<Index>(n), "edges and triangles must hold indices of the ", n, " vertices, but one is ",
           largest_index_);
-  require_finite(motion.start, start);
-  if (motion.end.data() != motion.start.data()) require_finite(motion.end, end);
+  mesh::require_finite(motion.start, start);
+  if (motion.end.data() != motion.start.data()) mesh::require_finite(motion.end, end);
 }
 
 void CollisionMesh::follow(const Motion& motion, double inflation) {
@@ -159,7 +160,7 @@ CollisionPairs CollisionMesh::candidates_by_rows(BroadPhase method) {
     grids_[0].build(face_boxes, workspace_);
     grids_[1].build(edge_boxes, workspace_);
   }
-  const auto overlapping = [&](std::size_t kind, std::span<const Box> boxes, const Box& box, auto&& f) {
+  const auto overlapping = [&](std::size_t kind, std::span<const mesh::Box> boxes, const mesh::Box& box, auto&& f) {
     if (method == BroadPhase::grid) return grids_[kind].for_each_overlap(box, f);
     for (std::size_t j = 0; j < boxes.size(); ++j)
       if (boxes[j].overlaps(box)) f(static_cast<std::int32_t>(j));
@@ -205,11 +206,11 @@ MutualPairs CollisionMesh::candidates_with(CollisionMesh& other, const Motion& m
 
 Index CollisionMesh::nbytes() const {
   const std::lock_guard lock(mutex_);
-  Index bytes = static_cast<Index>(edges_.capacity() * sizeof(Edge) + triangles_.capacity() * sizeof(Triangle) +
-                                   vertex_boxes_.capacity() * sizeof(Box));
+  Index bytes = static_cast<Index>(edges_.capacity() * sizeof(Edge) + triangles_.capacity() * sizeof(mesh::Triangle) +
+                                   vertex_boxes_.capacity() * sizeof(mesh::Box));
   for (const FollowingTree* t : {&vertex_tree_, &edge_tree_, &face_tree_}) bytes += t->tree.nbytes() + t->marks.nbytes();
   for (const ElementGrid& g : grids_) bytes += g.nbytes();
   return bytes + scratch_.nbytes() + workspace_.bytes();
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

@@ -4,23 +4,23 @@
 /// sections 3.3.5 and 4.5.4 (grids of boxes; only pairs with overlapping boxes are tested).
 #pragma once
 
-#include "meniscus/collision/broad_phase.hpp"
-#include "meniscus/collision/element_grid.hpp"
-#include "meniscus/collision/intersection.hpp"
+#include "meniscus/collision/broad_phase/broad_phase.hpp"
+#include "meniscus/collision/broad_phase/element_grid.hpp"
+#include "meniscus/collision/proximity/intersection.hpp"
 #include "meniscus/core/block.hpp"
 
 #include <mutex>
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::collision {
 
 /// How candidates are found. All give the same pairs.
 enum class BroadPhase : std::int8_t { tree, grid, brute_force };
 
 /// Positions of the vertices at the start and the end of a step, m. Vertices go straight at constant speed.
 struct Motion {
-  std::span<const Point> start;
-  std::span<const Point> end;
+  std::span<const mesh::Point> start;
+  std::span<const mesh::Point> end;
 };
 
 /// Pairs in lexicographic order: (vertex, face), and (edge, edge) with the lower number first.
@@ -52,10 +52,10 @@ class CollisionMesh {
 
   /// Copies edges and triangles. Without edges, those of the triangles, in ascending order. Every position of a call is a vertex,
   /// also without an edge or a face. Indices must not be negative; calls check that they are below the number of positions.
-  CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const Triangle> triangles);
+  CollisionMesh(std::optional<std::span<const Edge>> edges, std::span<const mesh::Triangle> triangles);
 
   std::span<const Edge> edges() const { return edges_; }
-  std::span<const Triangle> triangles() const { return triangles_; }
+  std::span<const mesh::Triangle> triangles() const { return triangles_; }
 
   /// Pairs without a common vertex whose closed boxes around start and end overlap, boxes grown by `inflation` on each side.
   CollisionPairs candidates(const Motion& motion, double inflation, BroadPhase method);
@@ -73,7 +73,7 @@ class CollisionMesh {
   double time_of_impact(const Motion& motion, double tolerance, const DetectionOptions& options);
 
   /// Edges and triangles without a common vertex that have a point in common.
-  Block<ElementPair> self_intersections(std::span<const Point> positions, DegenerateContact policy);
+  Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, DegenerateContact policy);
 
   /// Bytes held, without the results of calls.
   Index nbytes() const;
@@ -85,7 +85,7 @@ class CollisionMesh {
     bool built = false;
     double built_looseness = 0;
     ElementMarks marks;
-    void follow(std::span<const Box> vertex_boxes, Workspace& workspace);
+    void follow(std::span<const mesh::Box> vertex_boxes, Workspace& workspace);
   };
 
   void require_valid_motion(const Motion& motion, const char* start = "start", const char* end = "end") const;
@@ -103,10 +103,10 @@ class CollisionMesh {
   Block<ElementPair> kept_pairs(Index chunks);
 
   std::vector<Edge> edges_;
-  std::vector<Triangle> triangles_;
+  std::vector<mesh::Triangle> triangles_;
   std::int32_t largest_index_ = -1;
   mutable std::mutex mutex_;
-  std::vector<Box> vertex_boxes_;
+  std::vector<mesh::Box> vertex_boxes_;
   FollowingTree vertex_tree_;
   FollowingTree edge_tree_;
   FollowingTree face_tree_;
@@ -116,4 +116,4 @@ class CollisionMesh {
   Workspace workspace_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::collision

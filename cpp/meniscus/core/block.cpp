@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace meniscus {
+namespace meniscus::core {
 namespace {
 std::atomic<Index> allocations{0};
 std::atomic<Index> live_bytes{0};
@@ -52,4 +52,4 @@ std::shared_ptr<std::byte> allocate_block(std::size_t bytes) {
 }
 
 }  // namespace detail
-}  // namespace meniscus
+}  // namespace meniscus::core

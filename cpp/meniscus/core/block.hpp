@@ -7,7 +7,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace meniscus {
+namespace meniscus::core {
 
 namespace detail {
 std::shared_ptr<std::byte> allocate_block(std::size_t bytes);
@@ -47,4 +47,4 @@ class Block {
   std::shared_ptr<std::byte> memory_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::core

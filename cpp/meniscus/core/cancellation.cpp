@@ -2,7 +2,7 @@
 
 #include "meniscus/core/error.hpp"
 
-namespace meniscus {
+namespace meniscus::core {
 namespace {
 thread_local InterruptScope* innermost = nullptr;
 constexpr std::chrono::milliseconds interval{50};
@@ -36,4 +36,4 @@ void check_interrupt() {
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

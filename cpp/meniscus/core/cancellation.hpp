@@ -1,11 +1,13 @@
 /// How a long computation learns that it should stop.
 #pragma once
 
+#include "meniscus/core/vocabulary.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <functional>
 
-namespace meniscus {
+namespace meniscus::core {
 
 /// While alive, parallel loops started by this thread ask `should_stop` now and then, on this thread only, and throw Interrupted
 /// when it answers true. Scopes nest; the innermost one is asked.
@@ -47,4 +49,4 @@ class NoInterrupts {
 /// Asks the scope of the calling thread, if there is one, and throws Interrupted where it says stop.
 void check_interrupt();
 
-}  // namespace meniscus
+}  // namespace meniscus::core

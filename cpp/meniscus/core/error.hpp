@@ -1,11 +1,13 @@
 /// The exceptions of the library. Each carries one sentence that names what was wrong and what was expected.
 #pragma once
 
+#include "meniscus/core/vocabulary.hpp"
+
 #include <sstream>
 #include <stdexcept>
 #include <string>
 
-namespace meniscus {
+namespace meniscus::core {
 
 /// A value that makes no sense (becomes ValueError in Python).
 class InvalidArgument : public std::invalid_argument {
@@ -35,4 +37,4 @@ void require(bool condition, const Parts&... parts) {
   throw InvalidArgument(message.str());
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

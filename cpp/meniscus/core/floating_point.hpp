@@ -1,13 +1,15 @@
 /// The floating-point arithmetic that error bounds are proved for.
 #pragma once
 
+#include "meniscus/core/vocabulary.hpp"
+
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #else
 #include <cfenv>
 #endif
 
-namespace meniscus {
+namespace meniscus::core {
 
 /// While alive, the calling thread rounds to nearest and keeps subnormal numbers, whatever other libraries have set: some switch
 /// subnormals off for the whole process just by being loaded. Proofs by error bounds and exact arithmetic rely on this.
@@ -44,4 +46,4 @@ class StandardArithmetic {
 #endif
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::core

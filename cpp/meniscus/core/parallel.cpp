@@ -23,7 +23,7 @@ extern "C" void __tsan_release(void*);
 #define MENISCUS_TSAN_RELEASE(p) (void)(p)
 #endif
 
-namespace meniscus {
+namespace meniscus::core {
 namespace {
 
 /// The one piece of process-wide state: how many threads to use, and the arena that holds them.
@@ -108,4 +108,4 @@ void run_chunks(Index chunks, ChunkBody body, void* context) {
 }
 
 }  // namespace detail
-}  // namespace meniscus
+}  // namespace meniscus::core

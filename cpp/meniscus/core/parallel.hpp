@@ -8,7 +8,7 @@
 #include <array>
 #include <utility>
 
-namespace meniscus {
+namespace meniscus::core {
 
 /// Threads used from now on by every loop; more than the machine has is allowed. Throws InvalidArgument below 1.
 void set_num_threads(int n);
@@ -56,4 +56,4 @@ T parallel_reduce(Index begin, Index end, Index chunk, T identity, Body&& body, 
   return combine(identity, part[0]);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::core {
 namespace {
 constexpr int digit_bits = 11;
 constexpr Index bins = Index{1} << digit_bits;
@@ -57,4 +57,4 @@ void radix_sort(std::uint64_t* keys, Index* order, Index n, std::uint64_t end_ke
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

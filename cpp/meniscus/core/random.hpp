@@ -4,7 +4,7 @@
 
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::core {
 
 using Philox4 = std::array<std::uint32_t, 4>;
 
@@ -49,4 +49,4 @@ class CounterRandom {
   std::uint32_t step_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::core

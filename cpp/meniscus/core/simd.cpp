@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdlib>
 
-namespace meniscus {
+namespace meniscus::core {
 namespace {
 
 SimdLevel detect() {
@@ -77,4 +77,4 @@ int simd_width(SimdLevel level) {
 #endif
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

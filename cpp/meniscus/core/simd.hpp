@@ -5,9 +5,11 @@
 /// width gives the same bits.
 #pragma once
 
+#include "meniscus/core/vocabulary.hpp"
+
 #include <string_view>
 
-namespace meniscus {
+namespace meniscus::core {
 
 enum class SimdLevel : int { baseline = 0, avx2 = 1, avx512 = 2 };
 
@@ -65,4 +67,4 @@ void simd_dispatch(F&& f) {
   detail::run_baseline(f);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

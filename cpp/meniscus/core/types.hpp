@@ -1,13 +1,15 @@
 /// Basic vocabulary: sizes, indices and small vectors.
 #pragma once
 
+#include "meniscus/core/vocabulary.hpp"
+
 #include <Eigen/Core>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace meniscus {
+namespace meniscus::core {
 
 /// Linear sizes and indices are signed 64-bit everywhere.
 using Index = std::int64_t;
@@ -46,4 +48,4 @@ constexpr Index dot(const Coord<D>& a, const Coord<D>& b) {
   return n;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

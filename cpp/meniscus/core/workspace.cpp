@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::core {
 
 std::size_t Workspace::find(Index bytes) {
   // Best fit, so that a small request does not take the block a large one will need next.
@@ -29,4 +29,4 @@ void Workspace::clear() {
     if (s.free) s.block = {};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::core

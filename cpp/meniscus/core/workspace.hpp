@@ -2,10 +2,11 @@
 #pragma once
 
 #include "meniscus/core/block.hpp"
+#include "meniscus/core/vocabulary.hpp"
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::core {
 
 /// A pool of blocks. `take` hands out a free block of sufficient size, or a new one; the lease returns it. One thread at a time.
 class Workspace {
@@ -67,4 +68,4 @@ class Workspace {
   std::vector<Slot> slots_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::core

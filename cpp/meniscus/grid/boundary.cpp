@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 template <class... F>
@@ -77,4 +77,4 @@ bool fixes_normal_velocity(const SideCondition& condition) {
   return std::holds_alternative<Wall>(condition) || std::holds_alternative<Prescribed>(condition);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

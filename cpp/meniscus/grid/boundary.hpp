@@ -12,7 +12,7 @@
 #include <span>
 #include <variant>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Values at n positions ((n, D) row-major, metres) at a time in seconds.
 /// The output is (n, components) row-major.
@@ -79,4 +79,4 @@ GhostRule velocity_rule(const SideCondition& condition, int component, int axis,
 /// True when the value on the side itself is given, so that a sample there is no unknown.
 bool fixes_normal_velocity(const SideCondition& condition);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

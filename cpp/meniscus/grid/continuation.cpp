@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// An index this many domain lengths outside is first brought nearer, which bounds the reflections that follow.
@@ -100,4 +100,4 @@ MENISCUS_INSTANTIATE(std::uint8_t, 2)
 MENISCUS_INSTANTIATE(std::uint8_t, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,9 +4,9 @@
 /// to.
 #pragma once
 
-#include "meniscus/grid/given_values.hpp"
+#include "meniscus/grid/boundary_values.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// An owned sample and an affine map: value = scale * sample + offset.
 struct AxisImage {
@@ -38,4 +38,4 @@ constexpr Index mirrored(Index index, Index n, int on_side, int upper) {
   return upper ? 2 * n - 1 - on_side - index : on_side - 1 - index;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 enum Mark : std::uint8_t { unknown = 0, is_known = 1, queued = 2 };
@@ -164,4 +164,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,7 +4,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Layer by layer, gives every unknown sample next to known ones (across a face) the mean of those. `known` has the owned extents
 /// of the field, nonzero where the sample is known, and is brought up to date. Stops after `layers` layers or when nothing is
@@ -13,4 +13,4 @@ namespace meniscus {
 template <class T, int D>
 Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

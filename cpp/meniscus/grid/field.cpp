@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 template <int D>
-HaloLayout<D> halo_layout(const Grid<D>& grid, const Stagger<D>& stagger) {
-  HaloLayout<D> h;
+parallel::HaloLayout<D> halo_layout(const Grid<D>& grid, const Stagger<D>& stagger) {
+  parallel::HaloLayout<D> h;
   h.owned = stagger.extents(grid.local_shape());
   h.ghost = ghost_width;
   for (std::size_t d = 0; d < D; ++d) h.period[d] = grid.periodic()[d] ? grid.shape()[d] : 0;
@@ -48,7 +48,7 @@ Field<T, D>::Field(const Grid<D>& grid, const Stagger<D>& stagger, const Boundar
 
 template <class T, int D>
 void Field<T, D>::fill_ghosts(double time) {
-  meniscus::fill_ghosts(layout_, storage_.data(), time);
+  grid::fill_ghosts(layout_, storage_.data(), time);
 }
 
 template <class T, int D>
@@ -96,4 +96,4 @@ template class MacField<double, 3>;
 template struct FieldLayout<2>;
 template struct FieldLayout<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -5,7 +5,7 @@
 #include "meniscus/grid/boundary.hpp"
 #include "meniscus/parallel/halo_plan.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Ghost layers on every side of every field.
 inline constexpr int ghost_width = 3;
@@ -26,7 +26,7 @@ struct FieldLayout {
   Grid<D> grid;
   Stagger<D> stagger;
   std::array<GhostRule, 2 * D> rules;
-  HaloPlan<D> halo;
+  parallel::HaloPlan<D> halo;
 
   FieldLayout(const Grid<D>& grid, const Stagger<D>& stagger, std::array<GhostRule, 2 * D> rules);
 
@@ -100,4 +100,4 @@ class MacField {
   std::vector<Field<T, D>> components_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -2,12 +2,12 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
-#include "meniscus/grid/velocity_lanes.hpp"
+#include "meniscus/grid/transport/velocity_lanes.hpp"
 
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// A maximum over lanes; comparisons with NaN are false, so it skips them.
@@ -129,4 +129,4 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -3,7 +3,7 @@
 
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Throws InvalidArgument with the index of the first sample that is NaN or infinite. `name` says whose samples they are.
 template <class T, int D>
@@ -21,4 +21,4 @@ double max_component_speed(const MacField<T, D>& velocity);
 template <class T, int D>
 double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

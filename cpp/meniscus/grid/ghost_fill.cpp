@@ -1,12 +1,12 @@
 #include "meniscus/grid/ghost_fill.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/boundary_values.hpp"
 #include "meniscus/grid/continuation.hpp"
-#include "meniscus/grid/given_values.hpp"
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 /// The ghosts of one axis beyond one side, over all samples of the earlier axes (with ghosts) and the owned ones of the later
@@ -150,4 +150,4 @@ MENISCUS_INSTANTIATE(std::uint8_t, 2)
 MENISCUS_INSTANTIATE(std::uint8_t, 3)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

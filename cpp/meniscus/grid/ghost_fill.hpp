@@ -3,7 +3,7 @@
 
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Axis by axis, so that edges and corners come out right: shared sides through the halo plan, sides of the domain by their rule.
 /// `first` points at the start of a padded block with the given layout. `time` is handed to boundary functions.
@@ -14,4 +14,4 @@ void fill_ghosts(const FieldLayout<D>& layout, T* first, double time);
 template <class T, int D>
 void set_side_values(const FieldLayout<D>& layout, T* first, int axis, int upper, double time);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

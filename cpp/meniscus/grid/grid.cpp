@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 
 template <int D>
 Grid<D>::Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<bool, D> periodic)
@@ -23,4 +23,4 @@ Grid<D>::Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<
 template class Grid<2>;
 template class Grid<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

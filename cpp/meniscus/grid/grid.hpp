@@ -3,7 +3,7 @@
 
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// A box of cubic cells. Cell (i, j, k) fills origin + spacing * [i, i+1] x [j, j+1] x [k, k+1].
 template <int D>
@@ -67,4 +67,4 @@ Vec<double, D> sample_position(const Grid<D>& grid, const Stagger<D>& stagger, c
   return x;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::grid {
 namespace {
 
 constexpr Index lanes = 64;
@@ -70,4 +70,4 @@ void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, 
 template void windowed_and<2>(const Coord<2>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*, const Coord<2>&);
 template void windowed_and<3>(const Coord<3>&, const std::uint8_t*, Index, Index, std::uint8_t*, std::uint8_t*, const Coord<3>&);
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

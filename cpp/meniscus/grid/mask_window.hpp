@@ -3,7 +3,7 @@
 
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// out[i] = 1 where mask is nonzero on all of i + [low, high]^D, low <= 0 <= high. What lies outside of the block counts as set,
 /// unless the mask repeats along an axis (`period` > 0, not above the extent); then its images count. The cost does not depend on
@@ -12,4 +12,4 @@ template <int D>
 void windowed_and(const Coord<D>& extents, const std::uint8_t* mask, Index low, Index high, std::uint8_t* out,
                   std::uint8_t* scratch, const Coord<D>& period = {});
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

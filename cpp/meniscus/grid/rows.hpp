@@ -3,9 +3,9 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field.hpp"
-#include "meniscus/grid/lanes.hpp"
+#include "meniscus/grid/transport/point_lanes.hpp"
 
-namespace meniscus {
+namespace meniscus::grid {
 
 /// Calls body(begin_row, end_row) on pieces of the rows (all axes but the last) of `extents`, of a size that depends on them
 /// alone.
@@ -56,4 +56,4 @@ void copy_owned(const FieldLayout<D>& layout, const T* from, T* to) {
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::grid

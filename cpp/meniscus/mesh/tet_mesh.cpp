@@ -3,7 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 namespace {
 
 constexpr Index chunk = 8192;
@@ -65,4 +65,4 @@ void require_valid_elements(std::span<const Triangle> triangles, Index vertices,
   require_valid<3>(triangles, vertices, repeated, "triangles", "a triangle");
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

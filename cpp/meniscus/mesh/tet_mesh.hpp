@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/triangle_mesh.hpp"
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// Four corners as positions in an array of vertices: seen from the first, the others go round counter-clockwise, so that the
 /// volume is positive.
@@ -47,4 +47,4 @@ void require_valid_elements(std::span<const Segment> segments, Index vertices);
 /// The same of triangles, of which a corner may come twice where `repeated` says so.
 void require_valid_elements(std::span<const Triangle> triangles, Index vertices, bool repeated = true);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

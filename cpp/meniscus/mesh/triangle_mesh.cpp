@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 void require_finite(std::span<const Point> positions, const char* name) {
   for (std::size_t i = 0; i < positions.size(); ++i)
@@ -25,4 +25,4 @@ void require_valid(const TriangleMeshView& mesh) {
   require_finite(mesh.vertices, "vertices");
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <span>
 
-namespace meniscus {
+namespace meniscus::mesh {
 
 /// A position in metres. Collision geometry is double precision only.
 using Point = Vec<double, 3>;
@@ -44,4 +44,4 @@ void require_valid(const TriangleMeshView& mesh);
 /// Throws InvalidArgument that names the first of `positions` (called `name`) that is not finite.
 void require_finite(std::span<const Point> positions, const char* name);
 
-}  // namespace meniscus
+}  // namespace meniscus::mesh

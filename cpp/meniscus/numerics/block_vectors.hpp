@@ -5,7 +5,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 inline double inner_product(const Block<double>& u, const Block<double>& v) {
   constexpr Index lanes = 16;
@@ -41,4 +41,4 @@ inline void combine(double alpha, const Block<double>& x, double beta, Block<dou
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -13,7 +13,7 @@
 #include <concepts>
 #include <utility>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// `Vector` holds unknowns, `Correction` what the preconditioner returns (perhaps in lower precision).
 template <class S>
@@ -166,4 +166,4 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
     info.end = SolveEnd::iteration_limit;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -7,7 +7,7 @@
 
 #include <complex>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 enum class CompensationScheme { first_order, bfecc, maccormack };
 
@@ -39,4 +39,4 @@ inline std::complex<double> amplification(CompensationScheme scheme, std::comple
   return compensated_step(scheme, C(1.0), [z](C y) { return y + z * y; }, [z](C y) { return y - z * y; });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

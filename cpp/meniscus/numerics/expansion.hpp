@@ -13,7 +13,7 @@
 
 #include <optional>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// A double and what was rounded away from it.
 struct RoundedPair {
@@ -242,4 +242,4 @@ inline std::optional<int> exact_scaling(const BitRange& range, int degree) {
   return std::nullopt;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -8,7 +8,7 @@
 
 #include "meniscus/numerics/expansion.hpp"
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// A sum of at most `Capacity` doubles. Throws std::logic_error where a result needs more.
 template <int Capacity>
@@ -60,4 +60,4 @@ class ExpansionNumber {
   Value value_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// The exponents that the set bits of some finite doubles take: every value is an integer multiple of 2^low and in magnitude
 /// below 2^high. Zeros have no bits.
@@ -258,4 +258,4 @@ class FixedInteger {
   std::conditional_t<(Capacity <= 128), InlineLimbs<Capacity + 1>, HeapLimbs<Capacity + 1>> limbs_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 void IncompleteCholesky::factor(const Matrix& a, const Options& options) {
   require(a.rows() == a.cols(), "the matrix must be square, not ", a.rows(), " x ", a.cols());
@@ -77,4 +77,4 @@ void IncompleteCholesky::solve(const double* r, double* z) const {
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -7,7 +7,7 @@
 
 #include <Eigen/SparseCore>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 class IncompleteCholesky {
  public:
@@ -32,4 +32,4 @@ class IncompleteCholesky {
   std::vector<double> inverse_diagonal_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

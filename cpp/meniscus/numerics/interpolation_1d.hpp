@@ -4,7 +4,7 @@
 
 #include "meniscus/core/simd.hpp"
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// The value at offset t in [0, 1] between b and c, whose outer neighbours are a and d (equidistant samples). The result lies
 /// between b and c; it is third-order accurate where the data are monotone.
@@ -37,4 +37,4 @@ MENISCUS_INLINE T lerp(T a, T b, T t) {
   return a + t * (b - a);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <limits>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 class Interval {
  public:
@@ -77,4 +77,4 @@ class Interval {
   double high_ = 0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

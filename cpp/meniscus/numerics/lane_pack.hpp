@@ -16,7 +16,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 inline constexpr int pack_size = 8;
 
@@ -123,4 +123,4 @@ MENISCUS_INLINE PackVec3 operator*(const PackSym3& s, const PackVec3& v) {
   return {s.xx * v.x + s.xy * v.y + s.zx * v.z, s.xy * v.x + s.yy * v.y + s.yz * v.z, s.zx * v.x + s.yz * v.y + s.zz * v.z};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

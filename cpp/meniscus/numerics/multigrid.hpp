@@ -3,7 +3,7 @@
 
 #include <concepts>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// Levels 0 (finest) to levels() - 1 (coarsest). Each level holds a right-hand side and a solution of its own.
 template <class H>
@@ -36,4 +36,4 @@ void v_cycle(H& h) {
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

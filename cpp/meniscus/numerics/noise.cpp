@@ -7,7 +7,7 @@
 #include <numbers>
 #include <numeric>
 
-namespace meniscus {
+namespace meniscus::numerics {
 namespace {
 
 constexpr double two_pi = 2.0 * std::numbers::pi;
@@ -128,4 +128,4 @@ template class GradientNoise<3>;
 template class FractalNoise<2>;
 template class FractalNoise<3>;
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// Gradient noise on the unit lattice with a quintic blend (C2 in space) and gradients that rotate in time (smooth in time): flow
 /// noise after Perlin and Neyret, 2001. Values lie in [-1, 1], the mean is 0, and the spectrum is that of one octave around
@@ -54,4 +54,4 @@ class FractalNoise {
   std::vector<GradientNoise<D>> octaves_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace meniscus {
+namespace meniscus::numerics {
 namespace {
 
 /// The filter for blocks of rows, many at a time with each coordinate in an array of its own; then what it left open.
@@ -80,4 +80,4 @@ void insphere(std::span<const Vector3> a, std::span<const Vector3> b, std::span<
       [](auto*... p) { return detail::insphere_exact(p...); });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

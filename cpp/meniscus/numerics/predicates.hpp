@@ -13,7 +13,7 @@
 #include <cmath>
 #include <span>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 using Vector2 = Vec<double, 2>;
 using Vector3 = Vec<double, 3>;
@@ -132,4 +132,4 @@ void incircle(std::span<const Vector2> a, std::span<const Vector2> b, std::span<
 void insphere(std::span<const Vector3> a, std::span<const Vector3> b, std::span<const Vector3> c, std::span<const Vector3> d,
               std::span<const Vector3> e, std::int8_t* out);
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

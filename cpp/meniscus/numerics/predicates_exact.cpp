@@ -3,7 +3,7 @@
 #include "meniscus/numerics/expansion.hpp"
 #include "meniscus/numerics/predicates.hpp"
 
-namespace meniscus::detail {
+namespace meniscus::numerics::detail {
 namespace {
 
 __extension__ typedef __int128 Int128;
@@ -190,4 +190,4 @@ int insphere_exact(const double* a, const double* b, const double* c, const doub
                              [&](const auto& minus) { return insphere_sign(minus, a, b, c, d, e); });
 }
 
-}  // namespace meniscus::detail
+}  // namespace meniscus::numerics::detail

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::numerics {
 namespace {
 
 using Vector3 = Vec<double, 3>;
@@ -235,4 +235,4 @@ void signed_svds(std::span<const RowMatrix3> a, std::span<RowMatrix3> u, std::sp
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

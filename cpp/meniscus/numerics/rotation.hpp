@@ -16,7 +16,7 @@
 
 #include <span>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 using Matrix3 = Eigen::Matrix3d;
 /// As NumPy holds it.
@@ -70,4 +70,4 @@ void rotations(std::span<const RowMatrix3> a, const RotationOptions& options, st
 /// The singular values of many matrices, in parallel.
 void signed_svds(std::span<const RowMatrix3> a, std::span<RowMatrix3> u, std::span<Vec<double, 3>> s, std::span<RowMatrix3> v);
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

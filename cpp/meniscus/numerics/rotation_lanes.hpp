@@ -4,7 +4,7 @@
 #include "meniscus/numerics/lane_pack.hpp"
 #include "meniscus/numerics/rotation.hpp"
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 namespace detail {
 /// Replaces the rotations in the lanes that are not done by what singular values say; out of line, as it is rare.
@@ -93,4 +93,4 @@ MENISCUS_INLINE void eigen_lanes(const PackSym3& m, PackVec3& values, PackMat3& 
   values = {a.xx, a.yy, a.zz};
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 /// Why an iteration ended.
 enum class SolveEnd {
@@ -64,4 +64,4 @@ struct SolveOptions {
   SolveMethod method = SolveMethod::multigrid;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

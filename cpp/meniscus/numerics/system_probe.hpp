@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-namespace meniscus {
+namespace meniscus::numerics {
 
 struct SystemDefects {
   /// |<u, A v> - <v, A u>| / (|u| |A v|).
@@ -101,4 +101,4 @@ SystemDefects probe_system(S& s, typename S::Correction& z, RandomVector&& rando
   return out;
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::numerics

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace meniscus {
+namespace meniscus::parallel {
 namespace {
 
 Index wrap(Index i, Index period) { return ((i % period) + period) % period; }
@@ -78,4 +78,4 @@ MENISCUS_INSTANTIATE(double)
 MENISCUS_INSTANTIATE(std::uint8_t)
 #undef MENISCUS_INSTANTIATE
 
-}  // namespace meniscus
+}  // namespace meniscus::parallel

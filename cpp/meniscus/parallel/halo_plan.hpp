@@ -7,7 +7,7 @@
 
 #include "meniscus/core/types.hpp"
 
-namespace meniscus {
+namespace meniscus::parallel {
 
 /// The layout of one padded block: `owned` samples an axis, `ghost` layers on each side.
 template <int D>
@@ -51,4 +51,4 @@ class HaloPlan {
   std::array<Transfers, D> transfers_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::parallel

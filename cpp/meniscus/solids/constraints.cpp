@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 void Constraints::check(std::span<const std::int32_t> nodes) const {
   for (const std::int32_t node : nodes)
@@ -34,16 +34,18 @@ void Constraints::slide(std::span<const std::int32_t> nodes, ConstPoints normals
     NodeHold& hold = hold_[static_cast<std::size_t>(nodes[k])];
     if (hold == NodeHold::fixed || hold == NodeHold::moved) continue;
     hold = NodeHold::sliding;
-    Directions& held = directions_.try_emplace(nodes[k], Directions{Point::Zero(), Point::Zero(), Point::Zero()}).first->second;
-    const Point unit = normals[k].stableNormalized();
-    Point rest = unit;
+    Directions& held =
+        directions_.try_emplace(nodes[k], Directions{mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero()})
+            .first->second;
+    const mesh::Point unit = normals[k].stableNormalized();
+    mesh::Point rest = unit;
     // Twice, so that what is left is orthogonal to the last bits.
     for (int pass = 0; pass < 2; ++pass)
-      for (const Point& n : held) rest -= n.dot(rest) * n;
+      for (const mesh::Point& n : held) rest -= n.dot(rest) * n;
     // A direction that is held already, up to what normals of the same plane differ by.
     if (rest.norm() < 1e-9) continue;
-    const auto empty = std::find_if(held.begin(), held.end(), [](const Point& n) { return n.isZero(0); });
-    if (empty != held.end()) *empty = empty == held.begin() ? unit : Point(rest.normalized());
+    const auto empty = std::find_if(held.begin(), held.end(), [](const mesh::Point& n) { return n.isZero(0); });
+    if (empty != held.end()) *empty = empty == held.begin() ? unit : mesh::Point(rest.normalized());
   }
   rebuild();
 }
@@ -78,7 +80,7 @@ void Constraints::rebuild() {
       // Three directions leave exactly nothing.
       if (held[2].isZero(0)) {
         p.setIdentity();
-        for (const Point& n : held) p -= n * n.transpose();
+        for (const mesh::Point& n : held) p -= n * n.transpose();
       }
     }
     projections_.push_back(p);
@@ -87,7 +89,7 @@ void Constraints::rebuild() {
 
 void Constraints::project(Points v) const {
   nodes::each(static_cast<Index>(held_.size()), [&](std::size_t k) {
-    Point& p = v[static_cast<std::size_t>(held_[k])];
+    mesh::Point& p = v[static_cast<std::size_t>(held_[k])];
     p = (projections_[k] * p).eval();
   });
 }
@@ -97,4 +99,4 @@ std::size_t Constraints::nbytes() const {
          projections_.capacity() * sizeof(Eigen::Matrix3d) + directions_.size() * sizeof(Directions);
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 enum class NodeHold : std::uint8_t {
   free,
@@ -44,7 +44,7 @@ class Constraints {
   void slide(std::span<const std::int32_t> nodes, ConstPoints normals);
 
   /// Up to three orthonormal directions; those beyond the number held are zero.
-  using Directions = std::array<Point, 3>;
+  using Directions = std::array<mesh::Point, 3>;
 
   /// The nodes that slide, ascending, and across which directions.
   std::vector<std::int32_t> sliding() const;
@@ -78,4 +78,4 @@ class Constraints {
   std::vector<Eigen::Matrix3d> projections_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -4,17 +4,17 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 DeformableBody::DeformableBody(ConstPoints positions, std::span<const double> masses)
     : positions_(static_cast<Index>(3 * positions.size())),
       velocities_(static_cast<Index>(3 * positions.size())),
       masses_(static_cast<Index>(masses.size())),
       constraints_(static_cast<Index>(positions.size())) {
-  static_assert(sizeof(Point) == 3 * sizeof(double));
+  static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
   require(masses.size() == positions.size(), "there must be one mass per node, not ", masses.size(), " for ", positions.size());
   require(positions.size() <= 2147483647, "there are too many nodes: ", positions.size());
-  require_finite(positions, "positions");
+  mesh::require_finite(positions, "positions");
   for (std::size_t i = 0; i < masses.size(); ++i)
     require(masses[i] > 0, "masses must be positive, but that of node ", i, " is ", masses[i]);
   std::copy(positions.begin(), positions.end(), this->positions().begin());
@@ -22,7 +22,7 @@ DeformableBody::DeformableBody(ConstPoints positions, std::span<const double> ma
   std::copy(masses.begin(), masses.end(), masses_.begin());
 }
 
-void DeformableBody::set_gravity(const Point& g) {
+void DeformableBody::set_gravity(const mesh::Point& g) {
   require(g.allFinite(), "gravity must be finite");
   gravity_ = g;
 }
@@ -76,19 +76,20 @@ BodyEnergy DeformableBody::energy() const {
   return e;
 }
 
-Point DeformableBody::momentum() const {
+mesh::Point DeformableBody::momentum() const {
   const auto v = velocities();
   const auto m = masses();
-  return nodes::sum(size(), Point(Point::Zero()),
-                    [&](std::size_t i) { return std::isinf(m[i]) ? Point(Point::Zero()) : Point(m[i] * v[i]); });
+  return nodes::sum(size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) {
+    return std::isinf(m[i]) ? mesh::Point(mesh::Point::Zero()) : mesh::Point(m[i] * v[i]);
+  });
 }
 
-Point DeformableBody::angular_momentum(const Point& about) const {
+mesh::Point DeformableBody::angular_momentum(const mesh::Point& about) const {
   const auto x = positions();
   const auto v = velocities();
   const auto m = masses();
-  return nodes::sum(size(), Point(Point::Zero()), [&](std::size_t i) {
-    return std::isinf(m[i]) ? Point(Point::Zero()) : Point((x[i] - about).cross(m[i] * v[i]));
+  return nodes::sum(size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) {
+    return std::isinf(m[i]) ? mesh::Point(mesh::Point::Zero()) : mesh::Point((x[i] - about).cross(m[i] * v[i]));
   });
 }
 
@@ -102,4 +103,4 @@ std::size_t DeformableBody::nbytes() const {
   return static_cast<std::size_t>(doubles) * sizeof(double) + constraints_.nbytes();
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Joules.
 struct BodyEnergy {
@@ -45,8 +45,8 @@ class DeformableBody {
   const Block<double>& mass_block() const { return masses_; }
 
   /// m/s^2.
-  const Point& gravity() const { return gravity_; }
-  void set_gravity(const Point& g);
+  const mesh::Point& gravity() const { return gravity_; }
+  void set_gravity(const mesh::Point& g);
 
   /// Seconds.
   double time() const { return time_; }
@@ -71,9 +71,9 @@ class DeformableBody {
   double elastic_energy(ConstPoints x) const;
   BodyEnergy energy() const;
   /// kg m/s.
-  Point momentum() const;
+  mesh::Point momentum() const;
   /// About a point, kg m^2/s.
-  Point angular_momentum(const Point& about) const;
+  mesh::Point angular_momentum(const mesh::Point& about) const;
 
   /// The positions before the last step and its length, which the position form of Verlet starts from; 0 where there are none.
   Points previous_positions() { return points(previous_); }
@@ -87,17 +87,19 @@ class DeformableBody {
   std::size_t nbytes() const;
 
  private:
-  static Points points(Block<double>& b) { return {reinterpret_cast<Point*>(b.data()), static_cast<std::size_t>(b.size() / 3)}; }
+  static Points points(Block<double>& b) {
+    return {reinterpret_cast<mesh::Point*>(b.data()), static_cast<std::size_t>(b.size() / 3)};
+  }
   static ConstPoints points(const Block<double>& b) {
-    return {reinterpret_cast<const Point*>(b.data()), static_cast<std::size_t>(b.size() / 3)};
+    return {reinterpret_cast<const mesh::Point*>(b.data()), static_cast<std::size_t>(b.size() / 3)};
   }
 
   Block<double> positions_, velocities_, masses_, previous_;
   double previous_dt_ = 0;
   double time_ = 0;
-  Point gravity_ = Point::Zero();
+  mesh::Point gravity_ = mesh::Point::Zero();
   std::vector<std::shared_ptr<Force>> forces_;
   Constraints constraints_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

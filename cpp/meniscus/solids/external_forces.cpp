@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 
-PointLoads::PointLoads(std::span<const std::int32_t> nodes, std::span<const Point> loads)
+PointLoads::PointLoads(std::span<const std::int32_t> nodes, std::span<const mesh::Point> loads)
     : node_(nodes.begin(), nodes.end()), load_(loads.begin(), loads.end()) {
   require(nodes.size() == loads.size(), "there must be one load for each of the ", nodes.size(), " nodes, not ", loads.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -17,31 +17,31 @@ PointLoads::PointLoads(std::span<const std::int32_t> nodes, std::span<const Poin
   }
 }
 
-double PointLoads::energy(std::span<const Point> x) const {
+double PointLoads::energy(std::span<const mesh::Point> x) const {
   double sum = 0;
   for (std::size_t i = 0; i < node_.size(); ++i) sum -= load_[i].dot(x[static_cast<std::size_t>(node_[i])]);
   return sum;
 }
 
-void PointLoads::add_forces(std::span<const Point>, std::span<Point> f) const {
+void PointLoads::add_forces(std::span<const mesh::Point>, std::span<mesh::Point> f) const {
   for (std::size_t i = 0; i < node_.size(); ++i) f[static_cast<std::size_t>(node_[i])] += load_[i];
 }
 
-void Wind::restore(std::span<const Point> wind, std::span<const Point> relative) {
+void Wind::restore(std::span<const mesh::Point> wind, std::span<const mesh::Point> relative) {
   require(wind.size() == wind_.size() && relative.size() == wind_.size(), "there must be a wind for each of the ", wind_.size(),
           " nodes");
   std::copy(wind.begin(), wind.end(), wind_.begin());
   std::copy(relative.begin(), relative.end(), relative_.begin());
 }
 
-void Wind::set(std::span<const Point> wind, std::span<const Point> velocities) {
+void Wind::set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities) {
   require(wind.size() <= 1 || wind.size() >= wind_.size(), "there must be one wind, or one for each of the ", wind_.size(),
           " nodes, not ", wind.size());
   require(velocities.empty() || velocities.size() >= wind_.size(), "there must be one velocity for each of the ", wind_.size(),
           " nodes, not ", velocities.size());
   for (std::size_t i = 0; i < wind_.size(); ++i) {
     // Until velocities come, they are 0.
-    const Point velocity = velocities.empty() ? Point(wind_[i] - relative_[i]) : velocities[i];
+    const mesh::Point velocity = velocities.empty() ? mesh::Point(wind_[i] - relative_[i]) : velocities[i];
     if (!wind.empty()) wind_[i] = wind.size() == 1 ? wind[0] : wind[i];
     relative_[i] = wind_[i] - velocity;
   }
@@ -56,13 +56,13 @@ Drag::Drag(std::span<const double> coefficients, bool quadratic)
             " must be finite and not negative, not ", coefficients[i]);
 }
 
-void Drag::add_forces(std::span<const Point>, std::span<Point> f) const {
+void Drag::add_forces(std::span<const mesh::Point>, std::span<mesh::Point> f) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] += coefficient(i) * wind_.at(i);
   });
 }
 
-void Drag::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void Drag::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= scale * coefficient(i) * v[i];
   });
@@ -75,4 +75,4 @@ void Drag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) 
   });
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -5,53 +5,53 @@
 
 #include <vector>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// Given forces on some nodes, N. Where a node is named more than once, they add up.
 class PointLoads final : public Force {
  public:
-  PointLoads(std::span<const std::int32_t> nodes, std::span<const Point> loads);
+  PointLoads(std::span<const std::int32_t> nodes, std::span<const mesh::Point> loads);
 
-  std::span<Point> loads() { return load_; }
+  std::span<mesh::Point> loads() { return load_; }
 
   Index nodes() const override { return nodes_; }
   /// Minus the work of the loads from the origin.
-  double energy(std::span<const Point> x) const override;
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point>, Tangent) override {}
-  void add_differentials(std::span<const Point>, double, std::span<Point>) const override {}
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point>, Tangent) override {}
+  void add_differentials(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}
   bool damped() const override { return false; }
-  void add_damping(std::span<const Point>, double, std::span<Point>) const override {}
+  void add_damping(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}
   void add_diagonal(double, double, std::span<Block3>) const override {}
-  void add_stiffness_bounds(std::span<const Point>, std::span<double>) const override {}
-  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
-  std::size_t nbytes() const override { return node_.capacity() * sizeof(std::int32_t) + load_.capacity() * sizeof(Point); }
+  void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  std::size_t nbytes() const override { return node_.capacity() * sizeof(std::int32_t) + load_.capacity() * sizeof(mesh::Point); }
 
  private:
   Index nodes_ = 0;
   std::vector<std::int32_t> node_;
-  std::vector<Point> load_;
+  std::vector<mesh::Point> load_;
 };
 
 /// The wind at the nodes, and their velocities where drag grows with the square of the relative speed: this is linear in the
 /// velocity once the speed is taken from the last `update`.
 class Wind {
  public:
-  explicit Wind(Index nodes) : wind_(static_cast<std::size_t>(nodes), Point::Zero()), relative_(wind_) {}
+  explicit Wind(Index nodes) : wind_(static_cast<std::size_t>(nodes), mesh::Point::Zero()), relative_(wind_) {}
   /// One value for all nodes, or one for each; m/s. Both may be empty, which leaves them as they are.
-  void set(std::span<const Point> wind, std::span<const Point> velocities);
-  const Point& at(std::size_t node) const { return wind_[node]; }
-  std::span<const Point> wind() const { return wind_; }
-  std::span<const Point> relative() const { return relative_; }
+  void set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities);
+  const mesh::Point& at(std::size_t node) const { return wind_[node]; }
+  std::span<const mesh::Point> wind() const { return wind_; }
+  std::span<const mesh::Point> relative() const { return relative_; }
   /// Takes both as another one has had them, bit by bit.
-  void restore(std::span<const Point> wind, std::span<const Point> relative);
+  void restore(std::span<const mesh::Point> wind, std::span<const mesh::Point> relative);
   /// Wind minus velocity at the last update.
-  const Point& relative(std::size_t node) const { return relative_[node]; }
-  std::size_t nbytes() const { return 2 * wind_.capacity() * sizeof(Point); }
+  const mesh::Point& relative(std::size_t node) const { return relative_[node]; }
+  std::size_t nbytes() const { return 2 * wind_.capacity() * sizeof(mesh::Point); }
 
  private:
-  std::vector<Point> wind_;
-  std::vector<Point> relative_;
+  std::vector<mesh::Point> wind_;
+  std::vector<mesh::Point> relative_;
 };
 
 /// Drag in all directions alike: F = c (wind - v), or c |wind - v| (wind - v).
@@ -63,14 +63,14 @@ class Drag final : public Force {
   Wind& wind() { return wind_; }
 
   Index nodes() const override { return static_cast<Index>(coefficient_.size()); }
-  double energy(std::span<const Point>) const override { return 0; }
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point>, Tangent) override {}
-  void add_differentials(std::span<const Point>, double, std::span<Point>) const override {}
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  double energy(std::span<const mesh::Point>) const override { return 0; }
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point>, Tangent) override {}
+  void add_differentials(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point>, std::span<double>) const override {}
-  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   std::size_t nbytes() const override { return coefficient_.capacity() * sizeof(double) + wind_.nbytes(); }
 
  private:
@@ -82,4 +82,4 @@ class Drag final : public Force {
   Wind wind_;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -1,11 +1,11 @@
 #include "meniscus/solids/force.hpp"
 
-#include "meniscus/solids/element_gather.hpp"
+#include "meniscus/solids/elements/element_gather.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 template class ElementGather<2>;
 template class ElementGather<3>;
 template class ElementGather<4>;
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -8,7 +8,7 @@
 
 #include <span>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// A 3 x 3 block of a stiffness or damping matrix.
 using Block3 = Eigen::Matrix3d;
@@ -34,22 +34,22 @@ class Force {
   virtual Index nodes() const = 0;
 
   /// Elastic energy at x, J; 0 for forces that have none.
-  virtual double energy(std::span<const Point> x) const = 0;
+  virtual double energy(std::span<const mesh::Point> x) const = 0;
 
   /// Adds the elastic forces at x.
-  virtual void add_forces(std::span<const Point> x, std::span<Point> f) const = 0;
+  virtual void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const = 0;
 
   /// Takes the positions at which the three functions below are meant, and how the elastic forces are linearised there.
-  virtual void linearise(std::span<const Point> x, Tangent tangent) = 0;
+  virtual void linearise(std::span<const mesh::Point> x, Tangent tangent) = 0;
 
   /// Adds scale times the change of the elastic forces under a small displacement dx.
-  virtual void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const = 0;
+  virtual void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const = 0;
 
   /// Whether there is any damping: where there is none, explicit steps need no linearisation.
   virtual bool damped() const { return true; }
 
   /// Adds scale times the damping forces D v.
-  virtual void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const = 0;
+  virtual void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const = 0;
 
   /// Adds the diagonal blocks of stiffness_scale times the differentials plus damping_scale times the damping: for
   /// preconditioners.
@@ -57,13 +57,13 @@ class Force {
 
   /// Adds to `stiffness`, per node, a bound in N/m of what its forces change per displacement: from these and the masses follow
   /// bounds of frequencies, w^2 <= 2 max(stiffness / mass).
-  virtual void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const = 0;
+  virtual void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const = 0;
 
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
-  virtual double strain_rate(std::span<const Point> x, std::span<const Point> v) const = 0;
+  virtual double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const = 0;
 
   /// Memory, bytes.
   virtual std::size_t nbytes() const = 0;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

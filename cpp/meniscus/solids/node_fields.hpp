@@ -6,11 +6,11 @@
 
 #include <span>
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// One vector per node.
-using Points = std::span<Point>;
-using ConstPoints = std::span<const Point>;
+using Points = std::span<mesh::Point>;
+using ConstPoints = std::span<const mesh::Point>;
 
 namespace nodes {
 
@@ -74,4 +74,4 @@ inline void clear(Points a) {
 }
 
 }  // namespace nodes
-}  // namespace meniscus
+}  // namespace meniscus::solids

@@ -2,20 +2,20 @@
 
 #include <cmath>
 
-namespace meniscus {
+namespace meniscus::solids {
 namespace {
 
-const Point& at(std::span<const Point> x, std::int32_t node) { return x[static_cast<std::size_t>(node)]; }
+const mesh::Point& at(std::span<const mesh::Point> x, std::int32_t node) { return x[static_cast<std::size_t>(node)]; }
 
 }  // namespace
 
-NodeNormals::NodeNormals(std::span<const Triangle> triangles)
+NodeNormals::NodeNormals(std::span<const mesh::Triangle> triangles)
     : triangles_(triangles.begin(), triangles.end()),
       gather_(triangles),
-      area_(triangles.size(), Point::Zero()),
-      change_(triangles.size(), Point::Zero()) {}
+      area_(triangles.size(), mesh::Point::Zero()),
+      change_(triangles.size(), mesh::Point::Zero()) {}
 
-void NodeNormals::fill(std::span<const Point> x, std::span<Point> out) const {
+void NodeNormals::fill(std::span<const mesh::Point> x, std::span<mesh::Point> out) const {
   parallel_for(0, static_cast<Index>(triangles_.size()), 1024, [&](Index begin, Index end) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
       const auto [a, b, c] = triangles_[t];
@@ -24,7 +24,8 @@ void NodeNormals::fill(std::span<const Point> x, std::span<Point> out) const {
   });
 }
 
-void NodeNormals::fill_changes(std::span<const Point> x, std::span<const Point> dx, std::span<Point> out) const {
+void NodeNormals::fill_changes(std::span<const mesh::Point> x, std::span<const mesh::Point> dx,
+                               std::span<mesh::Point> out) const {
   parallel_for(0, static_cast<Index>(triangles_.size()), 1024, [&](Index begin, Index end) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
       const auto [a, b, c] = triangles_[t];
@@ -33,12 +34,12 @@ void NodeNormals::fill_changes(std::span<const Point> x, std::span<const Point> 
   });
 }
 
-WindDrag::WindDrag(std::span<const Triangle> triangles, std::span<const double> coefficients, bool quadratic)
+WindDrag::WindDrag(std::span<const mesh::Triangle> triangles, std::span<const double> coefficients, bool quadratic)
     : normals_(triangles),
       coefficient_(coefficients.begin(), coefficients.end()),
       quadratic_(quadratic),
       wind_(normals_.nodes()),
-      x_(static_cast<std::size_t>(normals_.nodes()), Point::Zero()),
+      x_(static_cast<std::size_t>(normals_.nodes()), mesh::Point::Zero()),
       normal_(x_) {
   require(coefficient_.size() >= x_.size(), "there must be one coefficient for each of the ", x_.size(), " nodes, not ",
           coefficient_.size());
@@ -47,37 +48,37 @@ WindDrag::WindDrag(std::span<const Triangle> triangles, std::span<const double> 
             " must be finite and not negative, not ", coefficient_[i]);
 }
 
-double WindDrag::coefficient(std::size_t node, const Point& normal) const {
+double WindDrag::coefficient(std::size_t node, const mesh::Point& normal) const {
   return quadratic_ ? coefficient_[node] * std::abs(wind_.relative(node).dot(normal)) : coefficient_[node];
 }
 
-void WindDrag::add_forces(std::span<const Point> x, std::span<Point> f) const {
-  normals_.for_nodes(x, [&](std::size_t i, const Point& area) {
+void WindDrag::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
+  normals_.for_nodes(x, [&](std::size_t i, const mesh::Point& area) {
     const double size = area.norm();
     if (!(size > 0)) return;
-    const Point n = area / size;
+    const mesh::Point n = area / size;
     f[i] += (coefficient(i, n) * wind_.at(i).dot(n)) * n;
   });
 }
 
-void WindDrag::linearise(std::span<const Point> x, Tangent tangent) {
+void WindDrag::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   tangent_ = tangent;
   std::copy(x.begin(), x.begin() + nodes(), x_.begin());
-  normals_.for_nodes(x, [&](std::size_t i, const Point& area) {
+  normals_.for_nodes(x, [&](std::size_t i, const mesh::Point& area) {
     const double size = area.norm();
-    normal_[i] = size > 0 ? Point(area / size) : Point::Zero();
+    normal_[i] = size > 0 ? mesh::Point(area / size) : mesh::Point::Zero();
   });
 }
 
-void WindDrag::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void WindDrag::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   if (tangent_ != Tangent::exact) return;
-  normals_.for_changes(x_, dx, [&](std::size_t i, const Point& area, const Point& change) {
+  normals_.for_changes(x_, dx, [&](std::size_t i, const mesh::Point& area, const mesh::Point& change) {
     const double size = area.norm();
     if (!(size > 0)) return;
-    const Point& n = normal_[i];
-    const Point dn = (change - n.dot(change) * n) / size;
-    const Point& w = wind_.at(i);
-    Point df = coefficient(i, n) * (w.dot(dn) * n + w.dot(n) * dn);
+    const mesh::Point& n = normal_[i];
+    const mesh::Point dn = (change - n.dot(change) * n) / size;
+    const mesh::Point& w = wind_.at(i);
+    mesh::Point df = coefficient(i, n) * (w.dot(dn) * n + w.dot(n) * dn);
     if (quadratic_) {
       const double across = wind_.relative(i).dot(n);
       df += (coefficient_[i] * (across < 0 ? -1 : 1) * wind_.relative(i).dot(dn) * w.dot(n)) * n;
@@ -86,10 +87,10 @@ void WindDrag::add_differentials(std::span<const Point> dx, double scale, std::s
   });
 }
 
-void WindDrag::add_damping(std::span<const Point> v, double scale, std::span<Point> f) const {
+void WindDrag::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const Point& n = normal_[i];
+      const mesh::Point& n = normal_[i];
       f[i] -= (scale * coefficient(i, n) * n.dot(v[i])) * n;
     }
   });
@@ -98,7 +99,7 @@ void WindDrag::add_damping(std::span<const Point> v, double scale, std::span<Poi
 void WindDrag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const Point& n = normal_[i];
+      const mesh::Point& n = normal_[i];
       blocks[i].noalias() -= (damping_scale * coefficient(i, n) * n) * n.transpose();
     }
   });
@@ -106,16 +107,19 @@ void WindDrag::add_diagonal(double, double damping_scale, std::span<Block3> bloc
 
 std::size_t WindDrag::nbytes() const {
   return normals_.nbytes() + wind_.nbytes() + coefficient_.capacity() * sizeof(double) +
-         (x_.capacity() + normal_.capacity()) * sizeof(Point);
+         (x_.capacity() + normal_.capacity()) * sizeof(mesh::Point);
 }
 
-Pressure::Pressure(std::span<const Triangle> triangles, double pressure, bool closed)
-    : normals_(triangles), pressure_(pressure), closed_(closed), x_(static_cast<std::size_t>(normals_.nodes()), Point::Zero()) {}
+Pressure::Pressure(std::span<const mesh::Triangle> triangles, double pressure, bool closed)
+    : normals_(triangles),
+      pressure_(pressure),
+      closed_(closed),
+      x_(static_cast<std::size_t>(normals_.nodes()), mesh::Point::Zero()) {}
 
-double Pressure::volume(std::span<const Point> x) const {
+double Pressure::volume(std::span<const mesh::Point> x) const {
   const auto triangles = normals_.triangles();
   if (triangles.empty()) return 0;
-  const Point origin = at(x, triangles[0][0]);
+  const mesh::Point origin = at(x, triangles[0][0]);
   return parallel_reduce(
       0, static_cast<Index>(triangles.size()), 1024, 0.0,
       [&](Index begin, Index end) {
@@ -129,22 +133,22 @@ double Pressure::volume(std::span<const Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
-void Pressure::add_forces(std::span<const Point> x, std::span<Point> f) const {
-  normals_.for_nodes(x, [&](std::size_t i, const Point& area) { f[i] += (pressure_ / 6) * area; });
+void Pressure::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
+  normals_.for_nodes(x, [&](std::size_t i, const mesh::Point& area) { f[i] += (pressure_ / 6) * area; });
 }
 
-void Pressure::linearise(std::span<const Point> x, Tangent tangent) {
+void Pressure::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   tangent_ = tangent;
   std::copy(x.begin(), x.begin() + nodes(), x_.begin());
 }
 
-void Pressure::add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const {
+void Pressure::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   if (tangent_ != Tangent::exact) return;
-  normals_.for_changes(x_, dx,
-                       [&](std::size_t i, const Point&, const Point& change) { f[i] += (scale * pressure_ / 6) * change; });
+  normals_.for_changes(
+      x_, dx, [&](std::size_t i, const mesh::Point&, const mesh::Point& change) { f[i] += (scale * pressure_ / 6) * change; });
 }
 
-void Pressure::add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const {
+void Pressure::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
   // Half of the sum of the norms of the blocks of a row: each triangle has the three opposite edges once.
   const auto triangles = normals_.triangles();
   for (const auto& t : triangles) {
@@ -154,4 +158,4 @@ void Pressure::add_stiffness_bounds(std::span<const Point> x, std::span<double> 
   }
 }
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

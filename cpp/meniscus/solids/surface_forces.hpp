@@ -3,20 +3,20 @@
 /// Source: Selle 2008, section 6.6 (per vertex, F = c ((wind - v) . N) N, an approximate pressure; quadratic would be better).
 #pragma once
 
-#include "meniscus/solids/element_gather.hpp"
+#include "meniscus/solids/elements/element_gather.hpp"
 #include "meniscus/solids/external_forces.hpp"
 
-namespace meniscus {
+namespace meniscus::solids {
 
 /// The area vectors of triangles and what each node has of them.
 class NodeNormals {
  public:
-  explicit NodeNormals(std::span<const Triangle> triangles);
+  explicit NodeNormals(std::span<const mesh::Triangle> triangles);
   Index nodes() const { return gather_.nodes(); }
-  std::span<const Triangle> triangles() const { return triangles_; }
+  std::span<const mesh::Triangle> triangles() const { return triangles_; }
   /// Calls body(node, sum of twice the area vectors of the triangles at the node at x), the nodes in parallel.
   template <class Body>
-  void for_nodes(std::span<const Point> x, Body&& body) const {
+  void for_nodes(std::span<const mesh::Point> x, Body&& body) const {
     fill(x, area_);
     parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
@@ -25,7 +25,7 @@ class NodeNormals {
   }
   /// The same with the change of the sums under dx as well.
   template <class Body>
-  void for_changes(std::span<const Point> x, std::span<const Point> dx, Body&& body) const {
+  void for_changes(std::span<const mesh::Point> x, std::span<const mesh::Point> dx, Body&& body) const {
     fill(x, area_);
     fill_changes(x, dx, change_);
     parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
@@ -34,21 +34,21 @@ class NodeNormals {
     });
   }
   std::size_t nbytes() const {
-    return gather_.nbytes() + triangles_.capacity() * sizeof(Triangle) + 2 * area_.capacity() * sizeof(Point);
+    return gather_.nbytes() + triangles_.capacity() * sizeof(mesh::Triangle) + 2 * area_.capacity() * sizeof(mesh::Point);
   }
 
  private:
-  void fill(std::span<const Point> x, std::span<Point> out) const;
-  void fill_changes(std::span<const Point> x, std::span<const Point> dx, std::span<Point> out) const;
-  Point sum(Index node, std::span<const Point> of) const {
-    Point total = Point::Zero();
+  void fill(std::span<const mesh::Point> x, std::span<mesh::Point> out) const;
+  void fill_changes(std::span<const mesh::Point> x, std::span<const mesh::Point> dx, std::span<mesh::Point> out) const;
+  mesh::Point sum(Index node, std::span<const mesh::Point> of) const {
+    mesh::Point total = mesh::Point::Zero();
     for (const std::int32_t slot : gather_.at(node)) total += of[static_cast<std::size_t>(slot / 3)];
     return total;
   }
-  std::vector<Triangle> triangles_;
+  std::vector<mesh::Triangle> triangles_;
   ElementGather<3> gather_;
-  mutable std::vector<Point> area_;
-  mutable std::vector<Point> change_;
+  mutable std::vector<mesh::Point> area_;
+  mutable std::vector<mesh::Point> change_;
 };
 
 /// Drag of the wind along the normals of the nodes, which are those of the triangles weighted by area. A node whose triangles
@@ -56,30 +56,30 @@ class NodeNormals {
 class WindDrag final : public Force {
  public:
   /// Coefficients per node, N s/m, or N s^2/m^2 for quadratic drag.
-  WindDrag(std::span<const Triangle> triangles, std::span<const double> coefficients, bool quadratic);
+  WindDrag(std::span<const mesh::Triangle> triangles, std::span<const double> coefficients, bool quadratic);
 
   Wind& wind() { return wind_; }
 
   Index nodes() const override { return normals_.nodes(); }
-  double energy(std::span<const Point>) const override { return 0; }
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
+  double energy(std::span<const mesh::Point>) const override { return 0; }
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
   /// That of the wind on nodes at rest; not symmetric, and nothing but for the exact tangent.
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
-  void add_damping(std::span<const Point> v, double scale, std::span<Point> f) const override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
-  void add_stiffness_bounds(std::span<const Point>, std::span<double>) const override {}
-  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
+  void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   std::size_t nbytes() const override;
 
  private:
-  double coefficient(std::size_t node, const Point& normal) const;
+  double coefficient(std::size_t node, const mesh::Point& normal) const;
   NodeNormals normals_;
   std::vector<double> coefficient_;
   bool quadratic_;
   Wind wind_;
-  std::vector<Point> x_;
-  std::vector<Point> normal_;
+  std::vector<mesh::Point> x_;
+  std::vector<mesh::Point> normal_;
   Tangent tangent_ = Tangent::exact;
 };
 
@@ -87,33 +87,33 @@ class WindDrag final : public Force {
 /// area vector, a third to each corner. For a closed surface the energy is -p times the volume.
 class Pressure final : public Force {
  public:
-  Pressure(std::span<const Triangle> triangles, double pressure, bool closed);
+  Pressure(std::span<const mesh::Triangle> triangles, double pressure, bool closed);
 
   double pressure() const { return pressure_; }
   void set_pressure(double pressure) { pressure_ = pressure; }
   /// Signed volume inside of a closed surface, m^3.
-  double volume(std::span<const Point> x) const;
+  double volume(std::span<const mesh::Point> x) const;
 
   Index nodes() const override { return normals_.nodes(); }
-  double energy(std::span<const Point> x) const override { return closed_ ? -pressure_ * volume(x) : 0; }
-  void add_forces(std::span<const Point> x, std::span<Point> f) const override;
-  void linearise(std::span<const Point> x, Tangent tangent) override;
+  double energy(std::span<const mesh::Point> x) const override { return closed_ ? -pressure_ * volume(x) : 0; }
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
   /// Indefinite, and therefore nothing but for the exact tangent.
-  void add_differentials(std::span<const Point> dx, double scale, std::span<Point> f) const override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return false; }
-  void add_damping(std::span<const Point>, double, std::span<Point>) const override {}
+  void add_damping(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}
   /// Nothing: the diagonal blocks of a closed surface are 0.
   void add_diagonal(double, double, std::span<Block3>) const override {}
-  void add_stiffness_bounds(std::span<const Point> x, std::span<double> stiffness) const override;
-  double strain_rate(std::span<const Point>, std::span<const Point>) const override { return 0; }
-  std::size_t nbytes() const override { return normals_.nbytes() + x_.capacity() * sizeof(Point); }
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  std::size_t nbytes() const override { return normals_.nbytes() + x_.capacity() * sizeof(mesh::Point); }
 
  private:
   NodeNormals normals_;
   double pressure_;
   bool closed_;
-  std::vector<Point> x_;
+  std::vector<mesh::Point> x_;
   Tangent tangent_ = Tangent::exact;
 };
 
-}  // namespace meniscus
+}  // namespace meniscus::solids

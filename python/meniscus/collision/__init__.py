@@ -1,7 +1,8 @@
 """Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
+from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
 from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
-from meniscus.collision.comparison import (
+from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
     cubic_edge_edge,
     cubic_vertex_face,
@@ -9,9 +10,9 @@ from meniscus.collision.comparison import (
     space_time_point_segment,
     space_time_vertex_face,
 )
-from meniscus.collision.continuous import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
-from meniscus.collision.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
-from meniscus.collision.proximity import (
+from meniscus.collision.continuous.detection import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
+from meniscus.collision.point_location.tet_locator import TetLocations, TetLocator
+from meniscus.collision.proximity.elements import (
     ContactGeometry,
     ElementDistances,
     edge_edge_contact,
@@ -19,10 +20,9 @@ from meniscus.collision.proximity import (
     point_triangle_distance,
     vertex_face_contact,
 )
-from meniscus.collision.queries import ClosestPoints, closest_point, winding_number
-from meniscus.collision.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
-from meniscus.collision.tet_locator import TetLocations, TetLocator
-from meniscus.collision.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
+from meniscus.collision.proximity.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
+from meniscus.collision.proximity.queries import ClosestPoints, closest_point, winding_number
+from meniscus.collision.ray_casting.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
 
 __all__ = [
     "INSIDE",

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
-from meniscus.collision.continuous import ContactMode
-from meniscus.collision.intersection import DegenerateContact
+from meniscus.collision.continuous.detection import ContactMode
+from meniscus.collision.proximity.intersection import DegenerateContact
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

@@ -1,7 +1,8 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
-from meniscus.fluids.emitter import Emitter
-from meniscus.fluids.flows import (
+from meniscus.fluids.flows.emitter import Emitter
+from meniscus.fluids.flows.inviscid import StepInfo, advance
+from meniscus.fluids.flows.procedural import (
     Flow,
     curl_noise,
     deformation,
@@ -11,22 +12,21 @@ from meniscus.fluids.flows import (
     uniform_flow,
     vortex_ring,
 )
-from meniscus.fluids.forces import ViscositySolver, add_buoyancy, diffuse
-from meniscus.fluids.inviscid import StepInfo, advance
-from meniscus.fluids.liquid import LiquidSolver
-from meniscus.fluids.liquid_options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
-from meniscus.fluids.liquid_source import Drain, LiquidSource
-from meniscus.fluids.liquid_viscosity import LiquidViscositySolver, diffuse_liquid
-from meniscus.fluids.particle_liquid import ParticleLiquidSolver
-from meniscus.fluids.particle_liquid_options import ParticleLiquidOptions, ParticleLiquidReport
-from meniscus.fluids.particle_surface import particle_levelset
-from meniscus.fluids.particle_transfer import grid_to_particles, particle_density, particles_to_grid
-from meniscus.fluids.projection import PressureSolver, ProjectionInfo, Region, divergence, project
-from meniscus.fluids.smoke import SmokeSolver
-from meniscus.fluids.smoke_options import SmokeOptions, SmokeReport
-from meniscus.fluids.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
-from meniscus.fluids.vorticity import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
-from meniscus.grid.transport import advect
+from meniscus.fluids.gas.forces import ViscositySolver, add_buoyancy, diffuse
+from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.liquid.sources import Drain, LiquidSource
+from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
+from meniscus.fluids.particles.solver import ParticleLiquidSolver
+from meniscus.fluids.particles.surface import particle_levelset
+from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
+from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
+from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
+from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
+from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
+from meniscus.grid.transport.advection import advect
 
 __all__ = [
     "ComponentVolume",

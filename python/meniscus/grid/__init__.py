@@ -2,12 +2,12 @@
 
 from meniscus._meniscus.grid import AdvectInfo
 from meniscus.grid.boundary import Open, Prescribed, Wall, ZeroGradient
-from meniscus.grid.extrapolation import extrapolate
 from meniscus.grid.fields import GHOST_WIDTH, CellField, MacField, NodeField, ScalarField
-from meniscus.grid.particles import Particles
-from meniscus.grid.points import sample, trace
-from meniscus.grid.poisson import PoissonRegion, PoissonSolver
-from meniscus.grid.transport import advect, max_speed, semi_lagrangian, upwind
+from meniscus.grid.particles.storage import Particles
+from meniscus.grid.poisson.solver import PoissonRegion, PoissonSolver
+from meniscus.grid.transport.advection import advect, max_speed, semi_lagrangian, upwind
+from meniscus.grid.transport.extrapolation import extrapolate
+from meniscus.grid.transport.points import sample, trace
 from meniscus.grid.uniform import Grid
 
 __all__ = [

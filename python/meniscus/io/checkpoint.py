@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from meniscus.core.atomic_file import atomic_path
 from meniscus.grid import Grid
-from meniscus.io.aside import aside
 
 SCHEMA = 1
 """Version of the layout; files of another one are refused."""
@@ -67,7 +67,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     image = _image(checkpoint)
     digest = hashlib.blake2b(image[_USER_BLOCK:], digest_size=32).hexdigest().encode()
     image[:_USER_BLOCK] = (_MAGIC + digest + b"\n").ljust(_USER_BLOCK, b"\0")
-    with aside(path) as part, part.open("wb") as file:
+    with atomic_path(path) as part, part.open("wb") as file:
         file.write(image)
 
 

@@ -20,8 +20,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.atomic_file import atomic_path, write_text
 from meniscus.grid import Grid
-from meniscus.io.aside import aside, write_text
 from meniscus.io.frames import FrameData
 
 
@@ -182,7 +182,7 @@ def _write(path: Path, kind: str, data: Any) -> Path:
     writer.SetDataModeToAppended()
     writer.EncodeAppendedDataOff()
     writer.SetCompressorTypeToNone()
-    with aside(path) as part:
+    with atomic_path(path) as part:
         writer.SetFileName(str(part))
         with _silence():
             done = writer.Write() == 1 and writer.GetErrorCode() == 0

@@ -3,18 +3,18 @@
 Their topology and quality, making, reading and refining them, points that hang on them, and whether they are watertight.
 """
 
-from meniscus.mesh.embedding import Embedding, embed
+from meniscus.mesh.embedding.embedding import Embedding, embed
+from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.files import read, write
-from meniscus.mesh.lattice import bcc_lattice, red_green
-from meniscus.mesh.morph import HarmonicMorph, harmonic_morph
-from meniscus.mesh.quality import MeshQuality
+from meniscus.mesh.quality.elements import MeshQuality
+from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
+from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Rows, SimplexMesh
 from meniscus.mesh.structured import cloth_mesh, icosphere, tet_block
-from meniscus.mesh.subdivision import SubdivisionHierarchy
 from meniscus.mesh.tet_mesh import TetMesh
+from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 from meniscus.mesh.triangle_mesh import TriangleMesh
-from meniscus.mesh.watertight import WatertightReport, check_watertight
 
 __all__ = [
     "Embedding",

@@ -98,7 +98,7 @@ def read_tets(path: str | os.PathLike[str]) -> _Arrays:
 
 def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
     """Write triangles or tetrahedra; see `TriangleMesh.write` and `TetMesh.write`."""
-    from meniscus.io.aside import aside
+    from meniscus.core.atomic_file import atomic_path
 
     file = Path(path)
     triangles = elements.shape[1] == 3
@@ -107,7 +107,7 @@ def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float6
     meshio = _meshio("writing")
     mesh = meshio.Mesh(vertices, [("triangle" if triangles else "tetra", elements)])
     options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {}
-    with aside(file) as part:
+    with atomic_path(file) as part:
         # The format follows from the module, except that Medit files tell text from binary by their name.
         named = part.with_name(part.name + file.suffix.lower()) if name == "medit" else part
         try:

@@ -10,7 +10,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus._checks import Bools
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.quality import MeshQuality, quality_of
+from meniscus.mesh.quality.elements import MeshQuality, quality_of
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, _sealed, check_out
 from meniscus.mesh.triangle_mesh import TriangleMesh
 

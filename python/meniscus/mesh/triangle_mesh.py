@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.quality import MeshQuality, quality_of
+from meniscus.mesh.quality.elements import MeshQuality, quality_of
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh
-from meniscus.mesh.watertight import WatertightReport, check_watertight
+from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 
 
 class TriangleMesh(SimplexMesh):

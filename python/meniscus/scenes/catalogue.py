@@ -6,25 +6,25 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from meniscus.scenes.ball_splash import BallSplash
-from meniscus.scenes.billow import Billow
-from meniscus.scenes.cantilever import Cantilever
-from meniscus.scenes.cavity import Cavity
-from meniscus.scenes.dam_break import DamBreak
-from meniscus.scenes.drape import Drape
-from meniscus.scenes.explosion import Explosion
-from meniscus.scenes.falling_drop import FallingDrop
-from meniscus.scenes.flag import Flag
-from meniscus.scenes.plume import Plume
-from meniscus.scenes.pour import Pour
-from meniscus.scenes.recovery import Recovery
-from meniscus.scenes.river import River
+from meniscus.scenes.library.ball_splash import BallSplash
+from meniscus.scenes.library.billow import Billow
+from meniscus.scenes.library.cantilever import Cantilever
+from meniscus.scenes.library.cavity import Cavity
+from meniscus.scenes.library.dam_break import DamBreak
+from meniscus.scenes.library.drape import Drape
+from meniscus.scenes.library.explosion import Explosion
+from meniscus.scenes.library.falling_drop import FallingDrop
+from meniscus.scenes.library.flag import Flag
+from meniscus.scenes.library.plume import Plume
+from meniscus.scenes.library.pour import Pour
+from meniscus.scenes.library.recovery import Recovery
+from meniscus.scenes.library.river import River
+from meniscus.scenes.library.swirl import Swirl
+from meniscus.scenes.library.twist import Twist
+from meniscus.scenes.library.wake import Wake
+from meniscus.scenes.library.wave import Wave
+from meniscus.scenes.library.zalesak import Zalesak
 from meniscus.scenes.scene import Scene
-from meniscus.scenes.swirl import Swirl
-from meniscus.scenes.twist import Twist
-from meniscus.scenes.wake import Wake
-from meniscus.scenes.wave import Wave
-from meniscus.scenes.zalesak import Zalesak
 
 _SCENES = (
     BallSplash,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from meniscus.fluids.liquid import LiquidSolver
-from meniscus.fluids.smoke import SmokeSolver
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.scenes.scene import Scene
 
 Solver = TypeVar("Solver", SmokeSolver, LiquidSolver)

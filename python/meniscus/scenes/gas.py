@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from meniscus import _checks
-from meniscus.fluids.emitter import Emitter
-from meniscus.fluids.smoke import SmokeSolver
-from meniscus.fluids.smoke_options import SmokeOptions
-from meniscus.fluids.vortex_particles import VortexParticles, seed_vortices
-from meniscus.fluids.vorticity import enstrophy, kinetic_energy
+from meniscus.fluids.flows.emitter import Emitter
+from meniscus.fluids.gas.options import SmokeOptions
+from meniscus.fluids.gas.solver import SmokeSolver
+from meniscus.fluids.vorticity.measures import enstrophy, kinetic_energy
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, seed_vortices
 from meniscus.grid import Grid, Open
-from meniscus.grid.transport import max_speed
+from meniscus.grid.transport.advection import max_speed
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes

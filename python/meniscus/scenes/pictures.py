@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from meniscus import _checks
-from meniscus.io.aside import write_bytes
+from meniscus.core.atomic_file import write_bytes
 from meniscus.io.frames import FrameData
 from meniscus.io.vtk import frame_stem, read_frame, read_series
 from meniscus.scenes.catalogue import find

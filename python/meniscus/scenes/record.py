@@ -14,7 +14,7 @@ from typing import Any
 
 from meniscus import core
 from meniscus._meniscus import __version__
-from meniscus.io.aside import naming, write_text
+from meniscus.core.atomic_file import naming, write_text
 from meniscus.scenes.scene import Scene
 
 RUN_FILE = "run.json"

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from meniscus.fluids.liquid import LiquidSolver
-from meniscus.fluids.liquid_options import LiquidOptions, SurfaceOrder, Tracking
+from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking
+from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import ScalarField
-from meniscus.grid.transport import LimiterName, Method
+from meniscus.grid.transport.advection import LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes

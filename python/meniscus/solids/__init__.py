@@ -1,8 +1,8 @@
 """Deformable solids: bodies, the forces in them, and how they move."""
 
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.element_springs import AltitudeSelection, AltitudeSprings, DihedralBending, ShellAltitudeSprings, dihedral_angles
-from meniscus.solids.elements import (
+from meniscus.solids.elements.membrane import TriangleMembrane
+from meniscus.solids.elements.tetrahedra import (
     DegeneratePolicy,
     FaceForceFormula,
     FiniteElements,
@@ -18,10 +18,16 @@ from meniscus.solids.elements import (
 )
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import Force
-from meniscus.solids.membrane import TriangleMembrane
+from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
 from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
-from meniscus.solids.springs import BendingSprings, EdgeSprings, SoftBindings
-from meniscus.solids.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
+from meniscus.solids.springs.altitude_and_bending import (
+    AltitudeSelection,
+    AltitudeSprings,
+    DihedralBending,
+    ShellAltitudeSprings,
+    dihedral_angles,
+)
+from meniscus.solids.springs.edge_springs import BendingSprings, EdgeSprings, SoftBindings
 
 __all__ = [
     "AltitudeSelection",

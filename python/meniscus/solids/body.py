@@ -14,7 +14,7 @@ from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
 from meniscus.numerics.solve import ConvergenceError
-from meniscus.solids.held import HeldNodes, Path
+from meniscus.solids.constraints import NodeConstraints, Path
 from meniscus.solids.options import (
     STABILITY,
     Elasticity,
@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 _Self = TypeVar("_Self", bound="DeformableBody")
 
 
-class DeformableBody(HeldNodes):
+class DeformableBody(NodeConstraints):
     """Nodes with positions, velocities and masses, the forces between them, and what holds them.
 
     `step` is transactional: after an error, a failed solve or Ctrl-C the body is as it was. A node of infinite mass keeps its velocity,

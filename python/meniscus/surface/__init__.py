@@ -1,14 +1,9 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
 
-from meniscus.surface.deviation import HausdorffDistance, hausdorff_distance
-from meniscus.surface.extraction import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
-from meniscus.surface.interpolated import interpolate_levelsets
-from meniscus.surface.kinematic import DeformingSolid, KinematicSolid
+from meniscus.surface.extraction.deviation import HausdorffDistance, hausdorff_distance
+from meniscus.surface.extraction.surfaces import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
 from meniscus.surface.levelset import LevelSet
-from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning
-from meniscus.surface.meshing import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
-from meniscus.surface.particle_levelset import ParticleLevelSet
-from meniscus.surface.particle_options import (
+from meniscus.surface.markers.options import (
     Correction,
     MarkerMotion,
     ParticleOptions,
@@ -19,11 +14,16 @@ from meniscus.surface.particle_options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.pose import Pose, Twist
-from meniscus.surface.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
-from meniscus.surface.redistance import Extended, extend, extend_velocity, redistance
-from meniscus.surface.shapes import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
-from meniscus.surface.solid import Solid, SolidGroup, SolidSample
+from meniscus.surface.markers.particle_levelset import ParticleLevelSet
+from meniscus.surface.meshing.tetrahedra import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
+from meniscus.surface.redistancing.redistance import Extended, extend, extend_velocity, redistance
+from meniscus.surface.shapes.constructive import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
+from meniscus.surface.shapes.interpolated import interpolate_levelsets
+from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
+from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
+from meniscus.surface.shapes.pose import Pose, Twist
+from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.shapes.solid import Solid, SolidGroup, SolidSample
 
 __all__ = [
     "Box",

@@ -15,10 +15,10 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface import extraction
-from meniscus.surface.extraction import Components, CurvatureKind, Floats, Integers, Positions, Sides
-from meniscus.surface.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
-from meniscus.surface.redistance import Interface, Method, redistance
-from meniscus.surface.shapes import Shape
+from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
+from meniscus.surface.redistancing.redistance import Interface, Method, redistance
+from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 
 Location = Literal["nodes", "cells"]
 
@@ -140,7 +140,7 @@ class LevelSet:
         hidden: npt.ArrayLike | None = None,
         workspace: Workspace | None = None,
     ) -> int:
-        """Make phi the signed distance to its zero set, in place; see `meniscus.surface.redistance`."""
+        """Make phi the signed distance to its zero set, in place; see `meniscus.surface.redistancing.redistance`."""
         return redistance(self._field, band=band, method=method, interface=interface, hidden=hidden, workspace=workspace)
 
     @overload

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from meniscus.io.aside import aside
+from meniscus.core.atomic_file import atomic_path
 
 
 def animate(pictures: Sequence[Path], out: Path, *, frames_per_second: float = 8.0) -> Path:
@@ -24,7 +24,7 @@ def animate(pictures: Sequence[Path], out: Path, *, frames_per_second: float = 8
         with Image.open(p) as opened:
             images.append(opened.convert("P", palette=Image.Palette.ADAPTIVE))
     milliseconds = int(np.ceil(1000.0 / frames_per_second))
-    with aside(out) as part:
+    with atomic_path(out) as part:
         images[0].save(part, format="gif", save_all=True, append_images=images[1:], duration=milliseconds, loop=0)
     return out
 
@@ -43,7 +43,7 @@ def _movie(pictures: Sequence[Path], out: Path, frames_per_second: float) -> Pat
 
     with Image.open(pictures[0]) as first:
         size = first.size
-    with aside(out) as part:
+    with atomic_path(out) as part:
         # The codec wants even sizes, to which pictures are padded; the name of the file does not tell its format.
         padding = ["-f", "mp4", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]
         writer = imageio_ffmpeg.write_frames(str(part), size, fps=frames_per_second, macro_block_size=1, output_params=padding)

@@ -1,9 +1,9 @@
 // Queries allocate nothing, and searches that are repeated keep their memory.
-#include "../counting_new.hpp"
+#include "counting_new.hpp"
 
-#include "meniscus/collision/hash_queries.hpp"
-#include "meniscus/collision/surface_cells.hpp"
-#include "meniscus/collision/tet_location.hpp"
+#include "meniscus/collision/broad_phase/hash_queries.hpp"
+#include "meniscus/collision/point_location/tet_location.hpp"
+#include "meniscus/collision/ray_casting/surface_cells.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,11 +12,11 @@
 namespace meniscus {
 namespace {
 
-std::vector<Point> random_points(std::size_t n, double size) {
+std::vector<mesh::Point> random_points(std::size_t n, double size) {
   std::mt19937_64 bits(7);
   std::uniform_real_distribution<double> coordinate(0, size);
-  std::vector<Point> points(n);
-  for (Point& p : points)
+  std::vector<mesh::Point> points(n);
+  for (mesh::Point& p : points)
     for (int d = 0; d < 3; ++d) p[d] = coordinate(bits);
   return points;
 }
@@ -33,40 +33,40 @@ long long new_calls_when_repeated(F&& f) {
 
 TEST_CASE("rays and cells allocate nothing") {
   const auto vertices = random_points(300, 1);
-  std::vector<Triangle> triangles;
+  std::vector<mesh::Triangle> triangles;
   for (std::int32_t i = 0; i + 2 < 300; i += 3) triangles.push_back({i, i + 1, i + 2});
-  const ThickSurface surface(vertices, triangles, 1e-3, {});
+  const collision::ThickSurface surface(vertices, triangles, 1e-3, {});
   const auto from = random_points(4000, 1);
-  std::vector<Point> to(from.rbegin(), from.rend());
+  std::vector<mesh::Point> to(from.rbegin(), from.rend());
   std::vector<std::int8_t> classes(from.size());
-  std::vector<WedgeHit> hits(from.size());
-  const CellGrid grid{Point::Zero(), 0.125, {8, 8, 8}};
+  std::vector<collision::WedgeHit> hits(from.size());
+  const collision::CellGrid grid{mesh::Point::Zero(), 0.125, {8, 8, 8}};
   std::vector<std::uint8_t> marked(512);
   CHECK(new_calls_when_repeated([&] {
           surface.classify(from, to, classes);
           surface.cast(from, to, hits);
-          near_cells(surface, nullptr, grid, 0.1, marked);
+          collision::near_cells(surface, nullptr, grid, 0.1, marked);
         }) == 0);
 }
 
 TEST_CASE("point location and hashing keep their memory") {
   const auto vertices = random_points(400, 1);
-  std::vector<Tet> tets;
+  std::vector<mesh::Tet> tets;
   for (std::int32_t i = 0; i + 3 < 400; i += 4) tets.push_back({i, i + 1, i + 2, i + 3});
-  const TetLocator locator(vertices, tets, {}, true);
+  const collision::TetLocator locator(vertices, tets, {}, true);
   const auto points = random_points(4000, 1);
   std::vector<std::int32_t> found(points.size());
-  std::vector<TetWeights> weights(points.size());
+  std::vector<collision::TetWeights> weights(points.size());
   CHECK(new_calls_when_repeated([&] { locator.locate(points, {}, found, weights); }) == 0);
 
-  VertexTetPairs in_tets;
-  CHECK(new_calls_when_repeated([&] { in_tets.find(vertices, tets, nullptr, 0, CellHash::corrected); }) == 0);
-  std::vector<Box> boxes(tets.size());
+  collision::VertexTetPairs in_tets;
+  CHECK(new_calls_when_repeated([&] { in_tets.find(vertices, tets, nullptr, 0, collision::CellHash::corrected); }) == 0);
+  std::vector<mesh::Box> boxes(tets.size());
   for (std::size_t t = 0; t < tets.size(); ++t)
     for (const std::int32_t v : tets[t]) boxes[t].add(vertices[static_cast<std::size_t>(v)]);
-  BoxPairs overlaps;
-  CHECK(new_calls_when_repeated([&] { overlaps.find(boxes, 0, CellHash::corrected); }) == 0);
-  BodyPartition bodies;
+  collision::BoxPairs overlaps;
+  CHECK(new_calls_when_repeated([&] { overlaps.find(boxes, 0, collision::CellHash::corrected); }) == 0);
+  collision::BodyPartition bodies;
   CHECK(new_calls_when_repeated([&] { bodies.build(boxes, points); }) == 0);
   CHECK(bodies.points().size() > 1000);
 }

@@ -9,7 +9,7 @@
 using namespace meniscus;
 
 TEST_CASE("exact division of long integers undoes multiplication, and throws where it leaves a remainder") {
-  using Z = FixedInteger<24>;
+  using Z = numerics::FixedInteger<24>;
   std::mt19937_64 random(11);
   const auto number = [&](int bits) {
     Z z(1);
@@ -33,7 +33,7 @@ TEST_CASE("exact division of long integers undoes multiplication, and throws whe
 }
 
 TEST_CASE("exact division of expansions undoes multiplication, and throws where it leaves a remainder") {
-  using Number = ExpansionNumber<40>;
+  using Number = numerics::ExpansionNumber<40>;
   std::mt19937_64 random(12);
   const auto number = [&](int terms) {
     Number z;

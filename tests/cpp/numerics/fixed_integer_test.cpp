@@ -17,13 +17,13 @@ __extension__ typedef __int128 Wide;
 
 /// The integer of a machine integer of 128 bits, by way of doubles.
 template <int N>
-FixedInteger<N> from(Wide x) {
+numerics::FixedInteger<N> from(Wide x) {
   const bool negative = x < 0;
   const auto size = negative ? -x : x;
-  FixedInteger<N> r;
+  numerics::FixedInteger<N> r;
   for (int k = 0; k < 5; ++k) {
     const auto digit = static_cast<double>(static_cast<std::int64_t>(size >> (26 * k) & ((1 << 26) - 1)));
-    r = r + FixedInteger<N>::scaled(std::ldexp(digit, 26 * k), 0);
+    r = r + numerics::FixedInteger<N>::scaled(std::ldexp(digit, 26 * k), 0);
   }
   return negative ? -r : r;
 }
@@ -38,8 +38,8 @@ TEST_CASE("integers of the machine") {
     const auto draw = [&] { return static_cast<std::int64_t>(random.word()) >> random.integer(1, 63); };
     const std::int64_t a = draw();
     const std::int64_t b = draw();
-    const FixedInteger<3> x(a);
-    const FixedInteger<3> y(b);
+    const numerics::FixedInteger<3> x(a);
+    const numerics::FixedInteger<3> y(b);
     const bool equal = x + y == from<3>(static_cast<Wide>(a) + b) && x - y == from<3>(static_cast<Wide>(a) - b) &&
                        x * y == from<3>(static_cast<Wide>(a) * b) && (x < y) == (a < b) && (x == y) == (a == b) &&
                        x.sign() == sign(a) && (x - y).sign() == sign(static_cast<Wide>(a) - b) &&
@@ -50,10 +50,10 @@ TEST_CASE("integers of the machine") {
 
 TEST_CASE("integers of all widths") {
   RandomDoubles random(2);
-  using Integer = FixedInteger<70>;
+  using Integer = numerics::FixedInteger<70>;
   for (int n = 0; n < 100000; ++n) {
     std::array<double, 6> v;
-    BitRange range;
+    numerics::BitRange range;
     const int spread = n % 3 == 0 ? 10 : n % 3 == 1 ? 100 : 900;
     for (double& x : v) range.add(x = n % 7 == 0 ? random.any() : random.with_exponent(-spread, spread));
     std::array<Integer, 6> x;
@@ -90,7 +90,7 @@ TEST_CASE("integers of all widths") {
 }
 
 TEST_CASE("capacity is checked") {
-  using Integer = FixedInteger<2>;
+  using Integer = numerics::FixedInteger<2>;
   const Integer large = Integer::scaled(0x1p127, 0);
   CHECK(large.width() == 128);
   CHECK_THROWS_AS(large + large, std::logic_error);
@@ -101,13 +101,13 @@ TEST_CASE("capacity is checked") {
 }
 
 TEST_CASE("ranges of bits") {
-  BitRange none;
+  numerics::BitRange none;
   CHECK(none.empty());
   none.add(0.0);
   none.add(-0.0);
   CHECK(none.empty());
   CHECK(none.width() == 0);
-  BitRange range;
+  numerics::BitRange range;
   range.add(-6.0);
   CHECK(range.low == 1);
   CHECK(range.high == 3);
@@ -119,7 +119,7 @@ TEST_CASE("ranges of bits") {
   for (int n = 0; n < 100000; ++n) {
     const double x = random.any();
     if (x == 0) continue;
-    BitRange one;
+    numerics::BitRange one;
     one.add(x);
     const double unit = std::ldexp(x, -one.low);
     REQUIRE(unit == std::trunc(unit));

@@ -14,7 +14,7 @@ using namespace meniscus::tests;
 
 namespace {
 
-using Integer = FixedInteger<70>;
+using Integer = numerics::FixedInteger<70>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Order of a double (or infinity) and an exact number in units of 2^low.
@@ -24,11 +24,11 @@ int compare(double bound, const Integer& exact, int low) {
   return (Integer::scaled(bound, low) - exact).sign();
 }
 
-Interval random_interval(RandomDoubles& random) {
+numerics::Interval random_interval(RandomDoubles& random) {
   const double a = random.any();
   switch (random.integer(0, 3)) {
     case 0:
-      return Interval(a);
+      return numerics::Interval(a);
     case 1:
       return {a, std::nextafter(a, infinity)};
     default: {
@@ -39,14 +39,14 @@ Interval random_interval(RandomDoubles& random) {
 }
 
 /// The bounds, or a point between them.
-double member(const Interval& x, int which, RandomDoubles& random) {
+double member(const numerics::Interval& x, int which, RandomDoubles& random) {
   if (which == 0) return x.low();
   if (which == 1) return x.high();
   return std::clamp(random.any(), x.low(), x.high());
 }
 
 /// `exact` lies in the interval.
-bool holds(const Interval& x, const Integer& exact, int low) {
+bool holds(const numerics::Interval& x, const Integer& exact, int low) {
   return compare(x.low(), exact, low) <= 0 && compare(x.high(), exact, low) >= 0;
 }
 
@@ -55,25 +55,25 @@ bool holds(const Interval& x, const Integer& exact, int low) {
 TEST_CASE("sums, differences and products are contained") {
   RandomDoubles random(22);
   for (int n = 0; n < 400000; ++n) {
-    const Interval a = random_interval(random);
-    const Interval b = random_interval(random);
-    const Interval sum = a + b;
-    const Interval difference = a - b;
-    const Interval product = a * b;
+    const numerics::Interval a = random_interval(random);
+    const numerics::Interval b = random_interval(random);
+    const numerics::Interval sum = a + b;
+    const numerics::Interval difference = a - b;
+    const numerics::Interval product = a * b;
     const double x = member(a, random.integer(0, 3), random);
     const double y = member(b, random.integer(0, 3), random);
     const Integer ix = Integer::scaled(x, -1074);
     const Integer iy = Integer::scaled(y, -1074);
     const bool contained = holds(sum, ix + iy, -1074) && holds(difference, ix - iy, -1074) && holds(product, ix * iy, -2148) &&
-                           holds(-a, -ix, -1074) && holds(Interval::difference(x, y), ix - iy, -1074);
+                           holds(-a, -ix, -1074) && holds(numerics::Interval::difference(x, y), ix - iy, -1074);
     REQUIRE(contained);
     REQUIRE(sum.low() <= sum.high());
     REQUIRE(product.low() <= product.high());
     // A sign that is certain is that of every member.
     const int sign = product.sign();
-    if (sign != Interval::undecided) REQUIRE(sign == (ix * iy).sign());
+    if (sign != numerics::Interval::undecided) REQUIRE(sign == (ix * iy).sign());
     const int sum_sign = sum.sign();
-    if (sum_sign != Interval::undecided) REQUIRE(sum_sign == (ix + iy).sign());
+    if (sum_sign != numerics::Interval::undecided) REQUIRE(sum_sign == (ix + iy).sign());
   }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("bounds are at most the second doubles outside of the exact ones") {
     const double y = random.any();
     const Integer ix = Integer::scaled(x, -1074);
     const Integer iy = Integer::scaled(y, -1074);
-    const auto tight = [](const Interval& r, const Integer& exact, int low) {
+    const auto tight = [](const numerics::Interval& r, const Integer& exact, int low) {
       // Moved inwards by two doubles and one for the rounding itself, the bounds are beyond the exact value.
       double inside_low = r.low();
       double inside_high = r.high();
@@ -95,42 +95,42 @@ TEST_CASE("bounds are at most the second doubles outside of the exact ones") {
       return (r.low() == -infinity || compare(inside_low, exact, low) > 0) &&
              (r.high() == infinity || compare(inside_high, exact, low) < 0);
     };
-    REQUIRE(tight(Interval(x) + Interval(y), ix + iy, -1074));
-    REQUIRE(tight(Interval(x) - Interval(y), ix - iy, -1074));
-    REQUIRE(tight(Interval(x) * Interval(y), ix * iy, -2148));
+    REQUIRE(tight(numerics::Interval(x) + numerics::Interval(y), ix + iy, -1074));
+    REQUIRE(tight(numerics::Interval(x) - numerics::Interval(y), ix - iy, -1074));
+    REQUIRE(tight(numerics::Interval(x) * numerics::Interval(y), ix * iy, -2148));
   }
 }
 
 TEST_CASE("overflow, infinity and what is no number") {
   const double most = std::numeric_limits<double>::max();
-  const Interval large(most);
+  const numerics::Interval large(most);
   CHECK((large + large).low() > 0.99 * most);
   CHECK((large + large).high() == infinity);
   CHECK((large * -large).low() == -infinity);
   CHECK((large * -large).high() < -0.99 * most);
   CHECK((large * large).sign() == 1);
-  const Interval line(std::numeric_limits<double>::quiet_NaN(), 1.0);
+  const numerics::Interval line(std::numeric_limits<double>::quiet_NaN(), 1.0);
   CHECK(line.low() == -infinity);
   CHECK(line.high() == infinity);
-  CHECK(Interval(1.0, std::numeric_limits<double>::quiet_NaN()).low() == -infinity);
-  CHECK(Interval(2.0, 1.0).high() == infinity);
-  CHECK(Interval(infinity, infinity).low() == most);
-  CHECK(line.sign() == Interval::undecided);
-  CHECK((line * Interval(0.0)).sign() == 0);
-  CHECK((line - line).sign() == Interval::undecided);
-  CHECK((line * line).sign() == Interval::undecided);
-  CHECK((line * Interval(0.0, 1.0)).sign() == Interval::undecided);
-  const Interval above(1.0, infinity);
+  CHECK(numerics::Interval(1.0, std::numeric_limits<double>::quiet_NaN()).low() == -infinity);
+  CHECK(numerics::Interval(2.0, 1.0).high() == infinity);
+  CHECK(numerics::Interval(infinity, infinity).low() == most);
+  CHECK(line.sign() == numerics::Interval::undecided);
+  CHECK((line * numerics::Interval(0.0)).sign() == 0);
+  CHECK((line - line).sign() == numerics::Interval::undecided);
+  CHECK((line * line).sign() == numerics::Interval::undecided);
+  CHECK((line * numerics::Interval(0.0, 1.0)).sign() == numerics::Interval::undecided);
+  const numerics::Interval above(1.0, infinity);
   CHECK((above * above).sign() == 1);
   CHECK((above * above).high() == infinity);
   CHECK((above * -above).sign() == -1);
   CHECK((above + above).low() > 1.99);
-  CHECK((above - above).sign() == Interval::undecided);
-  CHECK(Interval(0x1p-1074).sign() == 1);
-  CHECK((Interval(0x1p-1074) * Interval(0x1p-1074)).low() <= 0);
-  CHECK((Interval(0x1p-1074) * Interval(0x1p-1074)).high() >= 0x1p-1074);
-  CHECK((Interval(0.1) - Interval(0.1)).sign() == 0);
-  CHECK((Interval(0.1, 0.2) - Interval(0.1, 0.2)).sign() == Interval::undecided);
-  CHECK(Interval::difference(3.0, 3.0).sign() == 0);
-  CHECK((Interval(0.1) * Interval(0.0)).sign() == 0);
+  CHECK((above - above).sign() == numerics::Interval::undecided);
+  CHECK(numerics::Interval(0x1p-1074).sign() == 1);
+  CHECK((numerics::Interval(0x1p-1074) * numerics::Interval(0x1p-1074)).low() <= 0);
+  CHECK((numerics::Interval(0x1p-1074) * numerics::Interval(0x1p-1074)).high() >= 0x1p-1074);
+  CHECK((numerics::Interval(0.1) - numerics::Interval(0.1)).sign() == 0);
+  CHECK((numerics::Interval(0.1, 0.2) - numerics::Interval(0.1, 0.2)).sign() == numerics::Interval::undecided);
+  CHECK(numerics::Interval::difference(3.0, 3.0).sign() == 0);
+  CHECK((numerics::Interval(0.1) * numerics::Interval(0.0)).sign() == 0);
 }

@@ -36,7 +36,7 @@ std::vector<Axis> axes(Index most) {
 /// Fills a block with numbers that tell where they are, exchanges all periodic axes, and compares with wrapped indexing.
 template <class T, int D>
 int wrong_samples(const std::array<Axis, D>& axis, int ghost) {
-  HaloLayout<D> layout;
+  parallel::HaloLayout<D> layout;
   layout.ghost = ghost;
   Coord<D> padded;
   for (std::size_t d = 0; d < D; ++d) {
@@ -59,7 +59,7 @@ int wrong_samples(const std::array<Axis, D>& axis, int ghost) {
   std::vector<T> block(static_cast<std::size_t>(product<D>(padded)));
   for (std::size_t i = 0; i < block.size(); ++i) block[i] = number(i);
 
-  const HaloPlan<D> plan(layout);
+  const parallel::HaloPlan<D> plan(layout);
   for (int d = 0; d < D; ++d)
     if (plan.shared(d)) plan.exchange(d, block.data());
 
@@ -89,7 +89,7 @@ TEST_CASE("halo exchange is wrapped indexing in two dimensions") {
       CAPTURE(b.shares_face);
       CHECK(wrong_samples<double, 2>({a, b}, 3) == 0);
       CHECK(wrong_samples<float, 2>({a, b}, 1) == 0);
-      CHECK(wrong_samples<std::uint8_t, 2>({a, b}, HaloPlan<2>::max_ghost) == 0);
+      CHECK(wrong_samples<std::uint8_t, 2>({a, b}, parallel::HaloPlan<2>::max_ghost) == 0);
     }
 }
 
@@ -110,13 +110,13 @@ TEST_CASE("halo exchange is wrapped indexing in three dimensions, on any number 
 }
 
 TEST_CASE("an axis is shared exactly when it is periodic, and a plan has room for so many ghosts only") {
-  HaloLayout<2> layout;
+  parallel::HaloLayout<2> layout;
   layout.owned = {4, 5};
   layout.period = {4, 0};
   layout.ghost = 3;
-  const HaloPlan<2> plan(layout);
+  const parallel::HaloPlan<2> plan(layout);
   CHECK(plan.shared(0));
   CHECK_FALSE(plan.shared(1));
-  layout.ghost = HaloPlan<2>::max_ghost + 1;
-  CHECK_THROWS_AS(HaloPlan<2>{layout}, InvalidArgument);
+  layout.ghost = parallel::HaloPlan<2>::max_ghost + 1;
+  CHECK_THROWS_AS(parallel::HaloPlan<2>{layout}, InvalidArgument);
 }

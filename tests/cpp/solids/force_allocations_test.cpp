@@ -1,9 +1,9 @@
 // Once a force is made, asking it allocates nothing.
-#include "../counting_new.hpp"
+#include "counting_new.hpp"
 
-#include "meniscus/solids/dihedral_bending.hpp"
-#include "meniscus/solids/edge_springs.hpp"
-#include "meniscus/solids/soft_bindings.hpp"
+#include "meniscus/solids/springs/dihedral_bending.hpp"
+#include "meniscus/solids/springs/edge_springs.hpp"
+#include "meniscus/solids/springs/soft_bindings.hpp"
 #include "meniscus/solids/surface_forces.hpp"
 
 #include <doctest/doctest.h>
@@ -19,10 +19,10 @@ namespace {
 
 /// A bent strip of n squares, each of two triangles.
 struct Strip {
-  std::vector<Point> x;
-  std::vector<Triangle> triangles;
-  std::vector<Ends> edges;
-  std::vector<FourNodes> pairs;
+  std::vector<mesh::Point> x;
+  std::vector<mesh::Triangle> triangles;
+  std::vector<solids::Ends> edges;
+  std::vector<solids::FourNodes> pairs;
 
   explicit Strip(std::int32_t n) {
     for (std::int32_t i = 0; i <= n; ++i) {
@@ -40,30 +40,33 @@ struct Strip {
   }
 };
 
-std::vector<std::unique_ptr<Force>> forces_of(const Strip& s) {
-  std::vector<std::unique_ptr<Force>> all;
+std::vector<std::unique_ptr<solids::Force>> forces_of(const Strip& s) {
+  std::vector<std::unique_ptr<solids::Force>> all;
   const std::vector<double> ones(s.edges.size(), 1.0);
-  const std::vector<Point> along(s.edges.size(), Point(1, 0, 0));
-  const StressStrain::Piece pieces[] = {{-1, 0.5}, {0, 1}, {0.1, 10}};
-  const EdgeSprings::Parameters springs{s.edges, ones, ones, ones};
-  all.push_back(std::make_unique<EdgeSprings>(springs, StressStrain(), AtZeroLength::none, along));
-  all.push_back(std::make_unique<EdgeSprings>(springs, StressStrain(pieces), AtZeroLength::last_direction, along));
+  const std::vector<mesh::Point> along(s.edges.size(), mesh::Point(1, 0, 0));
+  const solids::StressStrain::Piece pieces[] = {{-1, 0.5}, {0, 1}, {0.1, 10}};
+  const solids::EdgeSprings::Parameters springs{s.edges, ones, ones, ones};
+  all.push_back(std::make_unique<solids::EdgeSprings>(springs, solids::StressStrain(), solids::AtZeroLength::none, along));
+  all.push_back(
+      std::make_unique<solids::EdgeSprings>(springs, solids::StressStrain(pieces), solids::AtZeroLength::last_direction, along));
   const std::vector<double> per_pair(s.pairs.size(), 1.0);
   const std::vector<double> angles(s.pairs.size(), 0.1);
-  for (const auto law : {BendingLaw::shell, BendingLaw::bridson})
-    all.push_back(
-        std::make_unique<DihedralBending>(DihedralBending::Parameters{s.pairs, per_pair, per_pair, {}, angles, law, 1e-6}, s.x));
-  all.push_back(std::make_unique<AltitudeSprings>(
-      AltitudeSprings::Parameters{s.pairs, per_pair, true, per_pair, {}, -1, 1e-3, 0.01}, StressStrain(), s.x, 1e-3));
+  for (const auto law : {solids::BendingLaw::shell, solids::BendingLaw::bridson})
+    all.push_back(std::make_unique<solids::DihedralBending>(
+        solids::DihedralBending::Parameters{s.pairs, per_pair, per_pair, {}, angles, law, 1e-6}, s.x));
+  all.push_back(std::make_unique<solids::AltitudeSprings>(
+      solids::AltitudeSprings::Parameters{s.pairs, per_pair, true, per_pair, {}, -1, 1e-3, 0.01}, solids::StressStrain(), s.x,
+      1e-3));
   const std::vector<std::int32_t> parents{0, 1, 2, 3, 4, 5};
   const std::vector<double> weights(6, 0.5);
   const std::vector<double> three(3, 1.0);
-  all.push_back(std::make_unique<SoftBindings>(SoftBindings::End{parents, weights, 2}, SoftBindings::End{{}, {}, 0}, three, three,
-                                               std::span<const double>{}, std::span<const Point>(s.x).first(3)));
+  all.push_back(std::make_unique<solids::SoftBindings>(solids::SoftBindings::End{parents, weights, 2},
+                                                       solids::SoftBindings::End{{}, {}, 0}, three, three,
+                                                       std::span<const double>{}, std::span<const mesh::Point>(s.x).first(3)));
   const std::vector<double> drag(s.x.size(), 1.0);
-  all.push_back(std::make_unique<WindDrag>(s.triangles, drag, true));
-  all.push_back(std::make_unique<Drag>(drag, true));
-  all.push_back(std::make_unique<Pressure>(s.triangles, 2.0, false));
+  all.push_back(std::make_unique<solids::WindDrag>(s.triangles, drag, true));
+  all.push_back(std::make_unique<solids::Drag>(drag, true));
+  all.push_back(std::make_unique<solids::Pressure>(s.triangles, 2.0, false));
   return all;
 }
 
@@ -73,14 +76,14 @@ TEST_CASE("forces allocate nothing once they are made") {
   const Strip strip(300);
   auto forces = forces_of(strip);
   const auto n = strip.x.size();
-  std::vector<Point> f(n, Point::Zero());
-  std::vector<Block3> blocks(n, Block3::Zero());
+  std::vector<mesh::Point> f(n, mesh::Point::Zero());
+  std::vector<solids::Block3> blocks(n, solids::Block3::Zero());
   std::vector<double> bounds(n, 0.0);
   double sum = 0;
-  const auto ask = [&](Force& force) {
+  const auto ask = [&](solids::Force& force) {
     sum += force.energy(strip.x) + force.strain_rate(strip.x, strip.x);
     force.add_forces(strip.x, f);
-    for (const auto tangent : {Tangent::exact, Tangent::definite, Tangent::frozen}) {
+    for (const auto tangent : {solids::Tangent::exact, solids::Tangent::definite, solids::Tangent::frozen}) {
       force.linearise(strip.x, tangent);
       force.add_differentials(strip.x, 0.5, f);
       force.add_damping(strip.x, 0.5, f);

@@ -1,0 +1,127 @@
+#include "collision/triangle_arrays.hpp"
+
+#include "meniscus/collision/collision_mesh.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+std::span<const collision::CollisionMesh::Edge> edges_of(const py::array& a) {
+  const std::int32_t* first = data_of<std::int32_t>(a, "edges");
+  require(a.ndim() == 2 && a.shape(1) == 2, "edges must have shape (m, 2)");
+  return {reinterpret_cast<const collision::CollisionMesh::Edge*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+collision::Motion motion_of(const py::array& start, const py::array& end) {
+  return {positions_of(start, "start"), positions_of(end, "end")};
+}
+
+collision::DetectionOptions options_of(const collision::Motion& motion, const std::optional<py::array>& changed,
+                                       bool moving_frame) {
+  collision::DetectionOptions options;
+  if (changed) {
+    const bool* first = data_of<bool>(*changed, "changed");
+    require(static_cast<std::size_t>(changed->size()) == motion.start.size(), "changed must have one flag per position, ",
+            motion.start.size(), ", not ", changed->size());
+    options.changed = {reinterpret_cast<const std::uint8_t*>(first), static_cast<std::size_t>(changed->size())};
+  }
+  options.moving_frame = moving_frame;
+  return options;
+}
+
+/// Pairs as a (k, 2) array over the memory they lie in.
+py::array array_of(Block<collision::ElementPair>& pairs) {
+  return view(reinterpret_cast<std::int32_t*>(pairs.data()), Coord<2>{pairs.size(), 2}, Coord<2>{2, 1}, pairs.memory());
+}
+
+py::tuple arrays_of(collision::CollisionPairs pairs) {
+  return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.edge_edge));
+}
+
+/// A copy of edges or triangles.
+template <std::size_t K>
+py::array_t<std::int32_t> copy_of(std::span<const std::array<std::int32_t, K>> elements) {
+  py::array_t<std::int32_t> a({static_cast<py::ssize_t>(elements.size()), static_cast<py::ssize_t>(K)});
+  std::copy_n(reinterpret_cast<const std::int32_t*>(elements.data()), K * elements.size(), a.mutable_data());
+  return a;
+}
+
+}  // namespace
+
+void bind_collision_mesh(py::module_& m) {
+  py::enum_<collision::BroadPhase>(m, "BroadPhase")
+      .value("tree", collision::BroadPhase::tree)
+      .value("grid", collision::BroadPhase::grid)
+      .value("brute_force", collision::BroadPhase::brute_force);
+  py::class_<collision::CollisionMesh>(m, "CollisionMesh")
+      .def(py::init([](const std::optional<py::array>& edges, const py::array& triangles) {
+             const auto t = triangles_of(triangles);
+             std::optional<std::span<const collision::CollisionMesh::Edge>> e;
+             if (edges) e = edges_of(*edges);
+             return interruptible([&] { return std::make_unique<collision::CollisionMesh>(e, t); });
+           }),
+           py::arg("edges"), py::arg("triangles"))
+      .def_property_readonly("edges", [](const collision::CollisionMesh& self) { return copy_of(self.edges()); })
+      .def_property_readonly("triangles", [](const collision::CollisionMesh& self) { return copy_of(self.triangles()); })
+      .def_property_readonly("nbytes",
+                             [](const collision::CollisionMesh& self) {
+                               return interruptible([&] { return self.nbytes(); });  // waits for a call that is running
+                             })
+      .def(
+          "candidates",
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, double inflation,
+             collision::BroadPhase method) {
+            const collision::Motion motion = motion_of(start, end);
+            return arrays_of(interruptible([&] { return self.candidates(motion, inflation, method); }));
+          },
+          py::arg("start"), py::arg("end"), py::arg("inflation"), py::arg("method"))
+      .def(
+          "candidates_with",
+          [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& start, const py::array& end,
+             const py::array& other_start, const py::array& other_end, double inflation) {
+            const collision::Motion motion = motion_of(start, end);
+            const collision::Motion other_motion{positions_of(other_start, "other_start"), positions_of(other_end, "other_end")};
+            collision::MutualPairs pairs =
+                interruptible([&] { return self.candidates_with(other, motion, other_motion, inflation); });
+            return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.face_vertex), array_of(pairs.edge_edge));
+          },
+          py::arg("other"), py::arg("start"), py::arg("end"), py::arg("other_start"), py::arg("other_end"), py::arg("inflation"))
+      .def(
+          "collides",
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, collision::ContactMode mode,
+             const std::optional<py::array>& changed, bool moving_frame) {
+            const collision::Motion motion = motion_of(start, end);
+            const collision::DetectionOptions options = options_of(motion, changed, moving_frame);
+            return interruptible([&] { return self.collides(motion, mode, options); });
+          },
+          py::arg("start"), py::arg("end"), py::arg("mode"), py::arg("changed"), py::arg("moving_frame"))
+      .def(
+          "collisions",
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, collision::ContactMode mode,
+             const std::optional<py::array>& changed, bool moving_frame) {
+            const collision::Motion motion = motion_of(start, end);
+            const collision::DetectionOptions options = options_of(motion, changed, moving_frame);
+            return arrays_of(interruptible([&] { return self.collisions(motion, mode, options); }));
+          },
+          py::arg("start"), py::arg("end"), py::arg("mode"), py::arg("changed"), py::arg("moving_frame"))
+      .def(
+          "time_of_impact",
+          [](collision::CollisionMesh& self, const py::array& start, const py::array& end, double tolerance,
+             const std::optional<py::array>& changed, bool moving_frame) {
+            const collision::Motion motion = motion_of(start, end);
+            const collision::DetectionOptions options = options_of(motion, changed, moving_frame);
+            return interruptible([&] { return self.time_of_impact(motion, tolerance, options); });
+          },
+          py::arg("start"), py::arg("end"), py::arg("tolerance"), py::arg("changed"), py::arg("moving_frame"))
+      .def(
+          "self_intersections",
+          [](collision::CollisionMesh& self, const py::array& positions, collision::DegenerateContact degenerate) {
+            const auto x = positions_of(positions, "positions");
+            Block<collision::ElementPair> pairs = interruptible([&] { return self.self_intersections(x, degenerate); });
+            return array_of(pairs);
+          },
+          py::arg("positions"), py::arg("degenerate"));
+}
+
+}  // namespace meniscus::bindings

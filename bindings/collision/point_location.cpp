@@ -1,0 +1,162 @@
+#include "collision/triangle_arrays.hpp"
+
+#include "meniscus/collision/broad_phase/hash_queries.hpp"
+#include "meniscus/collision/point_location/tet_location.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+std::span<const mesh::Tet> tets_of(const py::array& a) {
+  static_assert(sizeof(mesh::Tet) == 4 * sizeof(std::int32_t));
+  const std::int32_t* first = data_of<std::int32_t>(a, "tets");
+  require(a.ndim() == 2 && a.shape(1) == 4, "tets must have shape (m, 4)");
+  return {reinterpret_cast<const mesh::Tet*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+std::span<const std::int32_t> numbers_of(const std::optional<py::array>& a, const char* name) {
+  if (!a) return {};
+  return {data_of<std::int32_t>(*a, name), static_cast<std::size_t>(a->size())};
+}
+
+std::span<const mesh::Box> boxes_of(const py::array& a, const char* name) {
+  static_assert(sizeof(mesh::Box) == 6 * sizeof(double));
+  const double* first = data_of<double>(a, name);
+  require(a.ndim() == 3 && a.shape(1) == 2 && a.shape(2) == 3, name, " must have shape (n, 2, 3)");
+  return {reinterpret_cast<const mesh::Box*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+void require_finite_boxes(std::span<const mesh::Box> boxes, const char* name) {
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    require(boxes[i].low.allFinite() && boxes[i].high.allFinite(), name, " must be finite, but box ", i, " is not");
+}
+
+py::array_t<std::int32_t> pairs_array(std::span<const collision::IndexPair> pairs) {
+  py::array_t<std::int32_t> a({static_cast<py::ssize_t>(pairs.size()), py::ssize_t{2}});
+  std::copy_n(reinterpret_cast<const std::int32_t*>(pairs.data()), 2 * pairs.size(), a.mutable_data());
+  return a;
+}
+
+/// Never changed once it is there; a move puts another in its place, so that other Python threads may go on with the one they
+/// have.
+struct LocatorHandle {
+  std::shared_ptr<const collision::TetLocator> locator;
+};
+
+void bind_tet_locator(py::module_& m) {
+  py::class_<LocatorHandle>(m, "TetLocator")
+      .def(
+          py::init([](const py::array& vertices, const py::array& tets, const std::optional<py::array>& ranks, bool overlapping) {
+            const auto x = positions_of(vertices, "vertices");
+            const auto t = tets_of(tets);
+            const auto r = numbers_of(ranks, "ranks");
+            return interruptible([&] { return LocatorHandle{std::make_shared<collision::TetLocator>(x, t, r, overlapping)}; });
+          }),
+          py::arg("vertices"), py::arg("tets"), py::arg("ranks"), py::arg("overlapping"))
+      .def(
+          "move",
+          [](LocatorHandle& self, const py::array& vertices) {
+            const auto old = self.locator;
+            const auto x = positions_of(vertices, "vertices");
+            self.locator = interruptible([&] {
+              auto moved = std::make_shared<collision::TetLocator>(*old);
+              moved->move(x);
+              return std::shared_ptr<const collision::TetLocator>(moved);
+            });
+          },
+          py::arg("vertices"))
+      .def(
+          "locate",
+          [](const LocatorHandle& self, const py::array& points, const std::optional<py::array>& hints) {
+            const auto locator = self.locator;
+            const auto x = positions_of(points, "points");
+            const auto h = numbers_of(hints, "hints");
+            require(!hints || h.size() == x.size(), "hints must have one value per point, ", x.size(), ", not ", h.size());
+            const auto n = static_cast<py::ssize_t>(x.size());
+            py::array_t<std::int32_t> tets(n);
+            py::array_t<double> weights({n, py::ssize_t{4}});
+            const std::span<std::int32_t> tet(tets.mutable_data(), x.size());
+            static_assert(sizeof(collision::TetWeights) == 4 * sizeof(double));
+            const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(weights.mutable_data()),
+                                                          x.size());
+            interruptible([&] {
+              mesh::require_finite(x, "points");
+              locator->locate(x, h, tet, weight);
+            });
+            return py::make_tuple(tets, weights);
+          },
+          py::arg("points"), py::arg("hints"));
+}
+
+}  // namespace
+
+void bind_point_location(py::module_& m) {
+  bind_tet_locator(m);
+  py::enum_<collision::CellHash>(m, "CellHash")
+      .value("corrected", collision::CellHash::corrected)
+      .value("printed", collision::CellHash::printed)
+      .value("teschner", collision::CellHash::teschner);
+  m.def(
+      "cell_hashes",
+      [](const py::array& cells, collision::CellHash hash) {
+        const Index* first = data_of<Index>(cells, "cells");
+        require(cells.ndim() == 2 && cells.shape(1) == 3, "cells must have shape (n, 3)");
+        py::array_t<std::uint32_t> result(cells.shape(0));
+        std::uint32_t* const out = result.mutable_data();
+        for (py::ssize_t i = 0; i < cells.shape(0); ++i)
+          out[i] = collision::hash_of_cell({first[3 * i], first[3 * i + 1], first[3 * i + 2]}, hash);
+        return result;
+      },
+      py::arg("cells"), py::arg("hash"));
+  m.def(
+      "vertices_in_tets",
+      [](const py::array& vertices, const py::array& tets, const std::optional<py::array>& points, double cell_size,
+         collision::CellHash hash) {
+        const auto x = positions_of(vertices, "vertices");
+        const auto t = tets_of(tets);
+        const auto p = numbers_of(points, "points");
+        collision::VertexTetPairs search;
+        const auto pairs = interruptible([&] {
+          mesh::require_finite(x, "vertices");
+          collision::require_valid_tets(t, x.size());
+          for (std::size_t i = 0; i < p.size(); ++i)
+            require(p[i] >= 0 && static_cast<std::size_t>(p[i]) < x.size(), "points must hold indices of the ", x.size(),
+                    " vertices, but [", i, "] is ", p[i]);
+          return search.find(x, t, points ? &p : nullptr, cell_size, hash);
+        });
+        return pairs_array(pairs);
+      },
+      py::arg("vertices"), py::arg("tets"), py::arg("points"), py::arg("cell_size"), py::arg("hash"));
+  m.def(
+      "overlapping_boxes",
+      [](const py::array& boxes, double cell_size, collision::CellHash hash) {
+        const auto b = boxes_of(boxes, "boxes");
+        collision::BoxPairs search;
+        const auto pairs = interruptible([&] {
+          require_finite_boxes(b, "boxes");
+          return search.find(b, cell_size, hash);
+        });
+        return pairs_array(pairs);
+      },
+      py::arg("boxes"), py::arg("cell_size"), py::arg("hash"));
+  m.def(
+      "points_of_bodies",
+      [](const py::array& bodies, const py::array& points) {
+        const auto b = boxes_of(bodies, "boxes");
+        const auto x = positions_of(points, "points");
+        collision::BodyPartition partition;
+        interruptible([&] {
+          require_finite_boxes(b, "boxes");
+          mesh::require_finite(x, "points");
+          partition.build(b, x);
+        });
+        const auto starts = partition.starts();
+        const auto found = partition.points();
+        return py::make_tuple(py::array_t<Index>(static_cast<py::ssize_t>(starts.size()), starts.data()),
+                              py::array_t<std::int32_t>(static_cast<py::ssize_t>(found.size()), found.data()));
+      },
+      py::arg("boxes"), py::arg("points"));
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,79 @@
+#include "bridge.hpp"
+
+#include "meniscus/fluids/particles/particle_boundary.hpp"
+#include "meniscus/fluids/particles/particle_grid_transfer.hpp"
+#include "meniscus/fluids/particles/particle_surface.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T, int D>
+void bind_particle_functions(py::module_& m) {
+  using M = grid::MacField<T, D>;
+  using F = grid::Field<T, D>;
+  m.def(
+      "particles_to_grid",
+      [](grid::ParticleSet& particles, M& velocity, const std::array<py::array, D>& known, std::optional<M*> mass,
+         Workspace& workspace) {
+        fluids::FaceFlags<D> flags;
+        for (int d = 0; d < D; ++d) {
+          const auto i = static_cast<std::size_t>(d);
+          const Index n = product<D>(velocity.component(d).extents());
+          flags[i] = reinterpret_cast<std::uint8_t*>(data_of<bool>(known[i], "known", n, true));
+        }
+        interruptible([&] { fluids::particles_to_grid<T, D>(particles, velocity, flags, mass.value_or(nullptr), workspace); });
+      },
+      py::arg("particles"), py::arg("velocity"), py::arg("known"), py::arg("mass"), py::arg("workspace"));
+  m.def(
+      "grid_to_particles",
+      [](M& velocity, std::optional<M*> before, double ratio, double time, grid::ParticleSet& particles, Workspace& workspace) {
+        interruptible(
+            [&] { fluids::grid_to_particles<T, D>(velocity, before.value_or(nullptr), ratio, time, particles, workspace); });
+      },
+      py::arg("velocity"), py::arg("before"), py::arg("ratio"), py::arg("time"), py::arg("particles"), py::arg("workspace"));
+  m.def(
+      "particle_density",
+      [](grid::ParticleSet& particles, F& density, Workspace& workspace) {
+        interruptible([&] { fluids::particle_density<T, D>(particles, density, workspace); });
+      },
+      py::arg("particles"), py::arg("density"), py::arg("workspace"));
+  m.def(
+      "particle_levelset",
+      [](grid::ParticleSet& particles, F& phi, const fluids::ParticleSurfaceOptions& options, Workspace& workspace) {
+        interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace); });
+      },
+      py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
+  m.def(
+      "apply_particle_boundary",
+      [](grid::ParticleSet& particles, const M& velocity, const std::array<bool, 2 * D>& open,
+         std::optional<grid::Field<double, D>*> solid, const py::array& left) {
+        auto* flags = reinterpret_cast<std::uint8_t*>(data_of<bool>(left, "left", particles.size(), true));
+        const fluids::ParticleBoundaryInfo info = interruptible([&] {
+          return fluids::apply_particle_boundary<T, D>(particles, velocity.grid(), open, solid.value_or(nullptr), flags);
+        });
+        return std::array<Index, 3>{info.left, info.moved, info.stuck};
+      },
+      py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("left"));
+}
+
+}  // namespace
+
+void bind_particle_liquid(py::module_& m) {
+  py::enum_<fluids::ParticleSurface>(m, "ParticleSurface")
+      .value("spheres", fluids::ParticleSurface::spheres)
+      .value("average", fluids::ParticleSurface::average)
+      .value("anisotropic", fluids::ParticleSurface::anisotropic);
+  py::class_<fluids::ParticleSurfaceOptions>(m, "ParticleSurfaceOptions")
+      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover) {
+             return fluids::ParticleSurfaceOptions{method, radius, support, band, cover};
+           }),
+           py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"));
+  bind_particle_functions<float, 2>(m);
+  bind_particle_functions<double, 2>(m);
+  bind_particle_functions<float, 3>(m);
+  bind_particle_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,86 @@
+#include "bridge.hpp"
+
+#include "meniscus/fluids/vorticity/vortex_forcing.hpp"
+#include "meniscus/fluids/vorticity/vorticity.hpp"
+#include "meniscus/fluids/vorticity/vorticity_confinement.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T, int D>
+void bind_vorticity_functions(py::module_& m) {
+  using M = grid::MacField<T, D>;
+  using Solid = grid::Field<double, D>;
+  m.def(
+      "vorticity",
+      [](M& velocity, double time, const std::array<grid::Field<T, D>*, fluids::vorticity_components<D>>& out) {
+        interruptible([&] { fluids::compute_vorticity<T, D>(velocity, time, out); });
+      },
+      py::arg("velocity"), py::arg("time"), py::arg("out"));
+  m.def(
+      "enstrophy", [](M& velocity, double time) { return interruptible([&] { return fluids::enstrophy(velocity, time); }); },
+      py::arg("velocity"), py::arg("time"));
+  m.def(
+      "kinetic_energy", [](const M& velocity) { return interruptible([&] { return fluids::kinetic_energy(velocity); }); },
+      py::arg("velocity"));
+  m.def(
+      "add_vorticity_confinement",
+      [](M& velocity, double dt, double epsilon, std::optional<Solid*> solid, double time, Workspace& workspace) {
+        interruptible(
+            [&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid.value_or(nullptr), time, workspace); });
+      },
+      py::arg("velocity"), py::arg("dt"), py::arg("epsilon"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "advance_vortex_particles",
+      [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, std::optional<Solid*> solid,
+         double time, Workspace& workspace) {
+        const fluids::VortexAdvanceInfo info = interruptible([&] {
+          return fluids::advance_vortex_particles(particles, velocity, dt, options, solid.value_or(nullptr), time, workspace);
+        });
+        return std::array<Index, 3>{info.left, info.in_solid, info.projected};
+      },
+      py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("solid"), py::arg("time"),
+      py::arg("workspace"));
+  m.def(
+      "add_vortex_forces",
+      [](M& velocity, grid::ParticleSet& particles, double dt, double epsilon, const std::optional<py::array>& epsilons,
+         const fluids::VortexForcing& options, Workspace& workspace) {
+        const double* each = epsilons ? data_of<double>(*epsilons, "epsilon", particles.size()) : nullptr;
+        interruptible([&] { fluids::add_vortex_forces(velocity, particles, dt, epsilon, each, options, workspace); });
+      },
+      py::arg("velocity"), py::arg("particles"), py::arg("dt"), py::arg("epsilon"), py::arg("epsilons"), py::arg("options"),
+      py::arg("workspace"));
+}
+
+}  // namespace
+
+void bind_vorticity(py::module_& m) {
+  py::enum_<fluids::Stretching>(m, "Stretching")
+      .value("renormalize", fluids::Stretching::renormalize)
+      .value("clamp", fluids::Stretching::clamp)
+      .value("free", fluids::Stretching::free);
+  py::enum_<fluids::InSolid>(m, "InSolid").value("remove", fluids::InSolid::remove).value("project", fluids::InSolid::project);
+  py::enum_<fluids::LeavingParticles>(m, "LeavingParticles")
+      .value("remove", fluids::LeavingParticles::remove)
+      .value("clamp", fluids::LeavingParticles::clamp);
+  py::enum_<fluids::VortexKernel>(m, "VortexKernel")
+      .value("gaussian", fluids::VortexKernel::gaussian)
+      .value("tent", fluids::VortexKernel::tent);
+  py::class_<fluids::VortexAdvance>(m, "VortexAdvance")
+      .def(py::init([](grid::Trace trace, fluids::Stretching stretching, fluids::InSolid in_solid,
+                       fluids::LeavingParticles leaving) { return fluids::VortexAdvance{trace, stretching, in_solid, leaving}; }),
+           py::arg("trace"), py::arg("stretching"), py::arg("in_solid"), py::arg("leaving"));
+  py::class_<fluids::VortexForcing>(m, "VortexForcing")
+      .def(py::init([](fluids::VortexKernel kernel, bool balance, bool reduce, double time) {
+             return fluids::VortexForcing{kernel, balance, reduce, time};
+           }),
+           py::arg("kernel"), py::arg("balance"), py::arg("reduce"), py::arg("time"));
+  bind_vorticity_functions<float, 2>(m);
+  bind_vorticity_functions<double, 2>(m);
+  bind_vorticity_functions<float, 3>(m);
+  bind_vorticity_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,100 @@
+#include "bridge.hpp"
+
+#include "meniscus/grid/boundary.hpp"
+#include "meniscus/grid/mask_window.hpp"
+
+#include <algorithm>
+
+namespace meniscus::bindings {
+namespace {
+
+/// Wraps f(positions (n, dimension), time) -> (n,) or (n, components). The callable dies with the GIL held, wherever the last
+/// copy goes.
+std::shared_ptr<const grid::BoundaryFunction> boundary_function(py::function f, int dimension) {
+  auto held = std::shared_ptr<py::function>(new py::function(std::move(f)), [](py::function* p) {
+    const py::gil_scoped_acquire gil;
+    delete p;
+  });
+  return std::make_shared<const grid::BoundaryFunction>(
+      [held, dimension](std::span<const double> positions, double time, std::span<double> values) {
+        const py::gil_scoped_acquire gil;
+        const auto n = static_cast<py::ssize_t>(positions.size()) / dimension;
+        const auto components = static_cast<py::ssize_t>(values.size()) / std::max<py::ssize_t>(n, 1);
+        py::array_t<double> x({n, static_cast<py::ssize_t>(dimension)}, positions.data());
+        const py::object result = (*held)(x, time);
+        std::vector<py::ssize_t> shape{n};
+        if (components > 1) shape.push_back(components);
+        py::array_t<double, py::array::c_style | py::array::forcecast> y;
+        try {
+          const py::object target = py::tuple(py::cast(shape));
+          y = py::module_::import("numpy").attr("broadcast_to")(result, target).cast<decltype(y)>();
+        } catch (const py::error_already_set&) {
+          throw InvalidArgument("a boundary function must return values that broadcast to shape " +
+                                std::string(py::str(py::tuple(py::cast(shape)))) + ", got " + std::string(py::repr(result)));
+        }
+        std::copy_n(y.data(), values.size(), values.begin());
+      });
+}
+
+grid::GivenValue given_value(const py::object& value, int dimension) {
+  grid::GivenValue v;
+  if (py::isinstance<py::function>(value) || PyCallable_Check(value.ptr())) {
+    v.function = boundary_function(py::reinterpret_borrow<py::function>(value), dimension);
+  } else {
+    const auto constants = value.cast<std::vector<double>>();
+    std::copy_n(constants.begin(), std::min<std::size_t>(constants.size(), 3), v.constant.begin());
+  }
+  return v;
+}
+
+template <int D>
+void bind_grid_type(py::module_& m, const char* name) {
+  py::class_<grid::Grid<D>>(m, name).def(py::init([](const std::array<Index, D>& shape, double spacing,
+                                                     const std::array<double, D>& origin, const std::array<bool, D>& periodic) {
+                                           return grid::Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()),
+                                                                periodic);
+                                         }),
+                                         py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
+}
+
+template <int D>
+void windowed_and_array(const py::array& mask, Index low, Index high, const py::array& out) {
+  Coord<D> extents;
+  for (int d = 0; d < D; ++d) extents[static_cast<std::size_t>(d)] = mask.shape(d);
+  const auto* in = reinterpret_cast<const std::uint8_t*>(data_of<bool>(mask, "mask"));
+  auto* to = reinterpret_cast<std::uint8_t*>(data_of<bool>(out, "out", mask.size(), true));
+  interruptible([&] {
+    Block<std::uint8_t> scratch(product<D>(extents));
+    grid::windowed_and<D>(extents, in, low, high, to, scratch.data());
+  });
+}
+
+}  // namespace
+
+void bind_grid(py::module_& m) {
+  bind_grid_type<2>(m, "Grid2");
+  bind_grid_type<3>(m, "Grid3");
+
+  py::class_<SideHandle>(m, "SideCondition");
+  m.def(
+      "wall",
+      [](const py::object& velocity, bool no_slip, int dimension) {
+        return SideHandle{grid::Wall{given_value(velocity, dimension), no_slip}};
+      },
+      py::arg("velocity"), py::arg("no_slip"), py::arg("dimension"));
+  m.def("open", [](double pressure) { return SideHandle{grid::Open{pressure}}; }, py::arg("pressure"));
+  m.def("zero_gradient", [] { return SideHandle{grid::ZeroGradient{}}; });
+  m.def(
+      "prescribed",
+      [](const py::object& value, int dimension) { return SideHandle{grid::Prescribed{given_value(value, dimension)}}; },
+      py::arg("value"), py::arg("dimension"));
+
+  m.def(
+      "windowed_and",
+      [](const py::array& mask, Index low, Index high, const py::array& out) {
+        mask.ndim() == 2 ? windowed_and_array<2>(mask, low, high, out) : windowed_and_array<3>(mask, low, high, out);
+      },
+      py::arg("mask"), py::arg("low"), py::arg("high"), py::arg("out"));
+}
+
+}  // namespace meniscus::bindings

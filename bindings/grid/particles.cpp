@@ -1,0 +1,84 @@
+#include "bridge.hpp"
+
+#include "meniscus/grid/particles/particles.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+py::array column_view(const grid::ParticleSet& p, grid::ParticleColumn& c) {
+  const auto with = [&]<class T>(T*) {
+    auto* first = reinterpret_cast<T*>(c.data.data());
+    if (c.width == 1) return view(first, std::array{p.size()}, std::array{Index{1}}, c.data.memory());
+    return view(first, std::array{p.size(), c.width}, std::array{c.width, Index{1}}, c.data.memory());
+  };
+  switch (c.type) {
+    case grid::ColumnType::float32:
+      return with(static_cast<float*>(nullptr));
+    case grid::ColumnType::float64:
+      return with(static_cast<double*>(nullptr));
+    case grid::ColumnType::int8:
+      return with(static_cast<std::int8_t*>(nullptr));
+    case grid::ColumnType::int32:
+      return with(static_cast<std::int32_t*>(nullptr));
+    case grid::ColumnType::int64:
+      return with(static_cast<std::int64_t*>(nullptr));
+    case grid::ColumnType::uint8:
+      break;
+  }
+  return with(static_cast<std::uint8_t*>(nullptr));
+}
+
+}  // namespace
+
+void bind_particles(py::module_& m) {
+  py::enum_<grid::ColumnType>(m, "ColumnType")
+      .value("float32", grid::ColumnType::float32)
+      .value("float64", grid::ColumnType::float64)
+      .value("int8", grid::ColumnType::int8)
+      .value("int32", grid::ColumnType::int32)
+      .value("int64", grid::ColumnType::int64)
+      .value("uint8", grid::ColumnType::uint8);
+  const auto sort2 = [](grid::ParticleSet& p, const grid::Grid<2>& g, Workspace& w) {
+    interruptible([&] { p.sort_by_cell(g, w); });
+  };
+  const auto sort3 = [](grid::ParticleSet& p, const grid::Grid<3>& g, Workspace& w) {
+    interruptible([&] { p.sort_by_cell(g, w); });
+  };
+  py::class_<grid::ParticleSet>(m, "ParticleSet")
+      .def(py::init<int, grid::ColumnType>(), py::arg("dimension"), py::arg("position_type"))
+      .def_property_readonly("size", &grid::ParticleSet::size)
+      .def_property_readonly("capacity", &grid::ParticleSet::capacity)
+      .def_property_readonly("generation", &grid::ParticleSet::generation)
+      .def_property("next_id", &grid::ParticleSet::next_id, &grid::ParticleSet::set_next_id)
+      .def("column_names",
+           [](const grid::ParticleSet& p) {
+             std::vector<std::string> names;
+             for (const grid::ParticleColumn& c : p.columns()) names.push_back(c.name);
+             return names;
+           })
+      .def(
+          "column", [](grid::ParticleSet& p, const std::string& name) { return column_view(p, p.column(name)); }, py::arg("name"))
+      .def("add_column", &grid::ParticleSet::add_column, py::arg("name"), py::arg("type"), py::arg("width"))
+      .def("append", &grid::ParticleSet::append, py::arg("n"))
+      .def("reserve", &grid::ParticleSet::reserve, py::arg("capacity"))
+      .def(
+          "remove",
+          [](grid::ParticleSet& p, const py::array& flags, Workspace& w) {
+            const auto* f = reinterpret_cast<const std::uint8_t*>(data_of<bool>(flags, "flags", p.size()));
+            return interruptible([&] { return p.remove(f, w); });
+          },
+          py::arg("flags"), py::arg("workspace"))
+      .def("sort_by_cell", sort2, py::arg("grid"), py::arg("workspace"))
+      .def("sort_by_cell", sort3, py::arg("grid"), py::arg("workspace"))
+      .def("cell_keys",
+           [](const grid::ParticleSet& p) {
+             const auto& k = p.cell_runs().keys;
+             return py::array_t<Index>(static_cast<py::ssize_t>(k.size()), k.data());
+           })
+      .def("cell_starts", [](const grid::ParticleSet& p) {
+        const auto& s = p.cell_runs().starts;
+        return py::array_t<Index>(static_cast<py::ssize_t>(s.size()), s.data());
+      });
+}
+
+}  // namespace meniscus::bindings

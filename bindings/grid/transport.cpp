@@ -1,0 +1,164 @@
+#include "bridge.hpp"
+
+#include "meniscus/grid/extrapolate.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/transport/advect.hpp"
+#include "meniscus/grid/transport/point_transport.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+using OptionalMask = std::optional<py::array>;
+
+const std::uint8_t* mask_data(const OptionalMask& mask, Index size, const char* name) {
+  return mask ? reinterpret_cast<const std::uint8_t*>(data_of<bool>(*mask, name, size)) : nullptr;
+}
+
+struct ScalarMasks {
+  OptionalMask active, visible, first_order;
+  grid::AdvectMasks pointers(Index size) const {
+    return {mask_data(active, size, "active"), mask_data(visible, size, "visible"), mask_data(first_order, size, "first_order")};
+  }
+};
+
+template <class T, int D>
+void bind_transport_functions(py::module_& m) {
+  using F = grid::Field<T, D>;
+  using M = grid::MacField<T, D>;
+  m.def(
+      "advect",
+      [](F& field, M& velocity, double dt, const grid::AdvectOptions& options, const ScalarMasks& masks, Workspace& workspace) {
+        const grid::AdvectMasks p = masks.pointers(product<D>(field.extents()));
+        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace); });
+      },
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
+  m.def(
+      "advect",
+      [](M& field, M& velocity, double dt, const grid::AdvectOptions& options, const std::array<ScalarMasks, D>& masks,
+         Workspace& workspace) {
+        std::array<grid::AdvectMasks, D> p;
+        for (int d = 0; d < D; ++d) {
+          const auto i = static_cast<std::size_t>(d);
+          p[i] = masks[i].pointers(product<D>(field.component(d).extents()));
+        }
+        return interruptible([&] { return grid::advect<T, D>(field, velocity, dt, options, p, workspace); });
+      },
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("masks"), py::arg("workspace"));
+  m.def(
+      "first_order_pass",
+      [](F& field, M& velocity, double dt, const grid::PassOptions& options, double time, F& out, std::optional<F*> low,
+         std::optional<F*> high) {
+        interruptible([&] {
+          grid::first_order_pass(field, velocity, dt, options, time, out, low.value_or(nullptr), high.value_or(nullptr));
+        });
+      },
+      py::arg("field"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("time"), py::arg("out"), py::arg("low"),
+      py::arg("high"));
+  m.def(
+      "extrapolate",
+      [](F& field, const py::array& known, Index layers, Workspace& workspace) {
+        auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(field.extents()), true));
+        return interruptible([&] { return grid::extrapolate(field, k, layers, workspace); });
+      },
+      py::arg("field"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
+  m.def(
+      "extrapolate_component",
+      [](M& field, int axis, const py::array& known, Index layers, Workspace& workspace) {
+        F& c = field.component(axis);
+        auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(c.extents()), true));
+        return interruptible([&] { return grid::extrapolate(c, k, layers, workspace); });
+      },
+      py::arg("field"), py::arg("axis"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
+  m.def(
+      "max_component_speed", [](const M& v) { return interruptible([&] { return grid::max_component_speed(v); }); },
+      py::arg("velocity"));
+  m.def(
+      "require_finite", [](const F& f, const char* name) { interruptible([&] { require_finite(f, name); }); }, py::arg("field"),
+      py::arg("name"));
+  m.def(
+      "sample",
+      [](F& field, const py::array& points, grid::Interpolation interpolation, double time, const py::array& out) {
+        const auto* x = data_of<T>(points, "points");
+        const Index n = points.size() / D;
+        auto* v = data_of<T>(out, "out", n, true);
+        interruptible([&] { grid::sample_points(field, x, n, interpolation, time, v); });
+      },
+      py::arg("field"), py::arg("points"), py::arg("interpolation"), py::arg("time"), py::arg("out"));
+  m.def(
+      "sample",
+      [](M& velocity, const py::array& points, double time, const py::array& out) {
+        const auto* x = data_of<T>(points, "points");
+        const Index n = points.size() / D;
+        auto* v = data_of<T>(out, "out", n * D, true);
+        interruptible([&] { grid::sample_points(velocity, x, n, time, v); });
+      },
+      py::arg("velocity"), py::arg("points"), py::arg("time"), py::arg("out"));
+  m.def(
+      "advance_points",
+      [](M& velocity, const py::array& points, double dt, grid::Trace trace, grid::OutsidePoints outside, double time,
+         Workspace& workspace) {
+        auto* x = data_of<T>(points, "points", -1, true);
+        const Index n = points.size() / D;
+        interruptible([&] { advance_points(velocity, x, n, dt, trace, outside, time, workspace); });
+      },
+      py::arg("velocity"), py::arg("points"), py::arg("dt"), py::arg("trace"), py::arg("outside"), py::arg("time"),
+      py::arg("workspace"));
+}
+
+}  // namespace
+
+void bind_transport(py::module_& m) {
+  py::enum_<grid::Trace>(m, "Trace")
+      .value("euler", grid::Trace::euler)
+      .value("midpoint", grid::Trace::midpoint)
+      .value("rk3", grid::Trace::rk3);
+  py::enum_<grid::Interpolation>(m, "Interpolation")
+      .value("linear", grid::Interpolation::linear)
+      .value("cubic", grid::Interpolation::cubic);
+  py::enum_<grid::TransportBlock>(m, "TransportBlock")
+      .value("semi_lagrangian", grid::TransportBlock::semi_lagrangian)
+      .value("upwind", grid::TransportBlock::upwind);
+  py::enum_<grid::Limiter>(m, "Limiter")
+      .value("none", grid::Limiter::none)
+      .value("clamp", grid::Limiter::clamp)
+      .value("reversion", grid::Limiter::reversion);
+  py::enum_<grid::FirstOrderNear>(m, "FirstOrderNear")
+      .value("nothing", grid::FirstOrderNear::nothing)
+      .value("objects", grid::FirstOrderNear::objects)
+      .value("walls", grid::FirstOrderNear::walls);
+  py::enum_<grid::HiddenValue>(m, "HiddenValue").value("mean", grid::HiddenValue::mean).value("own", grid::HiddenValue::own);
+  py::enum_<grid::OutsidePoints>(m, "OutsidePoints")
+      .value("keep", grid::OutsidePoints::keep)
+      .value("clamp", grid::OutsidePoints::clamp);
+  py::class_<grid::PassOptions>(m, "PassOptions")
+      .def(py::init([](grid::TransportBlock block, grid::Trace trace, grid::Interpolation interpolation) {
+             return grid::PassOptions{block, trace, interpolation};
+           }),
+           py::arg("block"), py::arg("trace"), py::arg("interpolation"));
+  py::class_<grid::AdvectOptions>(m, "AdvectOptions")
+      .def(py::init([](numerics::CompensationScheme scheme, const grid::PassOptions& pass, grid::Limiter limiter,
+                       grid::FirstOrderNear first_order_near, grid::HiddenValue hidden_value,
+                       double time) { return grid::AdvectOptions{scheme, pass, limiter, first_order_near, hidden_value, time}; }),
+           py::arg("scheme"), py::arg("pass_"), py::arg("limiter"), py::arg("first_order_near"), py::arg("hidden_value"),
+           py::arg("time"));
+  py::class_<grid::AdvectInfo>(m, "AdvectInfo",
+                               "What a transport step did: `cfl`, the largest |component| dt / spacing, and `substeps`.")
+      .def_readonly("cfl", &grid::AdvectInfo::cfl)
+      .def_readonly("substeps", &grid::AdvectInfo::substeps)
+      .def("__repr__", [](const grid::AdvectInfo& i) {
+        return "AdvectInfo(cfl=" + std::string(py::str(py::float_(i.cfl))) + ", substeps=" + std::to_string(i.substeps) + ")";
+      });
+  py::class_<ScalarMasks>(m, "ScalarMasks")
+      .def(py::init([](OptionalMask active, OptionalMask visible, OptionalMask first_order) {
+             return ScalarMasks{std::move(active), std::move(visible), std::move(first_order)};
+           }),
+           py::arg("active") = py::none(), py::arg("visible") = py::none(), py::arg("first_order") = py::none());
+  bind_transport_functions<float, 2>(m);
+  bind_transport_functions<double, 2>(m);
+  bind_transport_functions<float, 3>(m);
+  bind_transport_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,47 @@
+#include "collision/triangle_arrays.hpp"
+
+#include "meniscus/mesh/topology/triangle_topology.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+py::array_t<std::int32_t> pairs(const std::vector<mesh::TriangleTopology::Edge>& edges) {
+  py::array_t<std::int32_t> a({static_cast<py::ssize_t>(edges.size()), py::ssize_t{2}});
+  std::copy_n(reinterpret_cast<const std::int32_t*>(edges.data()), 2 * edges.size(), a.mutable_data());
+  return a;
+}
+
+py::array_t<std::int32_t> indices(const std::vector<std::int32_t>& values) {
+  return py::array_t<std::int32_t>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+}  // namespace
+
+void bind_mesh(py::module_& m) {
+  py::class_<mesh::WatertightReport>(m, "WatertightReport")
+      .def_property_readonly("watertight", &mesh::WatertightReport::watertight)
+      .def_readonly("boundary_edges", &mesh::WatertightReport::boundary_edges)
+      .def_property_readonly("holes",
+                             [](const mesh::WatertightReport& r) {
+                               py::list holes;
+                               for (const auto& loop : r.holes) holes.append(indices(loop));
+                               return holes;
+                             })
+      .def_property_readonly("nonmanifold_edges", [](const mesh::WatertightReport& r) { return pairs(r.nonmanifold_edges); })
+      .def_property_readonly("flipped_edges", [](const mesh::WatertightReport& r) { return pairs(r.flipped_edges); })
+      .def_property_readonly("degenerate", [](const mesh::WatertightReport& r) { return indices(r.degenerate); })
+      .def_property_readonly("component", [](const mesh::WatertightReport& r) { return indices(r.component); })
+      .def_readonly("components", &mesh::WatertightReport::components);
+  m.def(
+      "check_watertight",
+      [](const py::array& vertices, const py::array& triangles) {
+        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_of(triangles)};
+        return interruptible([&] {
+          require_valid(mesh);
+          return mesh::check_watertight(mesh, mesh::TriangleTopology(mesh.triangles));
+        });
+      },
+      py::arg("vertices"), py::arg("triangles"));
+}
+
+}  // namespace meniscus::bindings

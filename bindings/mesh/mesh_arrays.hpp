@@ -1,0 +1,58 @@
+// Elements of NumPy arrays used in place, and read-only arrays over what objects of the core hold.
+#pragma once
+
+#include "collision/triangle_arrays.hpp"
+
+#include "meniscus/mesh/tet_mesh.hpp"
+
+namespace meniscus::bindings {
+
+/// What `bind_tet_mesh` binds in another file.
+void bind_mesh_maps(py::module_& m);
+
+/// Rows of N vertex indices.
+template <std::size_t N>
+std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, const char* name) {
+  using Element = std::array<std::int32_t, N>;
+  static_assert(sizeof(Element) == N * sizeof(std::int32_t));
+  const std::int32_t* first = data_of<std::int32_t>(a, name);
+  require(a.ndim() == 2 && a.shape(1) == static_cast<py::ssize_t>(N), name, " must have shape (m, ", N, ")");
+  return {reinterpret_cast<const Element*>(first), static_cast<std::size_t>(a.shape(0))};
+}
+
+/// Calls f with std::integral_constant<std::size_t, N>, where N in {2, 3, 4} is the number of columns of the array.
+template <class F>
+auto with_corners(const py::array& elements, F&& f) {
+  require(elements.ndim() == 2 && elements.shape(1) >= 2 && elements.shape(1) <= 4,
+          "elements must have shape (m, 2), (m, 3) or (m, 4)");
+  switch (elements.shape(1)) {
+    case 2:
+      return f(std::integral_constant<std::size_t, 2>{});
+    case 3:
+      return f(std::integral_constant<std::size_t, 3>{});
+    default:
+      return f(std::integral_constant<std::size_t, 4>{});
+  }
+}
+
+/// A read-only array over memory of `owner`: of shape (n,) or, for elements of several values, (n, values).
+template <class T>
+py::array read_only(std::span<const T> values, const py::object& owner) {
+  using Scalar = std::conditional_t<sizeof(T) == 8 && std::is_same_v<T, std::int64_t>, std::int64_t, std::int32_t>;
+  constexpr auto columns = static_cast<py::ssize_t>(sizeof(T) / sizeof(Scalar));
+  std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(values.size())};
+  if (columns > 1) shape.push_back(columns);
+  py::array a(py::dtype::of<Scalar>(), shape, reinterpret_cast<const Scalar*>(values.data()), owner);
+  a.attr("flags").attr("writeable") = false;
+  return a;
+}
+
+/// A read-only array that takes over a vector.
+template <class T>
+py::array taken(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  return read_only(std::span<const T>(*kept), owner);
+}
+
+}  // namespace meniscus::bindings

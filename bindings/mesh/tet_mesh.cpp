@@ -1,0 +1,208 @@
+#include "mesh/mesh_arrays.hpp"
+
+#include "meniscus/mesh/quality/element_measure.hpp"
+#include "meniscus/mesh/topology/edge_graph.hpp"
+#include "meniscus/mesh/topology/surface_edges.hpp"
+#include "meniscus/mesh/topology/tet_topology.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+/// Edges, one-rings and the edges of each element.
+struct GraphOfElements {
+  mesh::EdgeGraph graph;
+  std::vector<std::int32_t> element_edges;
+};
+
+template <std::size_t N>
+std::unique_ptr<GraphOfElements> graph_of(const py::array& elements, Index vertices) {
+  const auto e = elements_of<N>(elements, "elements");
+  return interruptible([&] {
+    auto made = std::make_unique<GraphOfElements>(GraphOfElements{mesh::EdgeGraph(mesh::VertexStars<N>(e, vertices)), {}});
+    made->element_edges.resize(N * (N - 1) / 2 * e.size());
+    mesh::find_element_edges<N>(e, made->graph, made->element_edges);
+    return made;
+  });
+}
+
+void bind_edges(py::module_& m) {
+  py::class_<GraphOfElements>(m, "EdgeGraph")
+      .def(py::init([](const py::array& elements, Index vertices) {
+             return with_corners(elements, [&](auto n) { return graph_of<n>(elements, vertices); });
+           }),
+           py::arg("elements"), py::arg("vertices"))
+      .def_property_readonly(
+          "edges", [](const py::object& self) { return read_only(self.cast<const GraphOfElements&>().graph.edges(), self); })
+      .def_property_readonly(
+          "starts",
+          [](const py::object& self) { return read_only(self.cast<const GraphOfElements&>().graph.ring_starts(), self); })
+      .def_property_readonly(
+          "rings", [](const py::object& self) { return read_only(self.cast<const GraphOfElements&>().graph.rings(), self); })
+      .def_property_readonly("element_edges", [](const py::object& self) {
+        return read_only(std::span<const std::int32_t>(self.cast<const GraphOfElements&>().element_edges), self);
+      });
+}
+
+void bind_tet_topology(py::module_& m) {
+  const auto property = [](auto get) {
+    return [get](const py::object& self) { return read_only((self.cast<const mesh::TetTopology&>().*get)(), self); };
+  };
+  py::class_<mesh::TetTopology>(m, "TetTopology")
+      .def(py::init([](const py::array& tets, Index vertices) {
+             const auto t = elements_of<4>(tets, "tets");
+             return interruptible([&] { return std::make_unique<mesh::TetTopology>(mesh::VertexStars<4>(t, vertices)); });
+           }),
+           py::arg("tets"), py::arg("vertices"))
+      .def_property_readonly("faces", property(&mesh::TetTopology::faces))
+      .def_property_readonly("face_tets", property(&mesh::TetTopology::face_tets))
+      .def_property_readonly("faces_of", property(&mesh::TetTopology::faces_of))
+      .def_property_readonly("neighbours", property(&mesh::TetTopology::neighbours))
+      .def_property_readonly("boundary", property(&mesh::TetTopology::boundary))
+      .def(
+          "flipped_faces",
+          [](const mesh::TetTopology& self, const py::array& tets) {
+            return taken(self.flipped_faces(elements_of<4>(tets, "tets")));
+          },
+          py::arg("tets"))
+      .def("components", [](const mesh::TetTopology& self) {
+        std::vector<std::int32_t> component(self.neighbours().size());
+        const std::int32_t count = mesh::tet_components(self, component);
+        return py::make_tuple(count, taken(std::move(component)));
+      });
+}
+
+void bind_triangle_topology(py::module_& m) {
+  using Edge = mesh::TriangleTopology::Edge;
+  py::class_<mesh::TriangleTopology>(m, "TriangleTopology")
+      .def(py::init([](const py::array& triangles) {
+             const auto t = triangles_of(triangles);
+             return interruptible([&] { return std::make_unique<mesh::TriangleTopology>(t); });
+           }),
+           py::arg("triangles"))
+      .def_property_readonly(
+          "edges", [](const py::object& self) { return read_only(self.cast<const mesh::TriangleTopology&>().edges(), self); })
+      .def("crowded_edges",
+           [](const mesh::TriangleTopology& self) {
+             std::vector<Edge> found;
+             for (std::size_t e = 0; e < self.edges().size(); ++e)
+               if (self.triangles_at(static_cast<Index>(e)).size() > 2) found.push_back(self.edges()[e]);
+             return taken(std::move(found));
+           })
+      .def(
+          "neighbours",
+          [](const mesh::TriangleTopology& self, const py::array& triangles) {
+            const auto t = triangles_of(triangles);
+            std::vector<mesh::Triangle> found(t.size());
+            interruptible([&] { mesh::find_triangle_neighbours(t, self, found); });
+            return taken(std::move(found));
+          },
+          py::arg("triangles"))
+      .def(
+          "boundary",
+          [](const mesh::TriangleTopology& self, const py::array& triangles) {
+            const auto t = triangles_of(triangles);
+            return taken(interruptible([&] { return mesh::boundary_segments(t, self); }));
+          },
+          py::arg("triangles"))
+      .def(
+          "bend_pairs",
+          [](const mesh::TriangleTopology& self, const py::array& triangles) {
+            const auto t = triangles_of(triangles);
+            return taken(interruptible([&] { return mesh::bend_pairs(t, self); }));
+          },
+          py::arg("triangles"))
+      .def(
+          "pinched_vertices",
+          [](const mesh::TriangleTopology& self, const py::array& triangles, Index vertices) {
+            const auto t = triangles_of(triangles);
+            return taken(interruptible([&] { return mesh::pinched_vertices(t, self, vertices); }));
+          },
+          py::arg("triangles"), py::arg("vertices"))
+      .def(
+          "components",
+          [](const mesh::TriangleTopology& self, Index triangles) {
+            std::vector<std::int32_t> component(static_cast<std::size_t>(triangles));
+            const std::int32_t count = mesh::triangle_components(self, component);
+            return py::make_tuple(count, taken(std::move(component)));
+          },
+          py::arg("triangles"));
+}
+
+}  // namespace
+
+void bind_tet_mesh(py::module_& m) {
+  bind_edges(m);
+  bind_tet_topology(m);
+  bind_triangle_topology(m);
+  bind_mesh_maps(m);
+  m.def(
+      "require_valid_elements",
+      [](const py::array& elements, Index vertices) {
+        with_corners(elements, [&](auto n) {
+          if constexpr (n == 2)
+            mesh::require_valid_elements(elements_of<2>(elements, "segments"), vertices);
+          else if constexpr (n == 3)
+            mesh::require_valid_elements(elements_of<3>(elements, "triangles"), vertices);
+          else
+            mesh::require_valid_elements(elements_of<4>(elements, "tets"), vertices);
+        });
+      },
+      py::arg("elements"), py::arg("vertices"));
+  m.def(
+      "measure_elements",
+      [](const py::array& positions, const py::array& elements, const py::array& out) {
+        const auto x = positions_of(positions, "positions");
+        double* const first = data_of<double>(out, "out", elements.shape(0), true);
+        with_corners(elements, [&](auto n) {
+          const auto e = elements_of<n>(elements, "elements");
+          interruptible([&] { mesh::measure_elements<n>(x, e, std::span<double>(first, e.size())); });
+        });
+      },
+      py::arg("positions"), py::arg("elements"), py::arg("out"));
+  m.def(
+      "sum_of",
+      [](const py::array& values) {
+        const double* const first = data_of<double>(values, "values");
+        return mesh::sum_of(std::span<const double>(first, static_cast<std::size_t>(values.size())));
+      },
+      py::arg("values"));
+  m.def(
+      "enclosed_volume",
+      [](const py::array& positions, const py::array& triangles) {
+        const mesh::TriangleMeshView mesh{positions_of(positions, "positions"), triangles_of(triangles)};
+        return interruptible([&] { return mesh::enclosed_volume(mesh); });
+      },
+      py::arg("positions"), py::arg("triangles"));
+  m.def(
+      "lump_masses",
+      [](const py::array& elements, const py::array& masses, const py::array& out) {
+        const double* const mass = data_of<double>(masses, "masses", elements.shape(0));
+        double* const first = data_of<double>(out, "out", -1, true);
+        with_corners(elements, [&](auto n) {
+          const auto e = elements_of<n>(elements, "elements");
+          interruptible([&] {
+            mesh::lump_masses<n>(mesh::VertexStars<n>(e, out.size()), std::span<const double>(mass, e.size()),
+                                 std::span<double>(first, static_cast<std::size_t>(out.size())));
+          });
+        });
+      },
+      py::arg("elements"), py::arg("masses"), py::arg("out"));
+  m.def(
+      "segment_components",
+      [](const py::array& segments, Index vertices) {
+        const auto s = elements_of<2>(segments, "segments");
+        std::vector<std::int32_t> component(s.size());
+        std::int32_t count = 0;
+        interruptible([&] {
+          const mesh::VertexStars<2> stars(s, vertices);
+          count = mesh::label_components(component, [&](auto&& unite) {
+            for (Index v = 0; v < vertices; ++v)
+              for (const std::int32_t corner : stars.at(v)) unite(stars.at(v)[0] / 2, corner / 2);
+          });
+        });
+        return py::make_tuple(count, taken(std::move(component)));
+      },
+      py::arg("segments"), py::arg("vertices"));
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,53 @@
+#include "bridge.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/error_compensation.hpp"
+#include "meniscus/numerics/noise.hpp"
+
+#include <pybind11/complex.h>
+
+namespace meniscus::bindings {
+namespace {
+
+template <int D>
+py::tuple sample_noise(const numerics::FractalNoiseOptions& options, const py::array& points, double time) {
+  const auto* x = data_of<double>(points, "points");
+  const Index n = points.size() / D;
+  py::array_t<double> values(static_cast<py::ssize_t>(n));
+  py::array_t<double> gradients({static_cast<py::ssize_t>(n), static_cast<py::ssize_t>(D)});
+  double* v = values.mutable_data();
+  double* g = gradients.mutable_data();
+  interruptible([&] {
+    const numerics::FractalNoise<D> noise(options);
+    parallel_for(0, n, 1024, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) {
+        const auto s = noise(Eigen::Map<const Vec<double, D>>(x + i * D), time);
+        v[i] = s.value;
+        Eigen::Map<Vec<double, D>>(g + i * D) = s.gradient;
+      }
+    });
+  });
+  return py::make_tuple(values, gradients);
+}
+
+}  // namespace
+
+void bind_numerics(py::module_& m) {
+  py::enum_<numerics::CompensationScheme>(m, "CompensationScheme")
+      .value("first_order", numerics::CompensationScheme::first_order)
+      .value("bfecc", numerics::CompensationScheme::bfecc)
+      .value("maccormack", numerics::CompensationScheme::maccormack);
+  m.def("amplification", py::vectorize([](int scheme, std::complex<double> z) {
+          return numerics::amplification(static_cast<numerics::CompensationScheme>(scheme), z);
+        }),
+        py::arg("scheme"), py::arg("z"));
+  py::class_<numerics::FractalNoiseOptions>(m, "FractalNoiseOptions")
+      .def(py::init([](std::uint64_t seed, double wavelength, double rate, int octaves, double gain, double lacunarity) {
+             return numerics::FractalNoiseOptions{seed, wavelength, rate, octaves, gain, lacunarity};
+           }),
+           py::arg("seed"), py::arg("wavelength"), py::arg("rate"), py::arg("octaves"), py::arg("gain"), py::arg("lacunarity"));
+  m.def("sample_noise2", &sample_noise<2>, py::arg("options"), py::arg("points"), py::arg("time"));
+  m.def("sample_noise3", &sample_noise<3>, py::arg("options"), py::arg("points"), py::arg("time"));
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,176 @@
+#include "solids/force_arrays.hpp"
+
+#include "meniscus/solids/elements/element_formulas.hpp"
+#include "meniscus/solids/elements/tet_elements.hpp"
+#include "meniscus/solids/elements/triangle_membrane.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T>
+py::array_t<T> copy_of(std::span<const T> values) {
+  return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+/// The matrix of a force that keeps one: blocks, columns, row starts; as copies, since the force fills it again.
+template <class Elements>
+py::tuple matrix_at(Elements& self, const py::array& x, solids::Tangent tangent) {
+  const auto at = nodes_of(x, "x", self.nodes());
+  interruptible([&] {
+    mesh::require_finite(at, "x");
+    self.linearise(at, tangent);
+  });
+  const solids::BlockStiffness& k = self.matrix();
+  const auto count = static_cast<py::ssize_t>(k.blocks().size());
+  const py::array_t<double> blocks({count, py::ssize_t{3}, py::ssize_t{3}}, reinterpret_cast<const double*>(k.blocks().data()));
+  return py::make_tuple(blocks, copy_of(k.columns()), copy_of(k.row_start()));
+}
+
+template <class Elements, class Evaluate>
+py::array matrices_at(const Elements& self, const py::array& x, py::ssize_t columns, Evaluate&& evaluate) {
+  const auto at = nodes_of(x, "x", self.nodes());
+  py::array_t<double> result({static_cast<py::ssize_t>(self.size()), py::ssize_t{3}, columns});
+  double* const out = result.mutable_data();
+  interruptible([&] {
+    mesh::require_finite(at, "x");
+    evaluate(at, out);
+  });
+  return result;
+}
+
+std::span<numerics::RowMatrix3> as_matrices(double* first, Index count) {
+  return {reinterpret_cast<numerics::RowMatrix3*>(first), static_cast<std::size_t>(count)};
+}
+
+solids::TetCorners corners_of(const py::array& a, const char* name) {
+  const auto p = positions_of(a, name);
+  require(p.size() == 4, name, " must have shape (4, 3)");
+  return {p[0], p[1], p[2], p[3]};
+}
+
+void bind_membrane(py::module_& m) {
+  using Membrane = solids::TriangleMembrane;
+  const auto gradients = [](double* first, Index count) {
+    return std::span<Membrane::Gradient>{reinterpret_cast<Membrane::Gradient*>(first), static_cast<std::size_t>(count)};
+  };
+  py::class_<Membrane, solids::Force, std::shared_ptr<Membrane>>(m, "TriangleMembrane")
+      .def(py::init([](const py::array& rest, const py::array& triangles, const py::array& youngs_modulus,
+                       const py::array& poissons_ratio, const py::array& density, const py::array& thickness,
+                       solids::Material material, double damping, double mass_damping, bool assembled, bool skip_degenerate) {
+             const auto x = positions_of(rest, "rest");
+             const auto t = triangles_of(triangles);
+             const solids::ElementProperties properties{values_of<double>(youngs_modulus, "youngs_modulus"),
+                                                        values_of<double>(poissons_ratio, "poissons_ratio"),
+                                                        values_of<double>(density, "density")};
+             const auto h = values_of<double>(thickness, "thickness");
+             return interruptible([&] {
+               return std::make_shared<Membrane>(
+                   x, t, properties, h, solids::ElementOptions{material, damping, mass_damping, assembled, skip_degenerate});
+             });
+           }),
+           py::arg("rest"), py::arg("triangles"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("density"),
+           py::arg("thickness"), py::arg("material"), py::arg("damping"), py::arg("mass_damping"), py::arg("assembled"),
+           py::arg("skip_degenerate"))
+      .def_property_readonly("size", &Membrane::size)
+      .def_property_readonly("skipped", [](const Membrane& self) { return copy_of(self.skipped()); })
+      .def_property_readonly("masses", [](const Membrane& self) { return copy_of(self.masses()); })
+      .def_property_readonly("areas", [](const Membrane& self) { return copy_of(self.areas()); })
+      .def("matrix_at", &matrix_at<Membrane>, py::arg("x"), py::arg("tangent"))
+      .def(
+          "deformation_gradients",
+          [=](const Membrane& self, const py::array& x) {
+            return matrices_at(self, x, 2, [&](std::span<const mesh::Point> at, double* out) {
+              self.deformation_gradients(at, gradients(out, self.size()));
+            });
+          },
+          py::arg("x"))
+      .def(
+          "stresses",
+          [=](const Membrane& self, const py::array& x) {
+            return matrices_at(self, x, 2, [&](std::span<const mesh::Point> at, double* out) {
+              self.stresses(at, gradients(out, self.size()));
+            });
+          },
+          py::arg("x"));
+}
+
+void bind_formulas(py::module_& m) {
+  py::enum_<solids::StiffnessFormula>(m, "StiffnessFormula")
+      .value("corrected", solids::StiffnessFormula::corrected)
+      .value("printed_shear", solids::StiffnessFormula::printed_shear)
+      .value("printed", solids::StiffnessFormula::printed);
+  py::enum_<solids::FaceForceFormula>(m, "FaceForceFormula")
+      .value("cauchy", solids::FaceForceFormula::cauchy)
+      .value("printed_halved", solids::FaceForceFormula::printed_halved)
+      .value("printed", solids::FaceForceFormula::printed);
+  m.def(
+      "element_stiffness",
+      [](const py::array& corners, double youngs_modulus, double poissons_ratio, solids::StiffnessFormula formula) {
+        const solids::TetMatrix k =
+            solids::tet_stiffness(corners_of(corners, "corners"), youngs_modulus, poissons_ratio, formula);
+        py::array_t<double> result({12, 12});
+        Eigen::Map<Eigen::Matrix<double, 12, 12, Eigen::RowMajor>>(result.mutable_data()) = k;
+        return result;
+      },
+      py::arg("corners"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("formula"));
+  m.def(
+      "element_face_forces",
+      [](const py::array& corners, const py::array& positions, double youngs_modulus, double poissons_ratio,
+         solids::FaceForceFormula formula) {
+        const solids::TetCorners f = solids::tet_face_forces(corners_of(corners, "corners"), corners_of(positions, "positions"),
+                                                             youngs_modulus, poissons_ratio, formula);
+        return py::array_t<double>({4, 3}, f[0].data());
+      },
+      py::arg("corners"), py::arg("positions"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("formula"));
+}
+
+}  // namespace
+
+void bind_finite_elements(py::module_& m) {
+  py::enum_<solids::Material>(m, "Material")
+      .value("linear", solids::Material::linear)
+      .value("corotational", solids::Material::corotational)
+      .value("st_venant_kirchhoff", solids::Material::st_venant_kirchhoff)
+      .value("neo_hookean", solids::Material::neo_hookean);
+  py::class_<solids::TetElements, solids::Force, std::shared_ptr<solids::TetElements>>(m, "TetElements")
+      .def(py::init([](const py::array& rest, const py::array& tets, const py::array& youngs_modulus,
+                       const py::array& poissons_ratio, const py::array& density, solids::Material material, double damping,
+                       double mass_damping, bool assembled, bool skip_degenerate) {
+             const auto x = positions_of(rest, "rest");
+             const auto t = elements_of<4>(tets, "tets");
+             const solids::ElementProperties properties{values_of<double>(youngs_modulus, "youngs_modulus"),
+                                                        values_of<double>(poissons_ratio, "poissons_ratio"),
+                                                        values_of<double>(density, "density")};
+             return interruptible([&] {
+               return std::make_shared<solids::TetElements>(
+                   x, t, properties, solids::ElementOptions{material, damping, mass_damping, assembled, skip_degenerate});
+             });
+           }),
+           py::arg("rest"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("density"),
+           py::arg("material"), py::arg("damping"), py::arg("mass_damping"), py::arg("assembled"), py::arg("skip_degenerate"))
+      .def_property_readonly("size", &solids::TetElements::size)
+      .def_property_readonly("skipped", [](const solids::TetElements& self) { return copy_of(self.skipped()); })
+      .def_property_readonly("masses", [](const solids::TetElements& self) { return copy_of(self.masses()); })
+      .def_property_readonly("volumes", [](const solids::TetElements& self) { return copy_of(self.volumes()); })
+      .def("matrix_at", &matrix_at<solids::TetElements>, py::arg("x"), py::arg("tangent"))
+      .def(
+          "deformation_gradients",
+          [](const solids::TetElements& self, const py::array& x) {
+            return matrices_at(self, x, 3, [&](std::span<const mesh::Point> at, double* out) {
+              self.deformation_gradients(at, as_matrices(out, self.size()));
+            });
+          },
+          py::arg("x"))
+      .def(
+          "stresses",
+          [](const solids::TetElements& self, const py::array& x) {
+            return matrices_at(self, x, 3, [&](std::span<const mesh::Point> at, double* out) {
+              self.stresses(at, as_matrices(out, self.size()));
+            });
+          },
+          py::arg("x"));
+  bind_membrane(m);
+  bind_formulas(m);
+}
+
+}  // namespace meniscus::bindings

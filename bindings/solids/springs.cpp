@@ -1,0 +1,44 @@
+#include "solids/force_arrays.hpp"
+
+#include "meniscus/solids/springs/edge_springs.hpp"
+
+namespace meniscus::bindings {
+void bind_springs(py::module_& m) {
+  py::class_<solids::EdgeSprings, solids::Force, std::shared_ptr<solids::EdgeSprings>>(m, "EdgeSprings")
+      .def(
+          py::init([](const py::array& ends, const py::array& rest_length, const py::array& stiffness, const py::array& damping,
+                      const std::vector<std::pair<double, double>>& pieces, bool last_direction, const py::array& directions) {
+            std::vector<solids::StressStrain::Piece> law;
+            for (const auto& [from, factor] : pieces) law.push_back({from, factor});
+            return std::make_shared<solids::EdgeSprings>(
+                solids::EdgeSprings::Parameters{elements_of<2>(ends, "edges"), values_of<double>(rest_length, "rest_lengths"),
+                                                values_of<double>(stiffness, "stiffness"), values_of<double>(damping, "damping")},
+                law.empty() ? solids::StressStrain() : solids::StressStrain(law),
+                last_direction ? solids::AtZeroLength::last_direction : solids::AtZeroLength::none,
+                positions_of(directions, "directions"));
+          }),
+          py::arg("ends"), py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"), py::arg("pieces"),
+          py::arg("last_direction"), py::arg("directions"))
+      .def_property_readonly("size", &solids::EdgeSprings::size)
+      .def(
+          "set",
+          [](solids::EdgeSprings& s, const py::array& rest_length, const py::array& stiffness, const py::array& damping) {
+            s.set(values_of<double>(rest_length, "rest_lengths"), values_of<double>(stiffness, "stiffness"),
+                  values_of<double>(damping, "damping"));
+          },
+          py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"))
+      .def_property_readonly("directions", [](const solids::EdgeSprings& s) { return copy_of(s.directions()); })
+      .def(
+          "restore_directions",
+          [](solids::EdgeSprings& s, const py::array& directions) {
+            s.restore_directions(positions_of(directions, "directions"));
+          },
+          py::arg("directions"))
+      .def_property_readonly("rest_length", [](const solids::EdgeSprings& s) { return copy_of(s.rest_length()); })
+      .def_property_readonly("stiffness", [](const solids::EdgeSprings& s) { return copy_of(s.stiffness()); })
+      .def_property_readonly("damping", [](const solids::EdgeSprings& s) { return copy_of(s.damping()); });
+  bind_element_springs(m);
+  bind_external_forces(m);
+}
+
+}  // namespace meniscus::bindings

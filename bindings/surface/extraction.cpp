@@ -1,0 +1,109 @@
+// Surfaces of level sets, their volumes, curvatures and connected parts.
+#include "bridge.hpp"
+
+#include "meniscus/surface/extraction/curvature.hpp"
+#include "meniscus/surface/extraction/extraction.hpp"
+#include "meniscus/surface/extraction/level_set_components.hpp"
+#include "meniscus/surface/extraction/level_set_volume.hpp"
+#include "meniscus/surface/shapes/level_set_blend.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T, int D>
+void bind_extraction_functions(py::module_& m) {
+  using F = grid::Field<T, D>;
+  m.def(
+      "extract",
+      [](const F& phi, bool close_sides, bool close_periods, bool cubic, bool with_normals, Workspace& workspace) {
+        const surface::SurfaceExtraction<T, D> surface =
+            interruptible([&] { return surface::SurfaceExtraction<T, D>(phi, {close_sides, close_periods, cubic}, workspace); });
+        const auto n = static_cast<py::ssize_t>(surface.vertices());
+        py::array_t<double> positions({n, py::ssize_t{D}});
+        py::array_t<std::int32_t> elements({static_cast<py::ssize_t>(surface.elements()), py::ssize_t{D}});
+        py::array_t<double> normals({with_normals ? n : py::ssize_t{0}, py::ssize_t{D}});
+        double* const x = positions.mutable_data();
+        std::int32_t* const e = elements.mutable_data();
+        double* const y = with_normals ? normals.mutable_data() : nullptr;
+        interruptible([&] { surface.fill(x, e, y); });
+        return py::make_tuple(positions, elements, normals);
+      },
+      py::arg("phi"), py::arg("close_sides"), py::arg("close_periods"), py::arg("cubic"), py::arg("normals"),
+      py::arg("workspace"));
+  m.def(
+      "measure_level_set",
+      [](const F& phi, Workspace& workspace) {
+        const surface::LevelSetMeasure measure = interruptible([&] { return surface::measure_level_set(phi, workspace); });
+        return std::array<double, 2>{measure.volume, measure.area};
+      },
+      py::arg("phi"), py::arg("workspace"));
+  m.def(
+      "volume_fractions",
+      [](const F& phi, F& out, Workspace& workspace) { interruptible([&] { surface::volume_fractions(phi, out, workspace); }); },
+      py::arg("phi"), py::arg("out"), py::arg("workspace"));
+  m.def(
+      "level_set_curvature",
+      [](F& phi, surface::Curvature kind, double limit, F& out) {
+        interruptible([&] {
+          phi.fill_ghosts(0.0);
+          surface::level_set_curvature(phi, kind, limit, out);
+        });
+      },
+      py::arg("phi"), py::arg("kind"), py::arg("limit"), py::arg("out"));
+  m.def(
+      "label_components",
+      [](const F& phi, bool both, const py::array& labels, Workspace& workspace) {
+        auto* const to = data_of<std::int32_t>(labels, "labels", product<D>(phi.extents()), true);
+        const surface::ComponentCounts counts =
+            interruptible([&] { return surface::label_components(phi, both, to, workspace); });
+        return std::array<Index, 2>{counts.inside, counts.outside};
+      },
+      py::arg("phi"), py::arg("both"), py::arg("labels"), py::arg("workspace"));
+  m.def(
+      "component_volumes",
+      [](const F& phi, const py::array& labels, const std::array<Index, 2>& counts, Workspace& workspace) {
+        const auto* const from = data_of<std::int32_t>(labels, "labels", product<D>(phi.extents()));
+        py::array_t<double> inside(static_cast<py::ssize_t>(counts[0]));
+        py::array_t<double> outside(static_cast<py::ssize_t>(counts[1]));
+        double* const a = inside.mutable_data();
+        double* const b = outside.mutable_data();
+        interruptible([&] { surface::component_volumes(phi, from, {counts[0], counts[1]}, a, b, workspace); });
+        return py::make_tuple(inside, outside);
+      },
+      py::arg("phi"), py::arg("labels"), py::arg("counts"), py::arg("workspace"));
+  m.def(
+      "blend_level_sets",
+      [](F& phi0, F& phi1, std::optional<grid::MacField<T, D>*> velocity0, std::optional<grid::MacField<T, D>*> velocity1,
+         double dt, double alpha, surface::Blend blend, grid::Interpolation interpolation, F& out) {
+        interruptible([&] {
+          for (F* phi : {&phi0, &phi1}) phi->fill_ghosts(0.0);
+          for (grid::MacField<T, D>* v : {velocity0.value_or(nullptr), velocity1.value_or(nullptr)})
+            if (v) v->fill_ghosts(0.0);
+          surface::blend_level_sets<T, D>(phi0, phi1, velocity0.value_or(nullptr), velocity1.value_or(nullptr), dt, alpha, blend,
+                                          interpolation, out);
+        });
+      },
+      py::arg("phi0"), py::arg("phi1"), py::arg("velocity0"), py::arg("velocity1"), py::arg("dt"), py::arg("alpha"),
+      py::arg("blend"), py::arg("interpolation"), py::arg("out"));
+}
+
+}  // namespace
+
+void bind_extraction(py::module_& m) {
+  py::enum_<surface::Curvature>(m, "Curvature")
+      .value("level", surface::Curvature::level)
+      .value("surface", surface::Curvature::surface)
+      .value("columns", surface::Curvature::columns);
+  py::enum_<surface::Blend>(m, "Blend")
+      .value("two_sided", surface::Blend::two_sided)
+      .value("one_sided", surface::Blend::one_sided)
+      .value("linear", surface::Blend::linear);
+  bind_extraction_functions<float, 2>(m);
+  bind_extraction_functions<double, 2>(m);
+  bind_extraction_functions<float, 3>(m);
+  bind_extraction_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

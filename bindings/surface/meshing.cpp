@@ -1,0 +1,141 @@
+// BCC lattices, red-green refinement, meshes of level sets, and harmonic morphs.
+#include "mesh/mesh_arrays.hpp"
+
+#include "meniscus/mesh/embedding/harmonic_morph.hpp"
+#include "meniscus/mesh/refinement/red_green.hpp"
+#include "meniscus/surface/meshing/feature_meshing.hpp"
+#include "meniscus/surface/shapes/mesh_distance.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+/// Read-only positions and tetrahedra that take over a mesh.
+py::tuple arrays_of(mesh::TetMeshData&& mesh) {
+  auto* kept = new std::vector<mesh::Point>(std::move(mesh.vertices));
+  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<mesh::Point>*>(p); });
+  py::array x(py::dtype::of<double>(), std::vector<py::ssize_t>{static_cast<py::ssize_t>(kept->size()), 3},
+              reinterpret_cast<const double*>(kept->data()), owner);
+  x.attr("flags").attr("writeable") = false;
+  // An empty array has no row from which its shape could follow.
+  return py::make_tuple(x, taken(std::move(mesh.tets)));
+}
+
+mesh::TetMeshData copied(const py::array& vertices, const py::array& tets) {
+  const auto x = positions_of(vertices, "vertices");
+  const auto t = elements_of<4>(tets, "tets");
+  return {{x.begin(), x.end()}, {t.begin(), t.end()}};
+}
+
+/// A Python function of points (n, 3) as a level set; the GIL is taken for the call.
+surface::LevelSetFunction called(const py::function& function) {
+  return [&function](std::span<const mesh::Point> points, std::span<double> values) {
+    const py::gil_scoped_acquire gil;
+    py::array_t<double> x({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
+    if (!points.empty()) std::copy_n(points[0].data(), 3 * points.size(), x.mutable_data());
+    const py::array result = py::cast<py::array>(function(x));
+    const double* const first = data_of<double>(result, "the values of the level set", static_cast<Index>(values.size()));
+    std::copy_n(first, values.size(), values.begin());
+  };
+}
+
+surface::BccMeshOptions options_of(double cell, int refinements, bool fit, bool covering, bool largest_part_only, double depth) {
+  return {cell, refinements, fit, covering ? surface::KeptTets::covering : surface::KeptTets::centred, largest_part_only, depth};
+}
+
+void bind_level_set_meshing(py::module_& m) {
+  using V = std::array<double, 3>;
+  m.def(
+      "mesh_level_set",
+      [](const py::object& source, const V& lower, const V& upper, double cell, int refinements, bool fit, bool covering,
+         bool largest_part_only, double depth) {
+        const surface::BccMeshOptions options = options_of(cell, refinements, fit, covering, largest_part_only, depth);
+        const surface::Bounds<3> box{mesh::Point(lower[0], lower[1], lower[2]), mesh::Point(upper[0], upper[1], upper[2])};
+        if (py::isinstance<surface::MeshDistance>(source)) {
+          const surface::MeshDistance distance = source.cast<const surface::MeshDistance&>();
+          return arrays_of(interruptible([&] {
+            return surface::mesh_level_set(
+                [&](std::span<const mesh::Point> p, std::span<double> v) { distance.signed_distance(p, v); }, box, options);
+          }));
+        }
+        if (py::isinstance<surface::ImplicitShape<3>>(source)) {
+          const auto shape = source.cast<std::shared_ptr<surface::ImplicitShape<3>>>();
+          return arrays_of(interruptible([&] {
+            return surface::mesh_level_set(
+                [&](std::span<const mesh::Point> p, std::span<double> v) {
+                  if (!p.empty()) surface::signed_distance<3>(*shape, p[0].data(), static_cast<Index>(p.size()), v.data());
+                },
+                box, options);
+          }));
+        }
+        const auto function = py::cast<py::function>(source);
+        return arrays_of(interruptible([&] { return surface::mesh_level_set(called(function), box, options); }));
+      },
+      py::arg("source"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"), py::arg("fit"),
+      py::arg("covering"), py::arg("largest_part_only"), py::arg("depth"));
+  m.def(
+      "mesh_surface",
+      [](const surface::MeshDistance& surface, const V& lower, const V& upper, double cell, int refinements,
+         bool largest_part_only, double sharp_angle, double deviation) {
+        const surface::BccMeshOptions options =
+            options_of(cell, refinements, true, true, largest_part_only, std::numeric_limits<double>::infinity());
+        const surface::Bounds<3> box{mesh::Point(lower[0], lower[1], lower[2]), mesh::Point(upper[0], upper[1], upper[2])};
+        return arrays_of(
+            interruptible([&, copy = surface] { return surface::mesh_surface(copy, box, options, sharp_angle, deviation); }));
+      },
+      py::arg("surface"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"),
+      py::arg("largest_part_only"), py::arg("sharp_angle"), py::arg("deviation"));
+}
+
+}  // namespace
+
+void bind_meshing(py::module_& mesh, py::module_& surface) {
+  mesh.def(
+      "bcc_lattice",
+      [](const std::array<double, 3>& origin, double cell, const Coord<3>& cubes) {
+        return arrays_of(
+            interruptible([&] { return mesh::BccLattice(mesh::Point(origin[0], origin[1], origin[2]), cell, cubes).mesh(); }));
+      },
+      py::arg("origin"), py::arg("cell"), py::arg("cubes"));
+  mesh.def(
+      "red_green",
+      [](const py::array& vertices, const py::array& tets, const py::function& sizes, int rounds) {
+        mesh::RedGreen hierarchy(copied(vertices, tets));
+        for (int round = 0; round < rounds; ++round) {
+          const auto x = hierarchy.vertices();
+          py::array_t<double> points({static_cast<py::ssize_t>(x.size()), py::ssize_t{3}});
+          if (!x.empty()) std::copy_n(x[0].data(), 3 * x.size(), points.mutable_data());
+          const py::array result = py::cast<py::array>(sizes(points));
+          const double* const first = data_of<double>(result, "the values of sizes", static_cast<Index>(x.size()));
+          if (interruptible([&] { return hierarchy.refine(std::span<const double>(first, x.size())); }) == 0) break;
+        }
+        return arrays_of(interruptible([&] {
+          mesh::TetMeshData refined = hierarchy.mesh();
+          mesh::sort_along_curve(refined);
+          return refined;
+        }));
+      },
+      py::arg("vertices"), py::arg("tets"), py::arg("sizes"), py::arg("rounds"));
+  py::class_<mesh::HarmonicMorph>(mesh, "HarmonicMorph")
+      .def(py::init([](const py::array& vertices, const py::array& tets, const py::array& nodes) {
+             const auto x = positions_of(vertices, "vertices");
+             const auto t = elements_of<4>(tets, "tets");
+             const std::int32_t* const first = data_of<std::int32_t>(nodes, "nodes");
+             const std::span<const std::int32_t> fixed(first, static_cast<std::size_t>(nodes.size()));
+             return interruptible([&] { return std::make_unique<mesh::HarmonicMorph>(mesh::TetMeshView{x, t}, fixed); });
+           }),
+           py::arg("vertices"), py::arg("tets"), py::arg("nodes"))
+      .def("positive_edges", &mesh::HarmonicMorph::positive_edges)
+      .def(
+          "solve",
+          [](mesh::HarmonicMorph& self, const py::array& displacements, double tolerance, bool warm, const py::array& out) {
+            const auto d = positions_of(displacements, "displacements");
+            double* const first = data_of<double>(out, "out", -1, true);
+            require(out.ndim() == 2 && out.shape(1) == 3, "out must have shape (n, 3)");
+            const std::span<mesh::Point> x(reinterpret_cast<mesh::Point*>(first), static_cast<std::size_t>(out.shape(0)));
+            return interruptible([&] { return self.solve(d, tolerance, warm, x); });
+          },
+          py::arg("displacements"), py::arg("tolerance"), py::arg("warm"), py::arg("out"));
+  bind_level_set_meshing(surface);
+}
+
+}  // namespace meniscus::bindings

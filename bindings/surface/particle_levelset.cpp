@@ -1,0 +1,157 @@
+#include "bridge.hpp"
+
+#include "meniscus/surface/markers/particle_advance.hpp"
+#include "meniscus/surface/markers/particle_ballistics.hpp"
+#include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_correction.hpp"
+#include "meniscus/surface/markers/particle_seeding.hpp"
+#include "meniscus/surface/markers/particle_spray.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+/// Spray stages return plain tuples: counts and volumes, in the order of the fields of the structs.
+template <class T, int D>
+void bind_particle_level_set(py::module_& m) {
+  using F = grid::Field<T, D>;
+  using M = grid::MacField<T, D>;
+  using Solid = std::optional<grid::Field<double, D>*>;
+  m.def(
+      "advect_band",
+      [](F& phi, M& velocity, double dt, double width, grid::Trace trace, grid::Interpolation interpolation, double time,
+         Workspace& workspace) {
+        return interruptible(
+            [&] { return surface::advect_band(phi, velocity, dt, width, trace, interpolation, time, workspace); });
+      },
+      py::arg("phi"), py::arg("velocity"), py::arg("dt"), py::arg("width"), py::arg("trace"), py::arg("interpolation"),
+      py::arg("time"), py::arg("workspace"));
+  m.def(
+      "advance_markers",
+      [](grid::ParticleSet& particles, M& velocity, double dt, grid::Trace trace, Solid solid, double pushed_radius, double time,
+         Workspace& workspace) {
+        const surface::MarkerAdvanceInfo i = interruptible([&] {
+          return surface::advance_markers(particles, velocity, dt, trace, solid.value_or(nullptr), pushed_radius, time,
+                                          workspace);
+        });
+        return std::array<Index, 3>{i.left, i.in_solid, i.pushed};
+      },
+      py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("trace"), py::arg("solid"), py::arg("pushed_radius"),
+      py::arg("time"), py::arg("workspace"));
+  m.def(
+      "correct_by_particles",
+      [](F& phi, grid::ParticleSet& particles, double escape, double time, Workspace& workspace) {
+        const surface::CorrectionInfo i =
+            interruptible([&] { return surface::correct_by_particles(phi, particles, escape, time, workspace); });
+        return std::array<Index, 2>{i.outer, i.inner};
+      },
+      py::arg("phi"), py::arg("particles"), py::arg("escape"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "adjust_radii",
+      [](F& phi, grid::ParticleSet& particles, const std::array<double, 2>& bounds, surface::RadiusOf which, double time,
+         Workspace& workspace) {
+        interruptible(
+            [&] { surface::adjust_radii(phi, particles, surface::RadiusBounds{bounds[0], bounds[1]}, which, time, workspace); });
+      },
+      py::arg("phi"), py::arg("particles"), py::arg("bounds"), py::arg("which"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "stretch_radii",
+      [](F& phi, grid::ParticleSet& particles, M& velocity, double dt, const std::array<double, 2>& bounds, bool second,
+         double time, Workspace& workspace) {
+        const auto half = second ? surface::StretchedHalf::second : surface::StretchedHalf::first;
+        interruptible(
+            [&] { surface::stretch_radii(phi, particles, velocity, dt, {bounds[0], bounds[1]}, half, time, workspace); });
+      },
+      py::arg("phi"), py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("bounds"), py::arg("second"),
+      py::arg("time"), py::arg("workspace"));
+  m.def(
+      "seed_particles",
+      [](F& phi, grid::ParticleSet& particles, Solid solid, const surface::SeedingOptions& options, double time,
+         Workspace& workspace) {
+        const surface::SeedingInfo i = interruptible(
+            [&] { return surface::seed_particles(phi, particles, solid.value_or(nullptr), options, time, workspace); });
+        return std::array<Index, 4>{i.added, i.surplus, i.out_of_band, i.failed};
+      },
+      py::arg("phi"), py::arg("particles"), py::arg("solid"), py::arg("options"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "remove_escaped",
+      [](F& phi, grid::ParticleSet& markers, int sign, double distance, M& velocity, std::optional<grid::ParticleSet*> removed,
+         double radius, double time, Workspace& workspace) {
+        const surface::Transferred i = interruptible([&] {
+          return surface::remove_escaped(phi, markers, sign, distance, velocity, removed.value_or(nullptr), radius, time,
+                                         workspace);
+        });
+        return py::make_tuple(i.count, i.volume);
+      },
+      py::arg("phi"), py::arg("markers"), py::arg("sign"), py::arg("distance"), py::arg("velocity"), py::arg("removed"),
+      py::arg("radius"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "reincorporate",
+      [](F& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
+         const std::array<double, 2>& bounds, std::optional<M*> velocity, double scale, double time, Workspace& workspace) {
+        const surface::Reincorporated i = interruptible([&] {
+          return surface::reincorporate(phi, removed, sign, markers, fraction, surface::RadiusBounds{bounds[0], bounds[1]},
+                                        velocity.value_or(nullptr), scale, time, workspace);
+        });
+        return py::make_tuple(i.count, i.volume, i.momentum);
+      },
+      py::arg("phi"), py::arg("removed"), py::arg("sign"), py::arg("markers"), py::arg("fraction"), py::arg("bounds"),
+      py::arg("velocity"), py::arg("scale"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "advance_spray",
+      [](const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const std::array<double, D>& gravity, double drag,
+         double restitution, const std::array<bool, 2 * D>& open, Solid solid, std::optional<M*> solid_velocity, double time,
+         Workspace& workspace) {
+        // Without a solid only the particles tell which overload is meant.
+        if (particles.positions().type != surface::detail::column_type_of<T>) throw py::reference_cast_error();
+        surface::FlightOptions<D> options;
+        for (int d = 0; d < D; ++d) options.gravity[d] = gravity[static_cast<std::size_t>(d)];
+        options.drag = drag;
+        options.restitution = restitution;
+        options.open = open;
+        const surface::FlightInfo i = interruptible([&] {
+          return surface::advance_spray<T, D>(grid, particles, dt, options, solid.value_or(nullptr),
+                                              solid_velocity.value_or(nullptr), time, workspace);
+        });
+        return py::make_tuple(i.left, i.left_volume, i.in_solid, i.in_solid_volume, i.hits);
+      },
+      py::arg("grid"), py::arg("particles"), py::arg("dt"), py::arg("gravity"), py::arg("drag"), py::arg("restitution"),
+      py::arg("open"), py::arg("solid"), py::arg("solid_velocity"), py::arg("time"), py::arg("workspace"));
+}
+
+template <class T, int D>
+double volume_of(const py::array& radius) {
+  const T* r = data_of<T>(radius, "radius");
+  return surface::total_volume<T, D>(r, radius.size());
+}
+
+}  // namespace
+
+void bind_particle_levelset(py::module_& m) {
+  py::enum_<surface::RadiusOf>(m, "RadiusOf")
+      .value("every", surface::RadiusOf::every)
+      .value("inside", surface::RadiusOf::inside)
+      .value("far", surface::RadiusOf::far);
+  py::class_<surface::SeedingOptions>(m, "SeedingOptions")
+      .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape, bool spare_escaped,
+                       std::uint64_t seed, std::uint32_t step) {
+             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape, spare_escaped, seed, step};
+           }),
+           py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape"), py::arg("spare_escaped"), py::arg("seed"),
+           py::arg("step"));
+  m.def(
+      "total_volume",
+      [](const py::array& radius, int dimension) {
+        const bool single = radius.dtype().is(py::dtype::of<float>());
+        if (dimension == 2) return single ? volume_of<float, 2>(radius) : volume_of<double, 2>(radius);
+        return single ? volume_of<float, 3>(radius) : volume_of<double, 3>(radius);
+      },
+      py::arg("radius"), py::arg("dimension"));
+  bind_particle_level_set<float, 2>(m);
+  bind_particle_level_set<double, 2>(m);
+  bind_particle_level_set<float, 3>(m);
+  bind_particle_level_set<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,63 @@
+#include "bridge.hpp"
+
+#include "meniscus/surface/redistancing/extension.hpp"
+#include "meniscus/surface/redistancing/redistance.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T, int D>
+void bind_redistance_functions(py::module_& m) {
+  m.def(
+      "redistance",
+      [](grid::Field<T, D>& phi, const surface::RedistanceOptions& options, const std::optional<py::array>& hidden,
+         Workspace& workspace) {
+        const bool* mask = hidden ? data_of<bool>(*hidden, "hidden", product<D>(phi.extents())) : nullptr;
+        return interruptible(
+            [&] { return surface::redistance<T, D>(phi, options, reinterpret_cast<const std::uint8_t*>(mask), workspace); });
+      },
+      py::arg("phi"), py::arg("options"), py::arg("hidden"), py::arg("workspace"));
+  const auto continue_field = [](grid::Field<T, D>& field, const grid::Field<T, D>& phi, const py::array& known, double band,
+                                 surface::ExtensionSide side, Workspace& workspace) {
+    auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(field.extents()), true));
+    const surface::ExtensionCounts c = interruptible([&] { return surface::extend(field, phi, k, band, side, workspace); });
+    return std::pair(c.reached, c.unreached);
+  };
+  m.def("extend", continue_field, py::arg("field"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"),
+        py::arg("workspace"));
+  m.def(
+      "extend_component",
+      [continue_field](grid::MacField<T, D>& velocity, int axis, const grid::Field<T, D>& phi, const py::array& known,
+                       double band, surface::ExtensionSide side, Workspace& workspace) {
+        return continue_field(velocity.component(axis), phi, known, band, side, workspace);
+      },
+      py::arg("velocity"), py::arg("axis"), py::arg("phi"), py::arg("known"), py::arg("band"), py::arg("side"),
+      py::arg("workspace"));
+}
+
+}  // namespace
+
+void bind_redistance(py::module_& m) {
+  py::enum_<surface::EikonalMethod>(m, "EikonalMethod")
+      .value("rounds", surface::EikonalMethod::rounds)
+      .value("fast_marching", surface::EikonalMethod::fast_marching);
+  py::enum_<surface::InterfaceDistance>(m, "InterfaceDistance")
+      .value("closest_point", surface::InterfaceDistance::closest_point)
+      .value("axis_crossings", surface::InterfaceDistance::axis_crossings);
+  py::enum_<surface::ExtensionSide>(m, "ExtensionSide")
+      .value("outside", surface::ExtensionSide::outside)
+      .value("both", surface::ExtensionSide::both);
+  py::class_<surface::RedistanceOptions>(m, "RedistanceOptions")
+      .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band) {
+             return surface::RedistanceOptions{method, interface, band};
+           }),
+           py::arg("method"), py::arg("interface"), py::arg("band"));
+  bind_redistance_functions<float, 2>(m);
+  bind_redistance_functions<float, 3>(m);
+  bind_redistance_functions<double, 2>(m);
+  bind_redistance_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

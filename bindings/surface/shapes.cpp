@@ -1,0 +1,200 @@
+#include "bridge.hpp"
+
+#include "meniscus/surface/shapes/constructive.hpp"
+#include "meniscus/surface/shapes/shapes.hpp"
+#include "meniscus/surface/shapes/solid_sampling.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+template <int D>
+using Components = std::array<double, D>;
+
+template <int D>
+using Matrix = Eigen::Matrix<double, D, D>;
+
+/// Rows of a matrix.
+template <int D>
+using Rows = std::array<Components<D>, D>;
+
+template <int D>
+Vec<double, D> vec(const Components<D>& c) {
+  return Eigen::Map<const Vec<double, D>>(c.data());
+}
+
+template <int D>
+Components<D> components(const Vec<double, D>& v) {
+  Components<D> c;
+  std::copy_n(v.data(), D, c.begin());
+  return c;
+}
+
+template <int D>
+Matrix<D> matrix(const Rows<D>& rows) {
+  Matrix<D> m;
+  for (int i = 0; i < D; ++i) m.row(i) = vec<D>(rows[static_cast<std::size_t>(i)]).transpose();
+  return m;
+}
+
+template <int D>
+std::pair<Components<D>, Components<D>> corners(const surface::Bounds<D>& b) {
+  return {components<D>(b.lower), components<D>(b.upper)};
+}
+
+/// pybind11 holds shapes by a pointer to what is not const; nothing changes them.
+template <int D>
+std::shared_ptr<surface::ImplicitShape<D>> held(const surface::ShapePointer<D>& shape) {
+  return std::const_pointer_cast<surface::ImplicitShape<D>>(shape);
+}
+
+template <int D>
+std::vector<surface::ShapePointer<D>> pointers(const std::vector<std::shared_ptr<surface::ImplicitShape<D>>>& shapes) {
+  return {shapes.begin(), shapes.end()};
+}
+
+template <int D>
+void bind_primitives(py::module_& m, const std::string& suffix) {
+  using V = Components<D>;
+  m.def(("sphere" + suffix).c_str(),
+        [](const V& center, double radius) { return held<D>(surface::sphere<D>(vec<D>(center), radius)); }, py::arg("center"),
+        py::arg("radius"));
+  m.def(("box" + suffix).c_str(),
+        [](const V& lower, const V& upper, double rounding) {
+          return held<D>(surface::box<D>(vec<D>(lower), vec<D>(upper), rounding));
+        },
+        py::arg("lower"), py::arg("upper"), py::arg("rounding"));
+  m.def(("half_space" + suffix).c_str(),
+        [](const V& point, const V& normal) { return held<D>(surface::half_space<D>(vec<D>(point), vec<D>(normal))); },
+        py::arg("point"), py::arg("normal"));
+  m.def(("capsule" + suffix).c_str(),
+        [](const V& start, const V& end, double radius) {
+          return held<D>(surface::capsule<D>(vec<D>(start), vec<D>(end), radius));
+        },
+        py::arg("start"), py::arg("end"), py::arg("radius"));
+  m.def(("ellipsoid" + suffix).c_str(),
+        [](const V& center, const V& radii) { return held<D>(surface::ellipsoid<D>(vec<D>(center), vec<D>(radii))); },
+        py::arg("center"), py::arg("radii"));
+}
+
+template <int D>
+void bind_operations(py::module_& m, const std::string& suffix) {
+  using S = std::shared_ptr<surface::ImplicitShape<D>>;
+  m.def(("union" + suffix).c_str(),
+        [](const std::vector<S>& parts) { return held<D>(surface::shape_union<D>(pointers<D>(parts))); }, py::arg("parts"));
+  m.def(("intersection" + suffix).c_str(),
+        [](const std::vector<S>& parts) { return held<D>(surface::shape_intersection<D>(pointers<D>(parts))); },
+        py::arg("parts"));
+  m.def(("complement" + suffix).c_str(), [](const S& shape) { return held<D>(surface::shape_complement<D>(shape)); },
+        py::arg("shape"));
+  m.def(("offset" + suffix).c_str(),
+        [](const S& shape, double distance) { return held<D>(surface::shape_offset<D>(shape, distance)); }, py::arg("shape"),
+        py::arg("distance"));
+  m.def(("shell" + suffix).c_str(),
+        [](const S& shape, double thickness) { return held<D>(surface::shape_shell<D>(shape, thickness)); }, py::arg("shape"),
+        py::arg("thickness"));
+  m.def(("smooth_union" + suffix).c_str(),
+        [](const S& a, const S& b, double width) { return held<D>(surface::shape_smooth_union<D>(a, b, width)); }, py::arg("a"),
+        py::arg("b"), py::arg("width"));
+  m.def(("transformed" + suffix).c_str(),
+        [](const S& shape, const Rows<D>& rotation, const Components<D>& translation, double scale) {
+          return held<D>(surface::shape_transformed<D>(shape, {matrix<D>(rotation), vec<D>(translation)}, scale));
+        },
+        py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("scale"));
+}
+
+template <class T, int D>
+void bind_sampling(py::module_& m) {
+  m.def(
+      "sample_signed_distance",
+      [](const surface::ImplicitShape<D>& shape, const Rows<D>& rotation, const Components<D>& translation, double band,
+         bool periodic_images, grid::Field<T, D>& phi, Workspace& workspace) {
+        const surface::RigidPose<D> pose{matrix<D>(rotation), vec<D>(translation)};
+        interruptible([&] { surface::sample_signed_distance<T, D>(shape, pose, band, periodic_images, phi, workspace); });
+      },
+      py::arg("shape"), py::arg("rotation"), py::arg("translation"), py::arg("band"), py::arg("periodic_images"), py::arg("phi"),
+      py::arg("workspace"));
+  m.def(
+      "sample_affine_velocity",
+      [](const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference, const Components<D>& center,
+         const std::array<bool, D>& wrapped, grid::MacField<T, D>& velocity, Workspace& workspace) {
+        const surface::AffineVelocity<D> v{vec<D>(linear), matrix<D>(gradient), vec<D>(reference)};
+        interruptible([&] { surface::sample_affine_velocity<T, D>(v, vec<D>(center), wrapped, velocity, workspace); });
+      },
+      py::arg("linear"), py::arg("gradient"), py::arg("reference"), py::arg("center"), py::arg("wrapped"), py::arg("velocity"),
+      py::arg("workspace"));
+  m.def(
+      "merge_solid",
+      [](const grid::Field<double, D>& solid_phi, const grid::MacField<T, D>& solid_velocity, grid::Field<double, D>& phi,
+         grid::MacField<T, D>& velocity) {
+        interruptible([&] { surface::merge_solid<T, D>(solid_phi, solid_velocity, phi, velocity); });
+      },
+      py::arg("solid_phi"), py::arg("solid_velocity"), py::arg("phi"), py::arg("velocity"));
+}
+
+template <int D>
+void bind_shape_type(py::module_& m, const std::string& suffix) {
+  using S = surface::ImplicitShape<D>;
+  py::class_<S, std::shared_ptr<S>>(m, ("ImplicitShape" + suffix).c_str())
+      .def(
+          "signed_distance",
+          [](const S& shape, const py::array& points, const py::array& out) {
+            const auto* x = data_of<double>(points, "points");
+            const Index n = points.size() / D;
+            auto* phi = data_of<double>(out, "out", n, true);
+            interruptible([&] { surface::signed_distance<D>(shape, x, n, phi); });
+          },
+          py::arg("points"), py::arg("out"))
+      .def("bounds", [](const S& shape) { return corners<D>(shape.bounds()); });
+  bind_primitives<D>(m, suffix);
+  bind_operations<D>(m, suffix);
+  m.def(
+      "transformed_bounds",
+      [](const Components<D>& lower, const Components<D>& upper, const Rows<D>& rotation, const Components<D>& translation) {
+        return corners<D>(
+            surface::transformed<D>({vec<D>(lower), vec<D>(upper)}, {matrix<D>(rotation), vec<D>(translation)}, 1.0));
+      },
+      py::arg("lower"), py::arg("upper"), py::arg("rotation"), py::arg("translation"));
+  m.def(
+      "periodic_shifts",
+      [](const grid::Grid<D>& grid, const Components<D>& lower, const Components<D>& upper) {
+        std::vector<Components<D>> shifts;
+        for (const auto& s : surface::periodic_shifts<D>(grid, {vec<D>(lower), vec<D>(upper)}))
+          shifts.push_back(components<D>(s));
+        return shifts;
+      },
+      py::arg("grid"), py::arg("lower"), py::arg("upper"));
+  bind_sampling<float, D>(m);
+  bind_sampling<double, D>(m);
+}
+
+}  // namespace
+
+void bind_shapes(py::module_& m) {
+  bind_shape_type<2>(m, "2");
+  bind_shape_type<3>(m, "3");
+  m.def(
+      "cone",
+      [](const Components<3>& start, const Components<3>& end, double start_radius, double end_radius) {
+        return held<3>(surface::cone(vec<3>(start), vec<3>(end), start_radius, end_radius));
+      },
+      py::arg("start"), py::arg("end"), py::arg("start_radius"), py::arg("end_radius"));
+  m.def(
+      "torus",
+      [](const Components<3>& center, const Components<3>& axis, double major_radius, double minor_radius) {
+        return held<3>(surface::torus(vec<3>(center), vec<3>(axis), major_radius, minor_radius));
+      },
+      py::arg("center"), py::arg("axis"), py::arg("major_radius"), py::arg("minor_radius"));
+  m.def(
+      "polygon",
+      [](const std::vector<std::vector<Components<2>>>& loops) {
+        std::vector<std::vector<Vec<double, 2>>> vertices;
+        for (const auto& loop : loops) {
+          vertices.emplace_back();
+          for (const auto& v : loop) vertices.back().push_back(vec<2>(v));
+        }
+        return held<2>(surface::polygon(vertices));
+      },
+      py::arg("loops"));
+}
+
+}  // namespace meniscus::bindings

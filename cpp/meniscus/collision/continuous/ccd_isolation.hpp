@@ -1,0 +1,35 @@
+/// The second stage of continuous collision detection: isolates the contacts of one pair in floating point, with proof.
+///
+/// Pieces of the step are halved until each has certainly no contact, or a cubic with exactly one root and weights of certain
+/// sign around it. What stays open, such as contact with a rim, at the ends of the step or at a double root, is left to exact
+/// arithmetic.
+#pragma once
+
+#include "meniscus/collision/continuous/ccd_filter.hpp"
+
+namespace meniscus::collision::ccd {
+
+/// When the search may stop.
+enum class Search {
+  /// Counts all contacts; stops where something stays open.
+  count,
+  /// Stops at any contact.
+  any,
+  /// Stops at the first contact or where something earlier stays open.
+  first,
+};
+
+struct Isolation {
+  /// Contacts found, all of them within both elements and at simple roots.
+  int contacts = 0;
+  /// Nothing stayed open.
+  bool complete = true;
+  /// The first contact lies between these times.
+  double low = 0;
+  double high = 0;
+};
+
+/// The contacts of a suspect, the first of them to within `tolerance` in t if the search is for that.
+Isolation isolate_contacts(PairKind kind, const Suspect& suspect, Search search, double tolerance = 1);
+
+}  // namespace meniscus::collision::ccd

@@ -1,0 +1,16 @@
+/// The boxes of two moving elements in a frame that moves with them: where both move fast in about the same direction, their
+/// boxes at rest overlap and these do not.
+///
+/// Source: Selle 2008, section 6.4 (a frame with the mean motion of the four points, at the leaves of the hierarchies).
+#pragma once
+
+#include "meniscus/collision/broad_phase/broad_phase.hpp"
+
+namespace meniscus::collision {
+
+/// Writes those pairs of the block whose boxes overlap in the frame; returns how many. Never drops a pair that collides, whatever
+/// is rounded. `pairs` and `stencils` have room for all.
+std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                                        const PairBlock& block, ElementPair* pairs, Stencil* stencils);
+
+}  // namespace meniscus::collision

@@ -1,0 +1,40 @@
+/// Continuous collision detection between simplices in space and time: the first method of the thesis, for comparison.
+///
+/// A moving vertex is a segment in space and time, as it is. A moving edge is cut into two triangles and a moving face into three
+/// tetrahedra, along diagonals that start at the vertex with the smaller index: neighbours cut their common sides alike, so that
+/// nothing leaks between them. Contact of these is a linear problem, decided exactly. But the elements in between are not the
+/// straight interpolation: they bend along the diagonals. Elements that are only translated, each as a whole, move as they
+/// should.
+///
+/// Source: Brochu 2012, section 4.3.
+#pragma once
+
+#include "meniscus/collision/continuous/continuous_collision.hpp"
+#include "meniscus/collision/continuous/simplex_pair.hpp"
+
+#include <limits>
+
+namespace meniscus::collision {
+
+/// What the first simplices that meet tell. Where they meet in several points, one of them is taken.
+struct SpaceTimeContact {
+  double time = std::numeric_limits<double>::infinity();
+  /// Unit normal of the whole face, or of the two whole edges, at the start or the end that the simplices contain; zero where
+  /// these are degenerate.
+  mesh::Point normal = mesh::Point::Zero();
+  /// Along the normal: the displacement, over the whole step, of the vertex or of the vertex that is wholly within the simplex of
+  /// the first edge, minus that of such a vertex of the other element.
+  double displacement = 0;
+
+  bool contact() const { return time <= 1; }
+};
+
+/// Four points as in continuous collision detection, and their indices in the mesh.
+SpaceTimeContact space_time_contact(PairKind kind, SimplexMethod method, std::span<const mesh::Point, 4> start,
+                                    std::span<const mesh::Point, 4> end, const std::array<std::int64_t, 4>& indices);
+
+/// In two dimensions: a point, then the ends of a segment; third coordinates are zero.
+SpaceTimeContact space_time_point_segment(SimplexMethod method, std::span<const mesh::Point, 3> start,
+                                          std::span<const mesh::Point, 3> end, const std::array<std::int64_t, 3>& indices);
+
+}  // namespace meniscus::collision

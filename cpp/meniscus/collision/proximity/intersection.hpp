@@ -1,0 +1,53 @@
+/// Do an edge and a triangle, or two triangles, intersect? Exact for every finite double, whatever the elements look like: edges
+/// of no length, triangles that are a segment or a point, elements in one plane or on one line.
+///
+/// Because every sign is exact, the answers do not depend on the order of the corners or of the ends.
+///
+/// Sources: Brochu 2012, section 3.2.3 (edge and triangle); Guigue and Devillers, "Fast and robust triangle-triangle overlap test
+/// using orientation predicates", 2003.
+#pragma once
+
+#include "meniscus/mesh/triangle_mesh.hpp"
+
+#include <span>
+
+namespace meniscus::collision {
+
+/// What counts as an intersection.
+enum class DegenerateContact : std::int8_t {
+  /// Elements are closed sets: any common point counts, also in a common plane, at an end, on a rim.
+  counts,
+  /// Only an edge that crosses a triangle counts: its ends lie strictly on both sides, and the crossing strictly inside.
+  does_not_count,
+};
+
+/// Where a point lies with respect to a closed set with an inside.
+enum class Containment : std::int8_t { outside = -1, boundary = 0, inside = 1 };
+
+/// Edge pq and triangle abc.
+bool edge_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh::Point& a, const mesh::Point& b,
+                         const mesh::Point& c, DegenerateContact policy);
+
+/// Triangles abc and uvw. Where degenerate contact does not count, true if an edge of one crosses the other.
+bool triangle_meets_triangle(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c, const mesh::Point& u,
+                             const mesh::Point& v, const mesh::Point& w, DegenerateContact policy);
+
+/// Point p and the tetrahedron abcd of any orientation. A flat one is all boundary.
+Containment point_in_tetrahedron(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c,
+                                 const mesh::Point& d);
+
+/// Do the closed segments pq and rs, which may be points, have a common point?
+bool segments_meet(const mesh::Point& p, const mesh::Point& q, const mesh::Point& r, const mesh::Point& s);
+
+/// Does p lie on the closed triangle abc, which may be degenerate?
+bool point_on_triangle(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
+
+/// The same for many, in parallel: out[i] is 1 if pair i intersects.
+void edges_meet_triangles(std::span<const std::array<mesh::Point, 2>> edges,
+                          std::span<const std::array<mesh::Point, 3>> triangles, DegenerateContact policy, bool* out);
+void triangles_meet_triangles(std::span<const std::array<mesh::Point, 3>> a, std::span<const std::array<mesh::Point, 3>> b,
+                              DegenerateContact policy, bool* out);
+void points_in_tetrahedra(std::span<const mesh::Point> points, std::span<const std::array<mesh::Point, 4>> tetrahedra,
+                          std::int8_t* out);
+
+}  // namespace meniscus::collision

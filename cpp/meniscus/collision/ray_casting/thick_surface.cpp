@@ -1,0 +1,202 @@
+#include "meniscus/collision/ray_casting/thick_surface.hpp"
+
+#include "meniscus/collision/proximity/closest_point.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+namespace meniscus::collision {
+namespace {
+
+constexpr Index mesh_chunk = 2048;
+constexpr Index query_chunk = 64;
+
+double largest_coordinate(std::span<const mesh::Point> points) {
+  return parallel_reduce(
+      0, static_cast<Index>(points.size()), mesh_chunk, 0.0,
+      [&](Index b, Index e) {
+        double largest = 0;
+        for (Index i = b; i < e; ++i) largest = std::max(largest, points[static_cast<std::size_t>(i)].cwiseAbs().maxCoeff());
+        return largest;
+      },
+      [](double a, double b) { return std::max(a, b); });
+}
+
+/// The power of two that brings a positive number to [1/2, 1); 1 for zero.
+double scale_of(double largest) {
+  if (largest == 0) return 1;
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  // Beyond 2^1023 there is no power of two; 2^50 is as good in products.
+  return std::ldexp(1.0, std::min(-exponent, 1023));
+}
+
+}  // namespace
+
+/// A segment in the lengths of the tree.
+struct ThickSurface::Query {
+  mesh::Point a, b;
+  WedgeReach reach;
+
+  Query(const ThickSurface& s, const mesh::Point& origin, const mesh::Point& target)
+      : a(s.scale_ * origin),
+        b(s.scale_ * target),
+        reach(s.scale_ * s.radius_, std::max(a.cwiseAbs().maxCoeff(), b.cwiseAbs().maxCoeff())) {}
+};
+
+ThickSurface::ThickSurface(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles, double thickness,
+                           std::span<const std::int32_t> bodies)
+    : vertices_(vertices.begin(), vertices.end()),
+      triangles_(triangles.begin(), triangles.end()),
+      bodies_(bodies.begin(), bodies.end()),
+      radius_(0.5 * thickness),
+      wedges_(triangles.size()),
+      boxes_(triangles.size()),
+      tree_(std::span<const mesh::Box>()) {
+  require(std::isfinite(radius_) && radius_ >= 0, "thickness must be finite and not negative, not ", 2 * radius_);
+  require(bodies_.empty() || bodies_.size() == triangles_.size(), "bodies must have one value per triangle, ", triangles_.size(),
+          ", not ", bodies_.size());
+  if (triangles_.empty())
+    mesh::require_finite(vertices_, "vertices");
+  else
+    mesh::require_valid({vertices_, triangles_});
+  gather();
+  tree_ = mesh::BoundingVolumeTree(boxes_);
+  place();
+}
+
+void ThickSurface::gather() {
+  scale_ = scale_of(std::max(largest_coordinate(vertices_), radius_));
+  parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
+    for (auto t = static_cast<std::size_t>(b); t < static_cast<std::size_t>(e); ++t) {
+      mesh::Box box;
+      for (const std::int32_t v : triangles_[t]) box.add(scale_ * vertices_[static_cast<std::size_t>(v)]);
+      boxes_[t] = box;
+    }
+  });
+}
+
+void ThickSurface::move(std::span<const mesh::Point> vertices) {
+  require(vertices.size() == vertices_.size(), "vertices must have ", vertices_.size(), " rows, not ", vertices.size());
+  mesh::require_finite(vertices, "vertices");
+  std::copy(vertices.begin(), vertices.end(), vertices_.begin());
+  gather();
+  tree_.refit(boxes_);
+  place();
+}
+
+void ThickSurface::place() {
+  const auto order = tree_.order();
+  parallel_for(0, static_cast<Index>(triangles_.size()), mesh_chunk, [&](Index b, Index e) {
+    for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s) {
+      const mesh::Triangle& t = triangles_[static_cast<std::size_t>(order[s])];
+      const auto corner = [&](std::size_t k) -> mesh::Point { return scale_ * vertices_[static_cast<std::size_t>(t[k])]; };
+      wedges_[s] = WedgeTriangle::of(corner(0), corner(1), corner(2));
+    }
+  });
+}
+
+bool ThickSurface::meets_any(const Query& q) const {
+  const BoxRay ray(q.a, q.b, q.reach.box);
+  bool found = false;
+  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !found && ray.entry(n.box) <= 1; },
+                 [&](const mesh::BoundingVolumeTree::Node& n) {
+                   for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
+                     found = segment_meets_wedge(wedges_[static_cast<std::size_t>(s)], q.a, q.b, q.reach);
+                 });
+  return found;
+}
+
+bool ThickSurface::holds(const Query& q) const {
+  bool found = false;
+  const auto near = [&](const mesh::Box& box) {
+    for (int d = 0; d < 3; ++d)
+      if (q.b[d] - box.high[d] > q.reach.box || box.low[d] - q.b[d] > q.reach.box) return false;
+    return true;
+  };
+  tree_.traverse([&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) { return !found && near(n.box); },
+                 [&](const mesh::BoundingVolumeTree::Node& n) {
+                   for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s)
+                     found = point_in_wedge(wedges_[static_cast<std::size_t>(s)], q.b, q.reach);
+                 });
+  return found;
+}
+
+bool ThickSurface::visible(const mesh::Point& origin, const mesh::Point& target) const {
+  return !meets_any(Query(*this, origin, target));
+}
+
+bool ThickSurface::inside(const mesh::Point& point) const { return holds(Query(*this, point, point)); }
+
+Visibility ThickSurface::classify(const mesh::Point& origin, const mesh::Point& target) const {
+  if (visible(origin, target)) return Visibility::visible;
+  return inside(target) ? Visibility::inside : Visibility::occluded;
+}
+
+WedgeHit ThickSurface::cast(const mesh::Point& origin, const mesh::Point& target) const {
+  const Query q(*this, origin, target);
+  const BoxRay ray(q.a, q.b, q.reach.box);
+  WedgeHit hit;
+  hit.position = target;
+  std::int32_t slot = -1;
+  double first = 1;
+  tree_.traverse_nearest(
+      first, [&](const mesh::Box& box) { return ray.entry(box); },
+      [&](const mesh::BoundingVolumeTree::Node& n) {
+        for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
+          const WedgeTriangle& w = wedges_[static_cast<std::size_t>(s)];
+          if (!segment_meets_wedge(w, q.a, q.b, q.reach)) continue;
+          const std::int32_t triangle = tree_.order()[static_cast<std::size_t>(s)];
+          // Not earlier than the box is entered: then no box that is left out because of `first` holds an earlier entry.
+          const double t = std::max(ray.entry(w.box()), wedge_entry(w, q.a, q.b, q.reach));
+          if (t > first || (t == first && slot >= 0 && triangle > hit.triangle)) continue;
+          first = t;
+          slot = s;
+          hit.triangle = triangle;
+        }
+      });
+  if (slot < 0) return hit;
+  hit.visibility = inside(target) ? Visibility::inside : Visibility::occluded;
+  hit.fraction = first;
+  hit.body = body(hit.triangle);
+  hit.position = (1 - first) * origin + first * target;
+  const auto& corner = wedges_[static_cast<std::size_t>(slot)].corner;
+  hit.barycentric = closest_point_on_triangle(scale_ * hit.position, corner[0], corner[1], corner[2]).barycentric;
+  return hit;
+}
+
+void ThickSurface::classify(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets,
+                            std::span<std::int8_t> out) const {
+  parallel_for(0, static_cast<Index>(origins.size()), query_chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+      out[i] = static_cast<std::int8_t>(classify(origins[i], targets[i]));
+  });
+}
+
+void ThickSurface::cast(std::span<const mesh::Point> origins, std::span<const mesh::Point> targets,
+                        std::span<WedgeHit> out) const {
+  parallel_for(0, static_cast<Index>(origins.size()), query_chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = cast(origins[i], targets[i]);
+  });
+}
+
+void ThickSurface::inside(std::span<const mesh::Point> points, std::span<bool> out) const {
+  parallel_for(0, static_cast<Index>(points.size()), query_chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = inside(points[i]);
+  });
+}
+
+mesh::Point ThickSurface::velocity(const WedgeHit& hit, std::span<const mesh::Point> velocities) const {
+  mesh::Point v = mesh::Point::Zero();
+  if (hit.triangle < 0) return v;
+  const mesh::Triangle& t = triangles_[static_cast<std::size_t>(hit.triangle)];
+  for (int k = 0; k < 3; ++k) v += hit.barycentric[k] * velocities[static_cast<std::size_t>(t[static_cast<std::size_t>(k)])];
+  return v;
+}
+
+mesh::Box ThickSurface::triangle_box(Index t) const {
+  mesh::Box box;
+  for (const std::int32_t v : triangles_[static_cast<std::size_t>(t)]) box.add(vertices_[static_cast<std::size_t>(v)]);
+  return box;
+}
+
+}  // namespace meniscus::collision

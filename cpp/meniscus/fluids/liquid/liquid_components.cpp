@@ -1,0 +1,166 @@
+#include "meniscus/fluids/liquid/liquid_components.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/pressure/free_surface.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::fluids {
+namespace {
+
+/// Calls body(coordinate of the first cell, linear index of it) for every row along the last axis, in parallel.
+template <int D, class Body>
+void for_each_row(const Coord<D>& extents, Body&& body) {
+  const Index length = extents[D - 1];
+  parallel_for(0, product<D>(extents) / length, std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c{};
+      if constexpr (D == 2) {
+        c[0] = r;
+      } else {
+        c[0] = r / extents[1];
+        c[1] = r % extents[1];
+      }
+      body(c, r * length);
+    }
+  });
+}
+
+/// A cell index brought back into the grid: around periodic axes, else to the nearest cell.
+template <int D>
+Coord<D> inside(const grid::Grid<D>& grid, Coord<D> c) {
+  for (std::size_t d = 0; d < D; ++d) {
+    const Index n = grid.local_shape()[d];
+    c[d] = grid.periodic()[d] ? ((c[d] % n) + n) % n : std::clamp<Index>(c[d], 0, n - 1);
+  }
+  return c;
+}
+
+/// The label most frequent in the 3^D cells around c, without air.
+template <int D>
+std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const std::int32_t* labels) {
+  constexpr int neighbours = D == 2 ? 9 : 27;
+  std::array<std::int32_t, neighbours> found;
+  int count = 0;
+  const Coord<D> strides = c_strides<D>(grid.local_shape());
+  for (int q = 0; q < neighbours; ++q) {
+    Coord<D> at = c;
+    for (int d = 0, rest = q; d < D; ++d, rest /= 3) at[static_cast<std::size_t>(d)] += rest % 3 - 1;
+    const std::int32_t label = labels[dot<D>(inside<D>(grid, at), strides)];
+    if (label) found[static_cast<std::size_t>(count++)] = label;
+  }
+  std::sort(found.begin(), found.begin() + count);
+  std::int32_t best = 0;
+  int most = 0;
+  for (int first = 0; first < count;) {
+    int last = first;
+    while (last < count && found[static_cast<std::size_t>(last)] == found[static_cast<std::size_t>(first)]) ++last;
+    if (last - first > most) {
+      most = last - first;
+      best = found[static_cast<std::size_t>(first)];
+    }
+    first = last;
+  }
+  return best;
+}
+
+}  // namespace
+
+template <class T, int D>
+void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet) {
+  const auto a = static_cast<std::size_t>(axis);
+  const grid::FieldView<const T, D> phi = liquid.view();
+  const Index cells = phi.extents[a];
+  const bool periodic = liquid.grid().periodic()[a];
+  const double spacing = liquid.grid().spacing();
+  Coord<D> faces = phi.extents;
+  ++faces[a];
+  const auto is_wet = [&](Coord<D> c) {
+    if (c[a] < 0 || c[a] >= cells) {
+      if (!periodic) return false;
+      c[a] = (c[a] + cells) % cells;
+    }
+    return is_liquid_value(*phi.at(c), spacing);
+  };
+  for_each_row<D>(faces, [&](Coord<D> c, Index first) {
+    for (Index k = 0; k < faces[D - 1]; ++k) {
+      c[D - 1] = k;
+      Coord<D> lower = c;
+      --lower[a];
+      wet[first + k] = is_wet(c) || is_wet(lower);
+    }
+  });
+}
+
+template <class T, int D>
+void component_origins(const grid::MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
+                       std::int32_t* origin) {
+  const grid::Grid<D>& grid = velocity.grid();
+  const Coord<D> cells = grid.local_shape();
+  const Coord<D> strides = c_strides<D>(cells);
+  const double scale = -0.5 * dt / grid.spacing();
+  for_each_row<D>(cells, [&](Coord<D> c, Index first) {
+    for (Index k = 0; k < cells[D - 1]; ++k) {
+      if (!now[first + k]) {
+        origin[first + k] = 0;
+        continue;
+      }
+      c[D - 1] = k;
+      Coord<D> from = c;
+      for (int d = 0; d < D; ++d) {
+        const auto axis = static_cast<std::size_t>(d);
+        const grid::FieldView<const T, D> u = velocity.component(d).view();
+        const T* lower = u.at(c);
+        const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
+        from[axis] += static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
+      }
+      from = inside<D>(grid, from);
+      const std::int32_t label = before[dot<D>(from, strides)];
+      origin[first + k] = label ? label : label_around<D>(grid, from, before);
+    }
+  });
+}
+
+template <int D>
+void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace) {
+  require(layers >= 0, "layers must not be negative, got ", layers);
+  const Coord<D> cells = grid.local_shape();
+  const Coord<D> strides = c_strides<D>(cells);
+  auto fresh = workspace.take<std::int32_t>(product<D>(cells));
+  for (int layer = 0; layer < layers; ++layer) {
+    check_interrupt();
+    for_each_row<D>(cells, [&](Coord<D> c, Index first) {
+      for (Index k = 0; k < cells[D - 1]; ++k) {
+        std::int32_t label = labels[first + k];
+        c[D - 1] = k;
+        for (std::size_t d = 0; !labels[first + k] && d < D; ++d)
+          for (const Index step : {Index(-1), Index(1)}) {
+            Coord<D> beside = c;
+            beside[d] += step;
+            const std::int32_t other = labels[dot<D>(inside<D>(grid, beside), strides)];
+            if (other && (!label || other < label)) label = other;
+          }
+        fresh.data()[first + k] = label;
+      }
+    });
+    for_each_row<D>(cells,
+                    [&](const Coord<D>&, Index first) { std::copy_n(fresh.data() + first, cells[D - 1], labels + first); });
+  }
+}
+
+template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, Workspace&);
+template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                     \
+  template void liquid_faces<T, D>(const grid::Field<T, D>&, int, std::uint8_t*);                                      \
+  template void component_origins<T, D>(const grid::MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, \
+                                        std::int32_t*);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

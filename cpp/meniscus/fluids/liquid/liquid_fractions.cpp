@@ -1,0 +1,130 @@
+#include "meniscus/fluids/liquid/liquid_fractions.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+
+#include <cmath>
+
+namespace meniscus::fluids {
+
+template <int D>
+double cube_fraction(double value, std::array<double, D> gradient) {
+  double largest = 0, sum = 0, product = 1;
+  for (double& g : gradient) largest = std::max(largest, g = std::abs(g));
+  if (!(largest > 0)) return value <= 0 ? 1.0 : 0.0;
+  // A plane along an axis is tilted by a thousandth: the formula divides by the components, and the error vanishes to first
+  // order.
+  for (double& g : gradient) {
+    g = std::max(g, 1e-3 * largest);
+    sum += g;
+    product *= g;
+  }
+  const double depth = 0.5 * sum - value;
+  if (depth <= 0) return 0.0;
+  if (depth >= sum) return 1.0;
+  // The corner below the plane, less what of it lies beyond the faces; of the smaller side, for the sake of rounding.
+  const bool other = depth > 0.5 * sum;
+  const double height = other ? sum - depth : depth;
+  double volume = 0;
+  for (int corner = 0; corner < (1 << D); ++corner) {
+    double rest = height;
+    int sign = 1;
+    for (int d = 0; d < D; ++d)
+      if (corner >> d & 1) {
+        rest -= gradient[static_cast<std::size_t>(d)];
+        sign = -sign;
+      }
+    if (rest > 0) volume += sign * (D == 2 ? rest * rest : rest * rest * rest);
+  }
+  volume = std::clamp(volume / ((D == 2 ? 2 : 6) * product), 0.0, 1.0);
+  return other ? 1.0 - volume : volume;
+}
+
+template <int D>
+template <class T>
+void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid) {
+  if (!(cells_ == cells) || part_.size() == 0) {
+    cells_ = cells;
+    part_ = Block<float>(cells.count() * parts);
+  }
+  const grid::FieldView<const T, D> phi = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
+  for_each_cell_row<D>(cells, [&](Coord<D> c, Index, Index count) {
+    Index number = 0;
+    for (std::size_t d = 0; d + 1 < D; ++d) number = (number + c[d]) * cells.cells[d + 1];
+    float* to = part_.data() + number * parts;
+    if (!liquid) {
+      std::fill_n(to, count * parts, 1.0f);
+      return;
+    }
+    for (Index k = 0; k < count; ++k, to += parts) {
+      c[D - 1] = k;
+      std::array<std::array<Index, 2>, D> step;
+      for (std::size_t d = 0; d < D; ++d) {
+        const Index n = cells.cells[d], i = c[d];
+        const Index below = i > 0 ? i - 1 : cells.periodic[d] ? n - 1 : i, above = i + 1 < n ? i + 1 : cells.periodic[d] ? 0 : i;
+        step[d] = {(below - i) * phi.strides[d], (above - i) * phi.strides[d]};
+      }
+      const T* here = phi.at(c);
+      for (int part = 0; part < parts; ++part) {
+        std::array<double, parts> v;
+        bool all = true, any = false;
+        for (int s = 0; s < parts; ++s) {
+          const T* p = here;
+          for (std::size_t d = 0; d < D; ++d)
+            if (s >> d & 1) p += step[d][static_cast<std::size_t>(part >> d & 1)];
+          v[static_cast<std::size_t>(s)] = static_cast<double>(*p);
+          const bool wet = *p <= 0;
+          all &= wet;
+          any |= wet;
+        }
+        if (all || !any) {
+          to[part] = all ? 1.0f : 0.0f;
+          continue;
+        }
+        double middle = 0;
+        std::array<double, D> gradient{};
+        for (int s = 0; s < parts; ++s) {
+          double weight = v[static_cast<std::size_t>(s)];
+          for (int d = 0; d < D; ++d) weight *= s >> d & 1 ? 0.25 : 0.75;
+          middle += weight;
+          for (int d = 0; d < D; ++d) gradient[static_cast<std::size_t>(d)] += s >> d & 1 ? 2 * weight : -weight / 1.5;
+        }
+        to[part] = std::isfinite(middle) ? static_cast<float>(cube_fraction<D>(middle, gradient)) : v[0] <= 0 ? 1.0f : 0.0f;
+      }
+    }
+  });
+}
+
+template <int D>
+double LiquidFractions<D>::around(const Coord<D>& c, int axes) const {
+  double sum = 0;
+  for (int beside = 0; beside < parts; ++beside) {
+    if (beside & ~axes) continue;  // a cell below along axes that the place does not lie between
+    Coord<D> cell = c;
+    bool inside = true;
+    for (std::size_t d = 0; d < D; ++d) {
+      if (beside >> d & 1) --cell[d];
+      const Index n = cells_.cells[d];
+      if (cells_.periodic[d]) cell[d] = (cell[d] + n) % n;
+      inside &= cell[d] >= 0 && cell[d] < n;
+    }
+    if (!inside) continue;
+    Index number = cell[0];
+    for (std::size_t d = 1; d < D; ++d) number = number * cells_.cells[d] + cell[d];
+    const float* part = part_.data() + number * parts;
+    for (int p = 0; p < parts; ++p)
+      if ((p & axes) == beside) sum += static_cast<double>(part[p]);
+  }
+  return sum / parts;
+}
+
+#define MENISCUS_INSTANTIATE(D)                                                                           \
+  template double cube_fraction<D>(double, std::array<double, D>);                                        \
+  template class LiquidFractions<D>;                                                                      \
+  template void LiquidFractions<D>::set<float>(const grid::CellLayout<D>&, const grid::Field<float, D>*); \
+  template void LiquidFractions<D>::set<double>(const grid::CellLayout<D>&, const grid::Field<double, D>*);
+MENISCUS_INSTANTIATE(2)
+MENISCUS_INSTANTIATE(3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,37 @@
+/// How full of liquid the parts of cells are, so that cells, faces, edges and nodes know how full the volumes around them are.
+///
+/// Every cell is cut through its centre into 2^D parts, and the liquid in each is that below the plane which the multilinear
+/// interpolant of the level set has in its middle. The volume around a face, an edge or a node is made of the parts around it, so
+/// that all of them share out the same liquid.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/poisson/cell_layout.hpp"
+
+namespace meniscus::fluids {
+
+/// Part of the unit cube, centred at the origin, in which value + gradient . x <= 0.
+template <int D>
+double cube_fraction(double value, std::array<double, D> gradient);
+
+template <int D>
+class LiquidFractions {
+ public:
+  static constexpr int parts = 1 << D;
+
+  Index bytes() const { return 4 * part_.size(); }
+
+  /// `cells`: of the grid. `liquid`: on cells, liquid where <= 0; null: liquid everywhere.
+  template <class T>
+  void set(const grid::CellLayout<D>& cells, const grid::Field<T, D>* liquid);
+
+  /// Part of the volume of one cell around the centre of cell `c` (no axes), its lower face (one axis) or its lower edge (two
+  /// axes: a bit each) that is liquid. What lies beyond a side of the domain is not.
+  double around(const Coord<D>& c, int axes) const;
+
+ private:
+  grid::CellLayout<D> cells_;
+  Block<float> part_;
+};
+
+}  // namespace meniscus::fluids

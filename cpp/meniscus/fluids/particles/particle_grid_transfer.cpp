@@ -1,0 +1,363 @@
+#include "meniscus/fluids/particles/particle_grid_transfer.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/particles/particle_cells.hpp"
+#include "meniscus/fluids/particles/particle_scatter.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/rows.hpp"
+
+#include <cstring>
+
+namespace meniscus::fluids {
+namespace {
+
+template <class T>
+void require_finite_values(const T* values, Index n, Index width, const char* what) {
+  const Index bad = first_not_finite(values, n * width);
+  require(bad == n * width, what, " of particles must be finite, but that of particle ", bad / width, " is not");
+}
+
+template <class T>
+void require_masses(const T* masses, Index n) {
+  const Index bad = parallel_reduce(
+      Index{0}, n, 1 << 15, n,
+      [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+          if (!(masses[i] > T(0)) || !std::isfinite(masses[i])) return i;
+        return n;
+      },
+      [](Index a, Index b) { return std::min(a, b); });
+  require(bad == n, "masses of particles must be positive and finite, but that of particle ", bad, " is not");
+}
+
+/// What particles have at hand while they are scattered or gathered.
+template <class T, int D>
+struct Columns {
+  const T* position;
+  T* velocity;
+  T* affine;
+  const T* mass;
+
+  explicit Columns(grid::ParticleSet& particles)
+      : position(particle_positions<T, D>(particles)),
+        velocity(particle_values<T>(particles, "velocity", D)),
+        affine(optional_particle_values<T>(particles, "affine", D * D)),
+        mass(optional_particle_values<T>(particles, "mass", 1)) {
+    require_finite_values(velocity, particles.size(), D, "velocities");
+    if (affine) require_finite_values(affine, particles.size(), D * D, "affine velocities");
+    if (mass) require_masses(mass, particles.size());
+  }
+};
+
+/// Weight and momentum at two samples that follow each other, as one vector.
+template <class T>
+struct PairOf {
+  using type [[gnu::vector_size(4 * sizeof(T))]] = T;
+};
+template <class T>
+using Pair = typename PairOf<T>::type;
+
+template <class T>
+MENISCUS_INLINE void add_to(T* at, const Pair<T>& more) {
+  Pair<T> sum;
+  std::memcpy(&sum, at, sizeof sum);
+  sum += more;
+  std::memcpy(at, &sum, sizeof sum);
+}
+
+/// Weight and momentum of one particle at one component.
+template <bool affine, class T, int D>
+MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, int d, const CellPlace<D>& place, T mass, T spacing,
+                                       const Corner<T, D>& corner, T* pairs) {
+  const T v = columns.velocity[i * D + d];
+  T* p = pairs + 2 * corner.offset;
+  const Coord<D>& s = corner.strides;
+  const T upper = mass * corner.upper[D - 1];
+  const T lower = mass - upper;
+  std::array<T, D> along{};
+  T base = v;
+  if constexpr (affine) {
+    // The affine velocity at the lower corner, and how it changes from there along the axes.
+    const T* c = columns.affine + (i * D + d) * D;
+    for (std::size_t a = 0; a < D; ++a) {
+      const double half = static_cast<int>(a) == d ? 0.0 : 0.5;
+      const double at = static_cast<double>(corner.lower[a] - place.cell[a]) + half - place.fraction[a];
+      along[a] = c[a] * spacing;
+      base += along[a] * static_cast<T>(at);
+    }
+  }
+  const Pair<T> row = {lower, lower * base, upper, upper * (base + along[D - 1])};
+  const Pair<T> momentum = {T(0), lower, T(0), upper};
+  const auto add = [&](Index offset, T weight, T change) {
+    if constexpr (affine)
+      add_to<T>(p + offset, weight * (row + change * momentum));
+    else
+      add_to<T>(p + offset, weight * row);
+  };
+  const T low = T(1) - corner.upper[0];
+  if constexpr (D == 2) {
+    add(0, low, T(0));
+    add(2 * s[0], corner.upper[0], along[0]);
+  } else {
+    const T low1 = T(1) - corner.upper[1];
+    add(0, low * low1, T(0));
+    add(2 * s[1], low * corner.upper[1], along[1]);
+    add(2 * s[0], corner.upper[0] * low1, along[0]);
+    add(2 * (s[0] + s[1]), corner.upper[0] * corner.upper[1], along[0] + along[1]);
+  }
+}
+
+template <bool affine, class T, int D>
+void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const Index* starts,
+                 const std::array<const grid::FieldLayout<D>*, D>& layouts, const std::array<T*, D>& pairs) {
+  std::array<Coord<D>, D> strides;
+  for (std::size_t d = 0; d < D; ++d) strides[d] = c_strides<D>(layouts[d]->padded());
+  std::array<T*, D> origins;
+  for (std::size_t d = 0; d < D; ++d) {
+    origins[d] = pairs[d];
+    for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * grid::ghost_width * strides[d][a];
+  }
+  const auto h = static_cast<T>(grid.spacing());
+  for_each_run_of_tiles<D>(grid, starts, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const CellPlace<D> place(grid, columns.position + i * D);
+      const T mass = columns.mass ? columns.mass[i] : T(1);
+      for (int d = 0; d < D; ++d) {
+        const auto axis = static_cast<std::size_t>(d);
+        const Corner<T, D> corner(grid, grid::Stagger<D>::face(d), place, strides[axis]);
+        scatter_component<affine, T, D>(columns, i, d, place, mass, h, corner, origins[axis]);
+      }
+    }
+  });
+}
+
+/// The corner samples of one component around a place, from fields whose ghosts are filled.
+template <bool affine, class T, int D>
+MENISCUS_INLINE T gather_component(const T* origin, const Coord<D>& s, int d, const CellPlace<D>& place, T* gradient, T inverse) {
+  std::array<T, D> f;
+  const T* p = origin;
+  for (std::size_t a = 0; a < D; ++a) {
+    double upper = place.fraction[a];
+    Index lower = place.cell[a];
+    if (static_cast<int>(a) != d) {
+      const bool below = upper < 0.5;
+      lower -= below;
+      upper += below ? 0.5 : -0.5;
+    }
+    p += lower * s[a];
+    f[a] = static_cast<T>(upper);
+  }
+  if constexpr (D == 2) {
+    const T d0 = p[1] - p[0];
+    const T d1 = p[s[0] + 1] - p[s[0]];
+    const T v0 = p[0] + f[1] * d0;
+    const T v1 = p[s[0]] + f[1] * d1;
+    if constexpr (affine) {
+      gradient[0] = inverse * (v1 - v0);
+      gradient[1] = inverse * (d0 + f[0] * (d1 - d0));
+    }
+    return v0 + f[0] * (v1 - v0);
+  } else {
+    std::array<T, 2> value;
+    std::array<T, 2> along1;
+    std::array<T, 2> along2;
+    for (std::size_t x = 0; x < 2; ++x) {
+      const T* q = p + static_cast<Index>(x) * s[0];
+      const T d0 = q[1] - q[0];
+      const T d1 = q[s[1] + 1] - q[s[1]];
+      const T v0 = q[0] + f[2] * d0;
+      const T v1 = q[s[1]] + f[2] * d1;
+      value[x] = v0 + f[1] * (v1 - v0);
+      if constexpr (affine) {
+        along1[x] = v1 - v0;
+        along2[x] = d0 + f[1] * (d1 - d0);
+      }
+    }
+    if constexpr (affine) {
+      gradient[0] = inverse * (value[1] - value[0]);
+      gradient[1] = inverse * (along1[0] + f[0] * (along1[1] - along1[0]));
+      gradient[2] = inverse * (along2[0] + f[0] * (along2[1] - along2[0]));
+    }
+    return value[0] + f[0] * (value[1] - value[0]);
+  }
+}
+
+template <bool affine, class T, int D>
+void gather_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, Index n, const std::array<const T*, D>& origins,
+                const std::array<Coord<D>, D>& strides, T ratio, T* velocities, T* gradients) {
+  const T inverse = static_cast<T>(1.0 / grid.spacing());
+  parallel_for(0, n, 2048, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index i = begin; i < end; ++i) {
+        const CellPlace<D> place(grid, columns.position + i * D);
+        for (int d = 0; d < D; ++d) {
+          const auto axis = static_cast<std::size_t>(d);
+          T* gradient = affine ? gradients + (i * D + d) * D : nullptr;
+          const T u = gather_component<affine, T, D>(origins[axis], strides[axis], d, place, gradient, inverse);
+          velocities[i * D + d] = ratio == T(0) ? u : u + ratio * columns.velocity[i * D + d];
+        }
+      }
+    });
+  });
+}
+
+template <class T>
+void parallel_copy(const T* from, Index n, T* to) {
+  parallel_for(0, n, 1 << 16, [&](Index begin, Index end) { std::copy(from + begin, from + end, to + begin); });
+}
+
+}  // namespace
+
+template <class T, int D>
+void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, const FaceFlags<D>& known,
+                       grid::MacField<T, D>* mass, Workspace& workspace) {
+  const grid::Grid<D>& grid = velocity.grid();
+  require(!mass || mass->grid() == grid, "mass must have the grid of the velocity");
+  const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
+  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
+  const Columns<T, D> columns(particles);
+
+  std::array<Workspace::Lease<T>, D> pairs;
+  std::array<T*, D> data;
+  std::array<const grid::FieldLayout<D>*, D> layouts;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    layouts[axis] = &velocity.component(d).layout();
+    const Index size = 2 * layouts[axis]->storage_size();
+    pairs[axis] = workspace.take<T>(size);
+    data[axis] = pairs[axis].data();
+    set_zero(data[axis], size);
+  }
+  if (columns.affine)
+    scatter_all<true, T, D>(columns, grid, starts.data(), layouts, data);
+  else
+    scatter_all<false, T, D>(columns, grid, starts.data(), layouts, data);
+  for (std::size_t d = 0; d < D; ++d) fold_periodic<2, T, D>(*layouts[d], data[d]);
+
+  const NoInterrupts commit;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    grid::Field<T, D>& component = velocity.component(d);
+    const grid::FieldView<T, D> u = component.view();
+    const grid::FieldView<T, D> m = mass ? mass->component(d).view() : grid::FieldView<T, D>{};
+    const Index length = u.extents[D - 1];
+    grid::parallel_rows<D>(u.extents, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        const Coord<D> c = grid::row_start<D>(u.extents, r);
+        T* to = u.at(c);
+        T* weights = mass ? m.at(c) : nullptr;
+        const T* from = data[axis] + 2 * (to - component.storage().data());
+        std::uint8_t* flags = known[axis] + r * length;
+        for (Index k = 0; k < length; ++k) {
+          const T w = from[2 * k];
+          flags[k] = w > T(0);
+          to[k] = w > T(0) ? from[2 * k + 1] / w : T(0);
+          if (weights) weights[k] = w;
+        }
+      }
+    });
+  }
+}
+
+template <class T, int D>
+void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* before, double ratio, double time,
+                       grid::ParticleSet& particles, Workspace& workspace) {
+  const grid::Grid<D>& grid = velocity.grid();
+  require(ratio >= 0.0 && ratio <= 1.0, "the ratio of FLIP must be from 0 to 1, not ", ratio);
+  require(before || ratio == 0.0, "a ratio of FLIP above 0 needs the velocity from before");
+  require(!before || before->grid() == grid, "the velocity from before must have the grid of the velocity");
+  const Columns<T, D> columns(particles);
+  const Index n = particles.size();
+  require_finite_values(columns.position, n, D, "positions");
+  require_finite(velocity);
+  velocity.fill_ghosts(time);
+  const bool blend = before && ratio > 0.0;
+  if (blend) {
+    require_finite(*before);
+    before->fill_ghosts(time);
+  }
+
+  // Interpolation is linear in what it interpolates: u - ratio * before goes to the particles in one.
+  const auto part = static_cast<T>(ratio);
+  std::array<Workspace::Lease<T>, D> blends;
+  std::array<const T*, D> origins;
+  std::array<Coord<D>, D> strides;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const grid::Field<T, D>& component = velocity.component(d);
+    const grid::FieldLayout<D>& layout = component.layout();
+    strides[axis] = c_strides<D>(layout.padded());
+    const T* first = component.storage().data();
+    if (blend) {
+      const Index size = layout.storage_size();
+      blends[axis] = workspace.take<T>(size);
+      T* out = blends[axis].data();
+      const T* old = before->component(d).storage().data();
+      parallel_for(0, size, 1 << 14, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i) out[i] = first[i] - part * old[i];
+      });
+      first = out;
+    }
+    origins[axis] = layout.view(first).origin;
+  }
+
+  const auto velocities = workspace.take<T>(n * D);
+  if (columns.affine) {
+    const auto gradients = workspace.take<T>(n * D * D);
+    gather_all<true, T, D>(columns, grid, n, origins, strides, blend ? part : T(0), velocities.data(), gradients.data());
+    const NoInterrupts commit;
+    parallel_copy(gradients.data(), n * D * D, columns.affine);
+    parallel_copy(velocities.data(), n * D, columns.velocity);
+  } else {
+    gather_all<false, T, D>(columns, grid, n, origins, strides, blend ? part : T(0), velocities.data(), nullptr);
+    const NoInterrupts commit;
+    parallel_copy(velocities.data(), n * D, columns.velocity);
+  }
+}
+
+template <class T, int D>
+void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, Workspace& workspace) {
+  const grid::Grid<D>& grid = density.grid();
+  require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
+  const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
+  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
+  const T* x = particle_positions<T, D>(particles);
+  const grid::FieldLayout<D>& layout = density.layout();
+  const Coord<D> strides = c_strides<D>(layout.padded());
+  const auto weights = workspace.take<T>(layout.storage_size());
+  set_zero(weights.data(), layout.storage_size());
+  T* origin = layout.view(weights.data()).origin;
+  for_each_run_of_tiles<D>(grid, starts.data(), [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const Corner<T, D> corner(grid, grid::Stagger<D>::cell(), CellPlace<D>(grid, x + i * D), strides);
+      for (int q = 0; q < 1 << D; ++q) {
+        Index at = corner.offset;
+        T w = 1;
+        for (std::size_t a = 0; a < D; ++a) {
+          const bool upper = (q >> a) & 1;
+          at += upper ? strides[a] : 0;
+          w *= upper ? corner.upper[a] : T(1) - corner.upper[a];
+        }
+        origin[at] += w;
+      }
+    }
+  });
+  fold_periodic<1, T, D>(layout, weights.data());
+  const NoInterrupts commit;
+  grid::copy_owned(layout, static_cast<const T*>(weights.data()), density.storage().data());
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template void particles_to_grid<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, const FaceFlags<D>&, grid::MacField<T, D>*, \
+                                        Workspace&);                                                                           \
+  template void grid_to_particles<T, D>(grid::MacField<T, D>&, grid::MacField<T, D>*, double, double, grid::ParticleSet&,      \
+                                        Workspace&);                                                                           \
+  template void particle_density<T, D>(grid::ParticleSet&, grid::Field<T, D>&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

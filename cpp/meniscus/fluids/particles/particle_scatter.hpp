@@ -1,0 +1,120 @@
+/// Adding what particles carry to the samples around them, in parallel and always in the same order (included by kernels only).
+#pragma once
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/particles/particle_cells.hpp"
+#include "meniscus/grid/field.hpp"
+
+namespace meniscus::fluids {
+
+/// Rows of cells along each axis but the last that one task adds the particles of.
+inline constexpr Index tile_rows = 4;
+
+/// Calls body(begin, end) for the runs of particles in all rows of cells. Particles reach one sample beyond their cells, so tiles
+/// of the same colour (every other one along each axis) share no sample and are done in parallel, colour after colour: each
+/// sample gets its particles in an order that the grid alone decides.
+template <int D, class Body>
+void for_each_run_of_tiles(const grid::Grid<D>& grid, const Index* starts, Body&& body) {
+  static_assert(D == 2 || D == 3);
+  const Coord<D>& n = grid.shape();
+  const Index length = n[D - 1];
+  const Index rows1 = D == 3 ? n[1] : 1;
+  const Index tiles0 = (n[0] + tile_rows - 1) / tile_rows;
+  const Index tiles1 = (rows1 + tile_rows - 1) / tile_rows;
+  for (Index color = 0; color < 4; ++color) {
+    const Index first0 = color >> 1;
+    const Index first1 = color & 1;
+    const Index count0 = (tiles0 - first0 + 1) / 2;
+    const Index count1 = (tiles1 - first1 + 1) / 2;
+    parallel_for(0, count0 * count1, 1, [&](Index begin, Index end) {
+      simd_dispatch([&] {
+        for (Index t = begin; t < end; ++t) {
+          const Index i0 = (first0 + 2 * (t / count1)) * tile_rows;
+          const Index j0 = (first1 + 2 * (t % count1)) * tile_rows;
+          for (Index i = i0; i < std::min(i0 + tile_rows, n[0]); ++i)
+            for (Index j = j0; j < std::min(j0 + tile_rows, rows1); ++j) {
+              const Index row = (i * rows1 + j) * length;
+              body(starts[row], starts[row + length]);
+            }
+        }
+      });
+    });
+  }
+}
+
+/// The samples around a place: the lowest of them, its offset from the owned origin, and the weight of the upper ones per axis.
+/// Where the outermost sample of a side that is not periodic has the whole weight, the other one is still inside of the domain.
+template <class T, int D>
+struct Corner {
+  Coord<D> lower;
+  Index offset = 0;
+  std::array<T, D> upper;
+  Coord<D> strides;
+
+  MENISCUS_INLINE Corner(const grid::Grid<D>& grid, const grid::Stagger<D>& stagger, const CellPlace<D>& place,
+                         const Coord<D>& sample_strides)
+      : strides(sample_strides) {
+    for (std::size_t a = 0; a < D; ++a) {
+      Index at = place.cell[a];
+      double f = place.fraction[a];
+      if (!stagger.on_side[a]) {
+        const bool below = f < 0.5;
+        at -= below;
+        f += below ? 0.5 : -0.5;
+        if (!grid.periodic()[a]) {
+          const Index last = grid.shape()[a] - 1;
+          if (at < 0) {
+            at = 0;
+            f = 0.0;
+          } else if (at >= last && last > 0) {
+            at = last - 1;
+            f = 1.0;
+          } else if (last == 0) {
+            f = 0.0;
+          }
+        }
+      }
+      lower[a] = at;
+      upper[a] = static_cast<T>(f);
+      offset += at * strides[a];
+    }
+  }
+};
+
+template <class T>
+void set_zero(T* values, Index n) {
+  parallel_for(0, n, 1 << 15, [&](Index begin, Index end) { std::fill(values + begin, values + end, T(0)); });
+}
+
+/// On periodic axes, adds what lies beyond a side of a padded block of `width` values per sample to the samples that it is an
+/// image of.
+template <int width, class T, int D>
+void fold_periodic(const grid::FieldLayout<D>& layout, T* first) {
+  const Coord<D> padded = layout.padded();
+  const Coord<D> strides = c_strides<D>(padded);
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    if (!layout.grid.periodic()[axis]) continue;
+    const Index n = layout.grid.shape()[axis];
+    const Index inner = strides[axis];
+    const Index outer = product<D>(padded) / (padded[axis] * inner);
+    const auto plane = [&](Index o, Index i) { return first + width * ((o * padded[axis] + grid::ghost_width + i) * inner); };
+    const auto add = [&](Index from, Index to) {
+      for (Index o = 0; o < outer; ++o) {
+        const T* s = plane(o, from);
+        T* t = plane(o, to);
+        for (Index k = 0; k < width * inner; ++k) t[k] += s[k];
+      }
+    };
+    if (layout.stagger.on_side[axis]) {
+      // The first and the last sample are one unknown.
+      add(n, 0);
+      for (Index o = 0; o < outer; ++o) std::copy_n(plane(o, 0), width * inner, plane(o, n));
+    } else {
+      add(-1, n - 1);
+      add(n, 0);
+    }
+  }
+}
+
+}  // namespace meniscus::fluids

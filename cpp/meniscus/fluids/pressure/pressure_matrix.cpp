@@ -1,0 +1,178 @@
+// What a PressureSolver knows about the surroundings of the fluid, and the matrix that follows from it.
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/fluids/pressure/projection.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace meniscus::fluids {
+template <int D>
+double PressureSolver<D>::face_coefficient(int axis, Index face, int side) const {
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
+  if (a.has_faces) return a.faces[static_cast<std::size_t>(axis)][face];
+  return side >= 0 ? side_coefficient_[static_cast<std::size_t>(side)] : a.open_coupling[static_cast<std::size_t>(axis)];
+}
+
+template <int D>
+template <class T>
+bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input) {
+  const auto same_grid = [&](const auto* field, const char* name) {
+    require(!field || field->grid() == grid_, name, " must have the grid of the velocity");
+  };
+  same_grid(input.density_field, "density");
+  same_grid(input.solid, "solid");
+  same_grid(input.solid_velocity, "the velocity of the solid");
+  same_grid(input.liquid, "liquid");
+  same_grid(input.surface_pressure, "surface_pressure");
+  same_grid(input.target_divergence, "target_divergence");
+  same_grid(input.pressure, "pressure");
+
+  for (int d = 0; d < D; ++d)
+    for (int upper : {0, 1}) {
+      const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
+      sides_[s] = grid_.periodic()[static_cast<std::size_t>(d)]         ? SideKind::periodic
+                  : grid::fixes_normal_velocity(velocity.boundary()[s]) ? SideKind::given
+                                                                        : SideKind::open;
+      // The pressure is given on the side itself, half a cell from the nearest sample.
+      side_coefficient_[s] = sides_[s] == SideKind::open ? 2.0 : 0.0;
+    }
+  has_solid_ = input.solid != nullptr;
+  if (has_solid_) grid::compute_open_fractions<D>(*input.solid, layout_, open_);
+  set_liquid(input);
+  set_given(input);
+  set_reference_density(input);
+  // An interruption on the way leaves a matrix that belongs to nothing.
+  const bool was_prepared = prepared_;
+  prepared_ = false;
+  const bool changed = set_matrix(input) || !was_prepared;
+  prepared_ = !changed;
+  return changed;
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
+  has_liquid_ = input.liquid || input.liquid_mask;
+  has_phi_ = input.liquid != nullptr;
+  if (!has_liquid_) return;
+  if (liquid_.size() != layout_.size) {
+    liquid_ = Block<std::uint8_t>(layout_.size);
+    std::fill(liquid_.begin(), liquid_.end(), std::uint8_t(0));
+  }
+  for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+    const T* phi = input.liquid ? input.liquid->view().at(c) : nullptr;
+    const std::uint8_t* mask = input.liquid ? nullptr : input.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
+    for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
+  });
+  grid::wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_given(const PressureInput<T, D>& input) {
+  has_given_ = input.given_faces[0] != nullptr;
+  if (!has_given_) return;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> faces = layout_.cells;
+    ++faces[axis];
+    const Coord<D> strides = c_strides<D>(faces);
+    auto& given = given_[axis];
+    if (given.size() != layout_.size) {
+      given = Block<std::uint8_t>(layout_.size);
+      std::fill(given.begin(), given.end(), std::uint8_t(0));
+    }
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
+      std::copy_n(input.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
+    });
+  }
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_reference_density(const PressureInput<T, D>& input) {
+  if (!input.density_field) {
+    require(input.density > 0 && std::isfinite(input.density), "density must be positive and finite, not ", input.density);
+    reference_density_ = input.density;
+    return;
+  }
+  // The lightest fluid gets the coefficient 1.
+  const grid::FieldView<const T, D> density = input.density_field->view();
+  reference_density_ = parallel_reduce(
+      0, layout_.rows(), std::max<Index>(1, 8192 / layout_.cells[D - 1]), std::numeric_limits<double>::infinity(),
+      [&](Index b, Index e) {
+        double least = std::numeric_limits<double>::infinity();
+        for (Index r = b; r < e; ++r) {
+          const T* row = density.at(layout_.row_coordinate(r));
+          for (Index k = 0; k < layout_.cells[D - 1]; ++k)
+            least = std::min(least, row[k] > 0 && std::isfinite(row[k]) ? static_cast<double>(row[k]) : -1.0);
+        }
+        return least;
+      },
+      [](double x, double y) { return std::min(x, y); });
+  require(reference_density_ > 0, "density must be positive and finite everywhere");
+}
+
+template <int D>
+template <class T>
+bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
+  grid::FaceMatrix<double, D>& a = poisson_.matrix;
+  const auto liquid = [&](Index i) { return is_liquid(i); };
+  if (!has_solid_ && !has_given_ && !input.density_field && !input.liquid) {
+    const bool fresh = grid::fit(a, layout_, false);
+    return grid::assemble_open<D>(a, side_coefficient_, liquid) || fresh;
+  }
+  const bool fresh = grid::fit(a, layout_, true);
+  a.open_coupling.fill(1.0);
+  const auto copied = [&](const grid::Field<T, D>* field, Block<double>& to) -> const double* {
+    if (!field) return nullptr;
+    if (to.size() != layout_.size) to = Block<double>(layout_.size);
+    const grid::FieldView<const T, D> from = field->view();
+    for_each_cell_row<D>(layout_,
+                         [&](const Coord<D>& c, Index first, Index count) { std::copy_n(from.at(c), count, to.data() + first); });
+    grid::wrap_ghosts<double, D>(layout_, to.data());
+    return to.data();
+  };
+  const double* density = copied(input.density_field, density_);
+  const double* phi = copied(input.liquid, phi_);
+  return grid::assemble<D>(
+             a,
+             [&](int d, Index lower, Index upper, int side) -> double {
+               const auto axis = static_cast<std::size_t>(d);
+               if (layout_.periodic[axis] && layout_.cells[axis] == 1) return 0.0;
+               double w = has_solid_ ? open_[axis][upper] : 1.0;
+               if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
+               const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
+               const Index other = inside == lower ? upper : lower;
+               if (side >= 0) {
+                 if (!is_liquid(inside)) return 0.0;
+                 w *= side_coefficient_[static_cast<std::size_t>(side)];
+                 if (density) w *= reference_density_ / density[inside];
+                 return w;
+               }
+               const bool here = is_liquid(inside), there = is_liquid(other);
+               if (!here && !there) return 0.0;
+               // Between two fluids, half the way in each. Air weighs nothing: there, the liquid's own density.
+               if (density)
+                 w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
+                                    : reference_density_ / density[here ? inside : other];
+               if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
+               return w;
+             },
+             liquid) ||
+         fresh;
+}
+
+#define MENISCUS_INSTANTIATE(T, D) \
+  template bool PressureSolver<D>::describe<T>(const grid::MacField<T, D>&, const PressureInput<T, D>&);
+template double PressureSolver<2>::face_coefficient(int, Index, int) const;
+template double PressureSolver<3>::face_coefficient(int, Index, int) const;
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,295 @@
+#include "meniscus/fluids/pressure/projection.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/rows.hpp"
+
+#include <chrono>
+
+namespace meniscus::fluids {
+
+template <int D>
+PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.local_shape(), grid.periodic()) {}
+
+template <int D>
+Index PressureSolver<D>::bytes() const {
+  Index n = poisson_.bytes() + workspace_.bytes() + liquid_.size() +
+            8 * (density_.size() + phi_.size() + dirichlet_.size() + surface_.size());
+  for (const auto& f : open_) n += 8 * f.size();
+  for (const auto& f : given_) n += f.size();
+  return n;
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input,
+                                const ProjectionOptions& options, ProjectionReport<D>& report) {
+  require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
+  require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
+  require_finite(velocity);
+  const auto start = std::chrono::steady_clock::now();
+  report.setup_seconds = 0;
+  if (describe(velocity, input)) {
+    poisson_.prepare();
+    prepared_ = true;
+    report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  // The faces as they will be: given values on the sides of the domain.
+  velocity.fill_ghosts(input.time);
+  std::array<Workspace::Lease<T>, D> leases;
+  std::array<const T*, D> faces;
+  for (int d = 0; d < D; ++d) {
+    const grid::FieldLayout<D>& layout = velocity.component(d).layout();
+    auto& lease = leases[static_cast<std::size_t>(d)];
+    lease = workspace_.template take<T>(layout.storage_size());
+    grid::copy_owned(layout, static_cast<const T*>(velocity.component(d).storage().data()), lease.data());
+    velocity.set_given_faces(d, lease.data(), input.time);
+    faces[static_cast<std::size_t>(d)] = layout.template view<T>(lease.data()).origin;
+  }
+
+  // q = p dt / (h rho) has the unit of a velocity: its differences between cells are what faces lose.
+  const double scale = dt / (grid_.spacing() * reference_density_);
+  set_dirichlet(velocity.boundary(), input, scale);
+  set_right_hand_side(faces, velocity, input);
+  add_dirichlet_to_right_hand_side();
+  balance(options.flux_fix, report);
+  const bool warm = input.warm_start && input.pressure;
+  if (warm) {
+    const grid::FieldView<const double, D> p = std::as_const(*input.pressure).view();
+    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+      const double* from = p.at(c);
+      for (Index k = 0; k < count; ++k)
+        poisson_.x[first + k] = poisson_.matrix.active[first + k] && std::isfinite(from[k]) ? scale * from[k] : 0.0;
+    });
+  }
+  poisson_.solve(options.solve, !warm, report.solve);
+  poisson_.region_residuals(sums_);
+  for (std::size_t r = 0; r < report.regions.size(); ++r) report.regions[r].residual = sums_[r];
+  if (!report.solve.converged && !options.accept_unconverged) return;
+
+  const NoInterrupts whole;
+  grid::wrap_ghosts<double, D>(layout_, poisson_.x.data());
+  apply(faces, velocity, input);
+  velocity.fill_ghosts(input.time);
+  if (input.pressure) {
+    const grid::FieldView<double, D> p = input.pressure->view();
+    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+      double* to = p.at(c);
+      for (Index k = 0; k < count; ++k)
+        to[k] = (poisson_.matrix.active[first + k] ? poisson_.x[first + k]
+                 : has_dirichlet_                  ? dirichlet_[first + k]
+                                                   : 0.0) /
+                scale;
+    });
+  }
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale) {
+  std::array<double, 2 * D> side_pressure{};
+  has_surface_ = has_liquid_ && input.surface_pressure;
+  bool any = has_surface_ || (has_liquid_ && input.air_pressure != 0);
+  for (std::size_t s = 0; s < boundary.size(); ++s)
+    if (const auto* open = std::get_if<grid::Open>(&boundary[s]); open && sides_[s] == SideKind::open) {
+      side_pressure[s] = open->pressure;
+      any |= open->pressure != 0;
+    }
+  has_dirichlet_ = any;
+  if (!any) return;
+  if (dirichlet_.size() != layout_.size) dirichlet_ = Block<double>(layout_.size);
+  if (has_surface_) {
+    if (surface_.size() != layout_.size) surface_ = Block<double>(layout_.size);
+    const grid::FieldView<const T, D> jump = input.surface_pressure->view();
+    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+      const T* from = jump.at(c);
+      for (Index k = 0; k < count; ++k) surface_[first + k] = scale * static_cast<double>(from[k]);
+    });
+    grid::wrap_ghosts<double, D>(layout_, surface_.data());
+  }
+  const double air = scale * input.air_pressure;
+  parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) dirichlet_[i] = is_liquid(i) ? 0.0 : air;
+  });
+  for (int d = 0; d < D; ++d)
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
+      const Index i = layout_.index(first), s = layout_.strides[static_cast<std::size_t>(d)];
+      for (Index k = 0; k < count; ++k) {
+        const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
+        if (side >= 0) dirichlet_[side % 2 ? i + k : i + k - s] = scale * side_pressure[static_cast<std::size_t>(side)];
+      }
+    });
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
+                                            const PressureInput<T, D>& input) {
+  const FluxRows<T, D> flux(faces, velocity, input.solid_velocity, has_solid_ ? &open_ : nullptr, layout_);
+  const double h = grid_.spacing();
+  double* b = poisson_.b.data();
+  for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+    flux.outflow(c, first, count, b + first);
+    const T* target = input.target_divergence ? input.target_divergence->view().at(c) : nullptr;
+    for (Index k = 0; k < count; ++k) {
+      const Index i = first + k;
+      if (!poisson_.matrix.active[i]) {
+        b[i] = 0;
+        continue;
+      }
+      double wanted = 0;
+      if (target) {
+        double fluid = 1;
+        if (has_solid_) {
+          fluid = 0;
+          for (std::size_t d = 0; d < D; ++d) fluid += (open_[d][i] + open_[d][i + layout_.strides[d]]) / (2 * D);
+        }
+        wanted = h * fluid * static_cast<double>(target[k]);
+      }
+      b[i] = wanted - b[i];
+    }
+  });
+}
+
+template <int D>
+void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
+  if (!has_dirichlet_) return;
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
+  for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+    for (Index i = first; i < first + count; ++i) {
+      if (!a.active[i]) continue;
+      for (int d = 0; d < D; ++d) {
+        const auto axis = static_cast<std::size_t>(d);
+        const Index s = layout_.strides[axis];
+        const Index at = d == D - 1 ? i - first : c[axis];
+        const bool periodic = layout_.periodic[axis];
+        const int lower = !periodic && at == 0 ? 2 * d : -1;
+        const int upper = !periodic && at == layout_.cells[axis] - 1 ? 2 * d + 1 : -1;
+        if (!a.active[i - s]) poisson_.b[i] += face_coefficient(d, i, lower) * given_pressure(i, i - s, lower >= 0);
+        if (!a.active[i + s]) poisson_.b[i] += face_coefficient(d, i + s, upper) * given_pressure(i, i + s, upper >= 0);
+      }
+    }
+  });
+}
+
+template <int D>
+void PressureSolver<D>::balance(FluxFix fix, ProjectionReport<D>& report) {
+  const auto& regions = poisson_.regions().regions();
+  report.regions.resize(regions.size());
+  poisson_.regions().sum(poisson_.b.data(), sums_);
+  double area = 1;
+  for (int d = 1; d < D; ++d) area *= grid_.spacing();
+  bool any = false;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    RegionReport<D>& out = report.regions[r];
+    out = {regions[r].cells, regions[r].closed, regions[r].first_cell, regions[r].closed ? -sums_[r] * area : 0.0, 0.0};
+    if (!regions[r].closed) sums_[r] = 0;
+    any |= sums_[r] != 0;
+  }
+  if (fix == FluxFix::walls && any) add_at_walls(sums_);
+}
+
+template <int D>
+void PressureSolver<D>::add_at_walls(const std::vector<double>& excess) {
+  const auto& intervals = poisson_.regions().intervals();
+  walls_.assign(excess.size(), 0.0);
+  for (const auto& u : intervals)
+    for (Index i = u.index; i < u.index + u.count; ++i) walls_[static_cast<std::size_t>(u.region)] += wall_area(i);
+  for (const auto& u : intervals) {
+    const auto r = static_cast<std::size_t>(u.region);
+    if (excess[r] == 0 || walls_[r] == 0) continue;
+    for (Index i = u.index; i < u.index + u.count; ++i) poisson_.b[i] -= excess[r] * wall_area(i) / walls_[r];
+  }
+}
+
+template <int D>
+double PressureSolver<D>::wall_area(Index cell) const {
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
+  double area = 0;
+  for (int d = 0; d < D; ++d) {
+    const Index s = layout_.strides[static_cast<std::size_t>(d)];
+    for (const Index face : {cell, cell + s}) {
+      if (!a.active[face == cell ? cell - s : cell + s] || (a.has_faces && a.face(d, face) == 0))
+        area += 1;
+      else if (has_solid_)
+        area += 1 - open_[static_cast<std::size_t>(d)][face];
+    }
+  }
+  return area;
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity,
+                              const PressureInput<T, D>& input) {
+  const grid::FaceMatrix<double, D>& a = poisson_.matrix;
+  const double* x = poisson_.x.data();
+  const auto q = [&](Index i, Index beside, bool on_side) { return a.active[i] ? x[i] : given_pressure(beside, i, on_side); };
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const grid::FieldView<T, D> view = velocity.component(d).view();
+    const Index s = layout_.strides[axis];
+    const double* open = has_solid_ ? open_[axis].data() : nullptr;
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
+      const T* from = faces[axis] + (view.at(first) - view.origin);
+      const T* solid = has_solid_ && input.solid_velocity ? input.solid_velocity->component(d).view().at(first) : nullptr;
+      T* to = view.at(first);
+      const Index begin = layout_.index(first);
+      for (Index k = 0; k < count; ++k) {
+        const Index i = begin + k;
+        const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
+        if (open && open[i] == 0) {
+          const bool given = side >= 0 && sides_[static_cast<std::size_t>(side)] == SideKind::given;
+          to[k] = given ? from[k] : solid ? solid[k] : T(0);
+        } else if (a.active[i - s] || a.active[i]) {
+          const double w = face_coefficient(d, i, side);
+          to[k] = static_cast<T>(static_cast<double>(from[k]) -
+                                 (open ? w / open[i] : w) * (q(i, i - s, side >= 0) - q(i - s, i, side >= 0)));
+        } else {
+          to[k] = from[k];
+        }
+      }
+    });
+  }
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input,
+                                   grid::Field<T, D>& out) {
+  require(velocity.grid() == grid_ && out.grid() == grid_, "the velocity and the result must have the grid of the solver");
+  if (input.solid) grid::compute_open_fractions<D>(*input.solid, layout_, open_);
+  std::array<const T*, D> faces;
+  for (int d = 0; d < D; ++d) faces[static_cast<std::size_t>(d)] = velocity.component(d).view().origin;
+  const FluxRows<T, D> flux(faces, velocity, input.solid_velocity, input.solid ? &open_ : nullptr, layout_);
+  const grid::FieldView<T, D> view = out.view();
+  const double inverse = 1 / grid_.spacing();
+  for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index, Index count) {
+    T* to = view.at(c);
+    std::array<double, 64> sums;
+    for (Index k = 0; k < count; k += 64) {
+      Coord<D> at = c;
+      at[D - 1] = k;
+      const Index n = std::min<Index>(64, count - k);
+      flux.outflow(at, layout_.index(at), n, sums.data());
+      for (Index l = 0; l < n; ++l) to[k + l] = static_cast<T>(inverse * sums[static_cast<std::size_t>(l)]);
+    }
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                       \
+  template void PressureSolver<D>::project<T>(grid::MacField<T, D>&, double, const PressureInput<T, D>&, \
+                                              const ProjectionOptions&, ProjectionReport<D>&);           \
+  template void PressureSolver<D>::divergence<T>(const grid::MacField<T, D>&, const PressureInput<T, D>&, grid::Field<T, D>&);
+template class PressureSolver<2>;
+template class PressureSolver<3>;
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

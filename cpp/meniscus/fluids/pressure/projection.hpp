@@ -1,0 +1,157 @@
+/// Pressure projection: makes a staggered velocity divergence-free around solids, below free surfaces and in enclosed regions.
+///
+/// Finite volumes on cut cells: a face with open fraction a carries the flux a u + (1 - a) u_solid, so that moving solids push
+/// the fluid, and pressures live in cell centres throughout (second order up to the wall). Air is a Dirichlet condition, at the
+/// distance of the free surface (ghost fluid). The pressure's conditions on the sides of the domain follow from the velocity's:
+/// given normal velocity on walls and prescribed sides, given pressure on open ones, and pressure zero on sides with no gradient.
+///
+/// Sources: Selle 2008, sections 2.9, 3.2 and 4.4.2; Mueller et al. 2008, section 10; Guendelman et al. 2005, section 4.3
+/// (regions).
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/poisson/poisson_solver.hpp"
+
+namespace meniscus::fluids {
+
+/// What a closed region does with a net flux through its walls, which no incompressible flow can satisfy.
+enum class FluxFix {
+  volume,  ///< the whole region takes it, evenly: its divergence becomes the same small number everywhere
+  walls,   ///< the cells at its walls take it, in proportion to the wall's area, as if the wall moved a little differently
+};
+
+/// What lies in and around the fluid. Null pointers: no solid, liquid everywhere, no sources, no pressure wanted.
+template <class T, int D>
+struct PressureInput {
+  double density = 1.0;
+  /// On cells, kg/m^3; instead of the constant.
+  const grid::Field<T, D>* density_field = nullptr;
+  /// On nodes; solid where <= 0.
+  const grid::Field<double, D>* solid = nullptr;
+  const grid::MacField<T, D>* solid_velocity = nullptr;
+  /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
+  /// C order, nonzero where liquid.
+  const grid::Field<T, D>* liquid = nullptr;
+  const std::uint8_t* liquid_mask = nullptr;
+  double air_pressure = 0.0;
+  /// On cells, Pa: what the pressure of the liquid exceeds that of the air by at the free surface (surface tension times
+  /// curvature). Between a wet and a dry cell it is interpolated to where the surface is; nothing else is read.
+  const grid::Field<T, D>* surface_pressure = nullptr;
+  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and keeps its value, as on a wall. Null:
+  /// nowhere but on solids and sides.
+  std::array<const std::uint8_t*, D> given_faces{};
+  /// On cells, 1/s, per volume of fluid.
+  const grid::Field<T, D>* target_divergence = nullptr;
+  /// On cells, Pa: the start of the iteration where `warm_start`, and the result; zero in cells without fluid.
+  grid::Field<double, D>* pressure = nullptr;
+  bool warm_start = false;
+  double time = 0.0;
+};
+
+struct ProjectionOptions {
+  numerics::SolveOptions solve;
+  FluxFix flux_fix = FluxFix::volume;
+  /// Change the velocity even where the tolerance was not met.
+  bool accept_unconverged = false;
+};
+
+template <int D>
+struct RegionReport {
+  Index cells = 0;
+  bool closed = false;
+  Coord<D> first_cell{};
+  /// Net flux out of a closed region through its walls, less what the target divergence asks for: m^3/s (m^2/s in 2-D).
+  double flux = 0.0;
+  /// Residual of the region relative to the right-hand side of all.
+  double residual = 0.0;
+};
+
+template <int D>
+struct ProjectionReport {
+  numerics::SolveInfo solve;
+  /// Seconds spent on the matrix and its multigrid levels; zero where nothing has changed since the last call.
+  double setup_seconds = 0.0;
+  std::vector<RegionReport<D>> regions;
+};
+
+/// Holds the matrix, its multigrid levels and all scratch memory between projections on one grid. A repeated projection allocates
+/// nothing, and with unchanged surroundings reuses the matrix.
+template <int D>
+class PressureSolver {
+ public:
+  explicit PressureSolver(const grid::Grid<D>& grid);
+
+  const grid::Grid<D>& grid() const { return grid_; }
+  Index bytes() const;
+
+  /// Replaces the velocity by its divergence-free part; throws InvalidArgument for values that are not finite or densities that
+  /// are not positive. On any error, and where the solve fails and is not accepted, the velocity and the pressure keep their
+  /// values.
+  template <class T>
+  void project(grid::MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input, const ProjectionOptions& options,
+               ProjectionReport<D>& report);
+
+  /// The divergence of the flux through the open parts of the faces and of the solid through the rest, 1/s per volume of cell.
+  template <class T>
+  void divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input, grid::Field<T, D>& out);
+
+ private:
+  enum class SideKind { given, open, periodic };
+
+  template <class T>
+  bool describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
+  template <class T>
+  void set_liquid(const PressureInput<T, D>& input);
+  template <class T>
+  void set_given(const PressureInput<T, D>& input);
+  template <class T>
+  void set_reference_density(const PressureInput<T, D>& input);
+  template <class T>
+  bool set_matrix(const PressureInput<T, D>& input);
+  template <class T>
+  void set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale);
+  /// The pressure given on the face between a wet and a dry cell (or a side of the domain), in the units of the solve.
+  double given_pressure(Index wet, Index dry, bool on_side) const {
+    if (!has_dirichlet_) return 0.0;
+    double q = dirichlet_[dry];
+    if (has_surface_ && !on_side) {
+      const double theta = has_phi_ ? distance_to_surface<double>(phi_[wet], phi_[dry]) : 1.0;
+      q += (1 - theta) * surface_[wet] + theta * surface_[dry];
+    }
+    return q;
+  }
+  template <class T>
+  void set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
+                           const PressureInput<T, D>& input);
+  void add_dirichlet_to_right_hand_side();
+  void balance(FluxFix fix, ProjectionReport<D>& report);
+  void add_at_walls(const std::vector<double>& excess);
+  double wall_area(Index cell) const;
+  template <class T>
+  void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
+  /// Not air. (Inside solids too: what is solid follows from the faces.)
+  bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
+  double face_coefficient(int axis, Index face, int side) const;
+
+  grid::Grid<D> grid_;
+  grid::CellLayout<D> layout_;
+  grid::PoissonSolver<D> poisson_;
+  std::array<SideKind, 2 * D> sides_{};
+  std::array<double, 2 * D> side_coefficient_{};
+  bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
+  std::array<Block<double>, D> open_;
+  Block<std::uint8_t> liquid_;
+  bool has_given_ = false;
+  std::array<Block<std::uint8_t>, D> given_;
+  /// Density and liquid level set, in the layout of the matrix.
+  Block<double> density_, phi_;
+  /// Given pressures in the units of the solve, in air cells and ghosts; the jump at the free surface, in all cells.
+  Block<double> dirichlet_, surface_;
+  double reference_density_ = 1.0;
+  std::vector<double> sums_, walls_;
+  Workspace workspace_;
+};
+
+}  // namespace meniscus::fluids

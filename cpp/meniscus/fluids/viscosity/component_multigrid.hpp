@@ -1,0 +1,33 @@
+/// Preconditioner of a viscous stress that couples the components of a velocity: one multigrid cycle for each component alone.
+#pragma once
+
+#include "meniscus/grid/poisson/poisson_hierarchy.hpp"
+
+namespace meniscus::fluids {
+
+/// Place of the stress between two different axes among those of all pairs.
+constexpr int pair_of(int a, int b) { return a + b - 1; }
+
+template <int D>
+class ComponentMultigrid {
+ public:
+  Index bytes() const;
+
+  /// Takes what couples each component with itself, which is a Poisson matrix. All arrays lie as the layout says, one component
+  /// or stress after the other: `weight` of the diagonal stresses by axis, then of those of the pairs; `mass` and
+  /// `inverse_diagonal` (zero: no unknown) of the faces. `strength`: weight of an edge within the liquid.
+  void prepare(const grid::CellLayout<D>& layout, const double* weight, const double* mass, const double* inverse_diagonal,
+               double strength);
+
+  /// z = about the inverse of the matrix times r; zero at what are no unknowns.
+  void apply(const double* r, double* z);
+
+ private:
+  struct Component {
+    grid::FaceMatrix<double, D> matrix;
+    grid::PoissonHierarchy<D> hierarchy;
+  };
+  std::array<Component, D> components_;
+};
+
+}  // namespace meniscus::fluids

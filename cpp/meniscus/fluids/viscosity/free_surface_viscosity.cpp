@@ -1,0 +1,403 @@
+#include "meniscus/fluids/viscosity/free_surface_viscosity.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/simd.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/fluids/pressure/solid_faces.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/numerics/conjugate_gradients.hpp"
+
+#include <chrono>
+
+namespace meniscus::fluids {
+namespace {
+
+/// A face with stress but without liquid of its own needs a mass where nothing else settles its value.
+constexpr double smallest_mass = 1e-6;
+
+/// dt nu / h^2 from which on multigrid is faster than the diagonal as preconditioner.
+constexpr double worth_multigrid = 2;
+
+/// Axes of a pair.
+template <int D>
+constexpr std::array<std::array<int, 2>, D*(D - 1) / 2> axes_of_pairs() {
+  if constexpr (D == 2)
+    return {{{0, 1}}};
+  else
+    return {{{0, 1}, {0, 2}, {1, 2}}};
+}
+
+/// What the volume of an edge in a side counts with the shear there: from a wall half a cell away, or from a given sample a cell
+/// away, whose volume is cut in half by the side.
+double shear_factor(const grid::GhostRule& rule) {
+  if (rule.kind == grid::GhostRule::Kind::value) return 2;
+  return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? 4 : 0;
+}
+
+template <int D>
+Coord<D> with_last_faces(const grid::Grid<D>& grid) {
+  Coord<D> n = grid.local_shape();
+  for (std::size_t d = 0; d < D; ++d) n[d] += grid.periodic()[d] ? 0 : 1;
+  return n;
+}
+
+}  // namespace
+
+template <int D>
+FreeSurfaceViscosity<D>::FreeSurfaceViscosity(const grid::Grid<D>& grid)
+    : grid_(grid), cells_(grid.local_shape(), grid.periodic()), layout_(with_last_faces<D>(grid), grid.periodic()) {}
+
+template <int D>
+Index FreeSurfaceViscosity<D>::bytes() const {
+  Index n = fractions_.bytes() + components_.bytes() + given_.size() + unknown_.size() + 8 * (weight_.size() + stress_.size());
+  for (const Vector* v : {&mass_, &inverse_diagonal_, &fixed_, &x_, &b_, &r_, &p_, &q_, &z_}) n += 8 * v->size();
+  return n;
+}
+
+template <int D>
+template <class T>
+bool FreeSurfaceViscosity<D>::diffuse(grid::MacField<T, D>& velocity, const Problem<T>& problem,
+                                      const numerics::SolveOptions& options, numerics::SolveInfo& info) {
+  const auto start = std::chrono::steady_clock::now();
+  require(problem.dt > 0 && std::isfinite(problem.dt), "dt must be positive and finite, not ", problem.dt);
+  require(problem.viscosity >= 0 && std::isfinite(problem.viscosity), "viscosity must not be negative, not ", problem.viscosity);
+  require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
+  require(!problem.viscosities || problem.viscosities->grid() == grid_, "viscosity must have the grid of the velocity");
+  require(!problem.solid || problem.solid->grid() == grid_, "solid must have the grid of the velocity");
+  require(!problem.liquid || problem.liquid->grid() == grid_, "liquid must have the grid of the velocity");
+  require(!problem.solid_velocity || problem.solid_velocity->grid() == grid_,
+          "the velocity of the solid must have the grid of the velocity");
+  require_finite(velocity);
+  double strongest = problem.viscosity;
+  if (problem.viscosities) {
+    require_finite(*problem.viscosities, "viscosity");
+    const grid::FieldView<const T, D> nu = problem.viscosities->view();
+    const auto range = parallel_reduce(
+        0, cells_.rows(), std::max<Index>(1, 8192 / cells_.cells[D - 1]), std::array<T, 2>{nu.origin[0], nu.origin[0]},
+        [&](Index begin, Index end) {
+          std::array<T, 2> r{nu.origin[0], nu.origin[0]};
+          for (Index n = begin; n < end; ++n) {
+            const T* row = nu.at(cells_.row_coordinate(n));
+            for (Index k = 0; k < nu.extents[D - 1]; ++k) r = {std::min(r[0], row[k]), std::max(r[1], row[k])};
+          }
+          return r;
+        },
+        [](const std::array<T, 2>& x, const std::array<T, 2>& y) {
+          return std::array<T, 2>{std::min(x[0], y[0]), std::max(x[1], y[1])};
+        });
+    require(range[0] >= 0, "viscosity must not be negative, not ", range[0]);
+    strongest = static_cast<double>(range[1]);
+  }
+  if (mass_.size() == 0) {
+    const Index n = D * layout_.size;
+    for (Vector* v : {&mass_, &inverse_diagonal_, &fixed_, &x_, &b_, &r_, &p_, &q_, &z_}) {
+      *v = Vector(n);
+      std::fill(v->begin(), v->end(), 0.0);
+    }
+    for (Block<double>* v : {&weight_, &stress_}) {
+      *v = Block<double>(stresses * layout_.size);
+      std::fill(v->begin(), v->end(), 0.0);
+    }
+    for (Block<std::uint8_t>* v : {&given_, &unknown_}) {
+      *v = Block<std::uint8_t>(n);
+      std::fill(v->begin(), v->end(), std::uint8_t(0));
+    }
+  }
+  velocity.fill_ghosts(problem.time);
+  fractions_.set(cells_, problem.liquid);
+  describe_faces(velocity, problem);
+  describe_stresses(velocity, problem);
+  describe_rows();
+  const double strength = problem.dt * strongest / (grid_.spacing() * grid_.spacing());
+  multigrid_ = strength > worth_multigrid;
+  if (multigrid_) components_.prepare(layout_, weight_.data(), mass_.data(), inverse_diagonal_.data(), strength);
+  numerics::conjugate_gradients(*this, numerics::ConjugateGradientVectors<FreeSurfaceViscosity>{x_, b_, r_, p_, q_, z_}, options,
+                                false, info);
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!info.converged) return false;
+  const NoInterrupts whole;
+  for (std::size_t a = 0; a < D; ++a) {
+    const grid::FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
+    const Index offset = static_cast<Index>(a) * layout_.size;
+    // The last face of a periodic axis is the first one.
+    const Index copy = grid_.periodic()[a] ? cells_.cells[a] * view.strides[a] : 0;
+    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+      for (std::size_t d = 0; d + 1 < D; ++d)
+        if (d != a && c[d] >= cells_.cells[d]) return;
+      T* to = view.at(c);
+      for (Index k = 0; k < count; ++k) {
+        const Index i = offset + first + k;
+        if (!unknown_[i] && !(given_[i] == given_by_solid && problem.sticky)) continue;
+        to[k] = static_cast<T>(unknown_[i] ? x_[i] : fixed_[i]);
+        if (copy && (a + 1 == D ? k == 0 : c[a] == 0)) to[k + copy] = to[k];
+      }
+    });
+  }
+  velocity.fill_ghosts(problem.time);
+  return true;
+}
+
+/// Masses and given values of faces.
+template <int D>
+template <class T>
+void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocity, const Problem<T>& problem) {
+  for (int axis = 0; axis < D; ++axis) {
+    const auto a = static_cast<std::size_t>(axis);
+    const grid::FieldView<const T, D> view = velocity.component(axis).view();
+    const Index offset = axis * layout_.size;
+    std::array<bool, 2> on_side{};
+    for (int upper : {0, 1})
+      on_side[static_cast<std::size_t>(upper)] =
+          !grid_.periodic()[a] &&
+          grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+    for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
+      const T* u = view.at(c);
+      const T* moving = problem.solid_velocity ? problem.solid_velocity->component(axis).view().at(c) : nullptr;
+      for (Index k = 0; k < count; ++k) {
+        c[D - 1] = k;
+        const Index i = offset + first + k;
+        given_[i] = not_given;
+        mass_[i] = fixed_[i] = x_[i] = 0;
+        bool outside = false;
+        for (int d = 0; d < D; ++d) outside |= d != axis && beyond(d, c[static_cast<std::size_t>(d)]);
+        if (outside) continue;
+        const double value = static_cast<double>(u[k]);
+        if ((on_side[0] && c[a] == 0) || (on_side[1] && c[a] == cells_.cells[a])) {
+          given_[i] = given_by_side;
+          fixed_[i] = value;
+        } else if (problem.solid && at_face<D>(problem.solid->view(), axis, c) <= 0) {
+          given_[i] = given_by_solid;
+          fixed_[i] = !problem.sticky ? value : moving ? static_cast<double>(moving[k]) : 0.0;
+        } else {
+          mass_[i] = fractions_.around(c, 1 << axis);
+          x_[i] = value;
+        }
+      }
+    });
+    grid::wrap_ghosts<std::uint8_t, D>(layout_, given_.data() + offset);
+    grid::wrap_ghosts<double, D>(layout_, fixed_.data() + offset);
+  }
+}
+
+/// Weights of stresses, dt nu / h^2 times the volume, and the velocities beyond the sides that act on them.
+template <int D>
+template <class T>
+void FreeSurfaceViscosity<D>::describe_stresses(const grid::MacField<T, D>& velocity, const Problem<T>& problem) {
+  const double scale = problem.dt / (grid_.spacing() * grid_.spacing());
+  const grid::FieldView<const T, D> nu = problem.viscosities ? problem.viscosities->view() : grid::FieldView<const T, D>{};
+  const auto viscosity_at = [&](const Coord<D>& c, int axes) -> double {
+    if (!problem.viscosities) return problem.viscosity;
+    double sum = 0;
+    int count = 0;
+    for (int beside = 0; beside < (1 << D); ++beside) {
+      if (beside & ~axes) continue;
+      Coord<D> cell = c;
+      bool inside = true;
+      for (std::size_t d = 0; d < D; ++d) {
+        const Index n = cells_.cells[d];
+        if (beside >> d & 1) --cell[d];
+        if (cells_.periodic[d]) cell[d] = (cell[d] + n) % n;
+        inside &= cell[d] >= 0 && cell[d] < n;
+      }
+      if (!inside) continue;
+      sum += static_cast<double>(*nu.at(cell));
+      ++count;
+    }
+    return count ? sum / count : 0.0;
+  };
+  const auto in_solid = [&](Index i) { return given_[i] == given_by_solid; };
+  const bool slips = problem.solid && !problem.sticky;
+  for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
+    for (Index k = 0; k < count; ++k) {
+      c[D - 1] = k;
+      const Index i = first + k;
+      bool cell = true;
+      for (int d = 0; d < D; ++d) cell &= !beyond(d, c[static_cast<std::size_t>(d)]);
+      const double full = cell ? 2 * scale * viscosity_at(c, 0) * fractions_.around(c, 0) : 0.0;
+      for (int d = 0; d < D; ++d) {
+        const Index lower = d * layout_.size + i, upper = lower + layout_.strides[static_cast<std::size_t>(d)];
+        weight_[lower] = slips && (in_solid(lower) || in_solid(upper)) ? 0.0 : full;
+      }
+      for (int pair = 0; pair < pairs; ++pair) {
+        const auto [a, b] = axes_of_pairs<D>()[static_cast<std::size_t>(pair)];
+        const int axes = 1 << a | 1 << b;
+        const Index ia = a * layout_.size + i, ib = b * layout_.size + i;
+        bool none = slips && (in_solid(ia) || in_solid(ia - layout_.strides[static_cast<std::size_t>(b)]) || in_solid(ib) ||
+                              in_solid(ib - layout_.strides[static_cast<std::size_t>(a)]));
+        for (int d = 0; d < D; ++d) none |= d != a && d != b && beyond(d, c[static_cast<std::size_t>(d)]);
+        const double strength = none ? 0.0 : scale * viscosity_at(c, axes) * fractions_.around(c, axes);
+        describe_edge(velocity, pair, c, i, strength);
+      }
+    }
+  });
+  for (int s = 0; s < stresses; ++s) grid::wrap_ghosts<double, D>(layout_, weight_.data() + s * layout_.size);
+}
+
+/// An edge in a side shears the component along the side alone, against what is given on the side or beyond.
+template <int D>
+template <class T>
+void FreeSurfaceViscosity<D>::describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i,
+                                            double strength) {
+  const auto axes = axes_of_pairs<D>()[static_cast<std::size_t>(pair)];
+  std::array<int, 2> side{-1, -1};
+  std::array<bool, 2> fixes{};
+  for (std::size_t e = 0; e < 2; ++e) {
+    const auto d = static_cast<std::size_t>(axes[e]);
+    if (grid_.periodic()[d] || (c[d] != 0 && c[d] != cells_.cells[d])) continue;
+    side[e] = grid::side_index(axes[e], c[d] != 0);
+    fixes[e] = grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side[e])]);
+  }
+  double& weight = weight_[(D + pair) * layout_.size + i];
+  weight = strength;
+  if (side[0] < 0 && side[1] < 0) return;
+  weight = 0;
+  // Across the side of which axis the shear acts. In a corner only the normal component of an open side is unknown.
+  if (side[0] >= 0 && side[1] >= 0 && fixes[0] == fixes[1]) return;
+  const std::size_t across = side[0] < 0 ? 1 : side[1] < 0 ? 0 : fixes[0] ? 0 : 1;
+  const int along = axes[1 - across];
+  const bool corner = side[1 - across] >= 0;
+  const auto normal = static_cast<std::size_t>(axes[across]);
+  const bool upper = c[normal] != 0;
+  const grid::FieldLayout<D>& field = velocity.component(along).layout();
+  const double factor = shear_factor(field.rules[static_cast<std::size_t>(side[across])]);
+  if (factor == 0) return;
+  weight = factor * strength;
+  const grid::FieldView<const T, D> u = velocity.component(along).view();
+  Coord<D> beyond_side = c, within = c;
+  (upper ? within : beyond_side)[normal] -= 1;
+  double outside = static_cast<double>(*u.at(beyond_side));
+  const Index down = layout_.strides[normal];
+  const Index ghost = along * layout_.size + (upper ? i : i - down);
+  // The normal component may change along the side.
+  const Index n = static_cast<Index>(normal) * layout_.size + i;
+  const double change = corner ? 0.0 : fixed_[n] - fixed_[n - layout_.strides[static_cast<std::size_t>(along)]];
+  if (factor == 4) outside = 0.5 * (outside + static_cast<double>(*u.at(within))) + (upper ? -0.5 : 0.5) * change;
+  fixed_[ghost] = outside;
+  if (corner) {
+    // Beyond the open side the normal component of the other side goes on as it is.
+    const auto t = static_cast<std::size_t>(along);
+    fixed_[c[t] != 0 ? n : n - layout_.strides[t]] = fixed_[c[t] != 0 ? n - layout_.strides[t] : n];
+  }
+}
+
+/// Which faces are unknowns, the diagonal, and the right-hand side.
+template <int D>
+void FreeSurfaceViscosity<D>::describe_rows() {
+  for (int axis = 0; axis < D; ++axis) {
+    const Index offset = axis * layout_.size;
+    for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
+      for (Index k = 0; k < count; ++k) {
+        c[D - 1] = k;
+        const Index i = first + k, u = offset + i;
+        bool outside = false;
+        for (int d = 0; d < D; ++d) outside |= d != axis && beyond(d, c[static_cast<std::size_t>(d)]);
+        double sum = 0;
+        if (!outside && !given_[u]) {
+          sum = weight_[offset + i] + weight_[offset + i - layout_.strides[static_cast<std::size_t>(axis)]];
+          for (int d = 0; d < D; ++d) {
+            if (d == axis) continue;
+            const double* w = weight_.data() + (D + pair_of(axis, d)) * layout_.size + i;
+            sum += w[0] + w[layout_.strides[static_cast<std::size_t>(d)]];
+          }
+        }
+        unknown_[u] = !outside && !given_[u] && (mass_[u] > 0 || sum > 0);
+        mass_[u] = unknown_[u] ? std::max(mass_[u], smallest_mass) : 0.0;
+        inverse_diagonal_[u] = unknown_[u] ? 1 / (mass_[u] + sum) : 0.0;
+        if (!unknown_[u]) x_[u] = 0;
+      }
+    });
+  }
+  find_stresses(fixed_);
+  gather(nullptr, b_.data());
+  for_each_cell_row<D>(layout_, [&](const Coord<D>&, Index first, Index count) {
+    for (int axis = 0; axis < D; ++axis)
+      for (Index i = axis * layout_.size + first, end = i + count; i < end; ++i) b_[i] = mass_[i] * x_[i] - b_[i];
+  });
+}
+
+template <int D>
+void FreeSurfaceViscosity<D>::find_stresses(Vector& faces) {
+  for (int a = 0; a < D; ++a) grid::wrap_ghosts<double, D>(layout_, faces.data() + a * layout_.size);
+  const double *u = faces.data(), *w = weight_.data();
+  double* tau = stress_.data();
+  const Index size = layout_.size;
+  const Coord<D> s = layout_.strides;
+  for_each_cell_row<D>(layout_, [=](const Coord<D>&, Index first, Index count) {
+    simd_dispatch([=] {
+      for (int a = 0; a < D; ++a) {
+        const double *ua = u + a * size + first, *next = ua + s[static_cast<std::size_t>(a)], *wa = w + a * size + first;
+        double* to = tau + a * size + first;
+        for (Index k = 0; k < count; ++k) to[k] = wa[k] * (next[k] - ua[k]);
+        for (int b = a + 1; b < D; ++b) {
+          const Index pair = (D + pair_of(a, b)) * size + first;
+          const double *ub = u + b * size + first, *wab = w + pair;
+          const double *a_below = ua - s[static_cast<std::size_t>(b)], *b_below = ub - s[static_cast<std::size_t>(a)];
+          double* shear = tau + pair;
+          for (Index k = 0; k < count; ++k) shear[k] = wab[k] * ((ua[k] - a_below[k]) + (ub[k] - b_below[k]));
+        }
+      }
+    });
+  });
+  for (int t = 0; t < stresses; ++t) grid::wrap_ghosts<double, D>(layout_, stress_.data() + t * layout_.size);
+}
+
+template <int D>
+void FreeSurfaceViscosity<D>::gather(const double* faces, double* to) const {
+  const double *tau = stress_.data(), *mass = mass_.data();
+  const std::uint8_t* unknown = unknown_.data();
+  const Index size = layout_.size;
+  const Coord<D> s = layout_.strides;
+  for_each_cell_row<D>(layout_, [=](const Coord<D>&, Index first, Index count) {
+    simd_dispatch([=] {
+      for (int a = 0; a < D; ++a) {
+        const Index at = a * size + first;
+        const double *here = tau + at, *below = here - s[static_cast<std::size_t>(a)];
+        double* q = to + at;
+        for (Index k = 0; k < count; ++k) q[k] = below[k] - here[k];
+        for (int b = 0; b < D; ++b) {
+          if (b == a) continue;
+          const double *lower = tau + (D + pair_of(a, b)) * size + first, *upper = lower + s[static_cast<std::size_t>(b)];
+          for (Index k = 0; k < count; ++k) q[k] += lower[k] - upper[k];
+        }
+        if (faces)
+          for (Index k = 0; k < count; ++k) q[k] += mass[at + k] * faces[at + k];
+        for (Index k = 0; k < count; ++k) q[k] = unknown[at + k] ? q[k] : 0.0;
+      }
+    });
+  });
+}
+
+template <int D>
+void FreeSurfaceViscosity<D>::multiply(Vector& p, Vector& q) {
+  find_stresses(p);
+  gather(p.data(), q.data());
+}
+
+template <int D>
+void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) {
+  const double *from = r.data(), *scale = inverse_diagonal_.data();
+  double* to = z.data();
+  if (multigrid_) {
+    components_.apply(from, to);
+    return;
+  }
+  parallel_for(0, r.size(), 1 << 14, [=](Index begin, Index end) {
+    simd_dispatch([=] {
+      for (Index i = begin; i < end; ++i) to[i] = scale[i] * from[i];
+    });
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
+  template bool FreeSurfaceViscosity<D>::diffuse<T>(grid::MacField<T, D>&, const Problem<T>&, const numerics::SolveOptions&, \
+                                                    numerics::SolveInfo&);
+template class FreeSurfaceViscosity<2>;
+template class FreeSurfaceViscosity<3>;
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

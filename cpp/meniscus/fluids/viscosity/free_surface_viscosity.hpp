@@ -1,0 +1,99 @@
+/// Implicit viscosity of a liquid whose surface is free of traction.
+///
+/// Minimises  rho/2 |u - u*|^2 + dt mu D(u):D(u)  over the liquid, all components together: mass on faces, diagonal stresses at
+/// cell centres, the others at edges (in 2-D: nodes), each with the part of the volume around it that is liquid. What is not
+/// liquid then exerts nothing, and the condition at the surface is met without being written down.
+///
+/// Walls and solids that the fluid sticks to are Dirichlet conditions at their velocity; free slip carries no shear; an open side
+/// is free of traction as the surface is.
+///
+/// Source: Batty and Bridson 2008, "Accurate viscous free surfaces for buckling, coiling, and rotating liquids", sections 3
+/// and 4.
+#pragma once
+
+#include "meniscus/fluids/liquid/liquid_fractions.hpp"
+#include "meniscus/fluids/viscosity/component_multigrid.hpp"
+#include "meniscus/numerics/block_vectors.hpp"
+#include "meniscus/numerics/solve_info.hpp"
+
+namespace meniscus::fluids {
+
+/// Keeps coefficients and scratch memory between steps on one grid.
+template <int D>
+class FreeSurfaceViscosity {
+ public:
+  explicit FreeSurfaceViscosity(const grid::Grid<D>& grid);
+
+  const grid::Grid<D>& grid() const { return grid_; }
+  Index bytes() const;
+
+  /// What to solve. Pointers may be null.
+  template <class T>
+  struct Problem {
+    double dt = 0;
+    /// Kinematic, m^2/s: the number, or where given the field on cells.
+    double viscosity = 0;
+    const grid::Field<T, D>* viscosities = nullptr;
+    /// On nodes, solid where <= 0; with its velocity, null: at rest.
+    const grid::Field<double, D>* solid = nullptr;
+    const grid::MacField<T, D>* solid_velocity = nullptr;
+    /// On cells, liquid where <= 0; null: liquid everywhere.
+    const grid::Field<T, D>* liquid = nullptr;
+    /// The liquid takes the velocity of the solid, else it slips freely.
+    bool sticky = true;
+    double time = 0;
+  };
+
+  /// Diffuses the velocity. Faces without liquid around them are left alone. Returns whether it converged; if not, nothing
+  /// changes.
+  template <class T>
+  bool diffuse(grid::MacField<T, D>& velocity, const Problem<T>& problem, const numerics::SolveOptions& options,
+               numerics::SolveInfo& info);
+
+  // --- what Krylov methods see (numerics/conjugate_gradients.hpp) ---
+  using Vector = Block<double>;
+  using Correction = Block<double>;
+  void multiply(Vector& p, Vector& q);
+  void precondition(const Vector& r, Correction& z);
+  void project(Vector&) const {}
+  double inner_product(const Vector& u, const Vector& v) const { return meniscus::numerics::inner_product(u, v); }
+  void combine(double alpha, const Vector& p, double beta, Vector& y) const { meniscus::numerics::combine(alpha, p, beta, y); }
+
+ private:
+  /// Stresses: the diagonal ones by axis, then those of the pairs of axes.
+  static constexpr int pairs = D * (D - 1) / 2;
+  static constexpr int stresses = D + pairs;
+
+  /// Why the value of a face is given (zero: it is not, or it is no unknown).
+  enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
+
+  template <class T>
+  void describe_faces(const grid::MacField<T, D>& velocity, const Problem<T>& problem);
+  template <class T>
+  void describe_stresses(const grid::MacField<T, D>& velocity, const Problem<T>& problem);
+  template <class T>
+  void describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
+  void describe_rows();
+  /// stress = weights times the strain rates of the faces.
+  void find_stresses(Vector& faces);
+  /// to = what the stresses ask of the unknowns, plus their masses times `faces` where not null.
+  void gather(const double* faces, double* to) const;
+  /// Whether a place with this coordinate lies beyond the cells along an axis.
+  bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[static_cast<std::size_t>(axis)]; }
+
+  grid::Grid<D> grid_;
+  grid::CellLayout<D> cells_;
+  /// Of faces, cells and edges alike: one more than cells along axes that are not periodic. A face, edge or node has the index of
+  /// the cell above it. The ghosts and the last layer take samples beyond the sides.
+  grid::CellLayout<D> layout_;
+  LiquidFractions<D> fractions_;
+  /// By component.
+  Block<std::uint8_t> given_, unknown_;
+  Vector mass_, inverse_diagonal_, fixed_, x_, b_, r_, p_, q_, z_;
+  /// By stress.
+  Block<double> weight_, stress_;
+  ComponentMultigrid<D> components_;
+  bool multigrid_ = false;
+};
+
+}  // namespace meniscus::fluids

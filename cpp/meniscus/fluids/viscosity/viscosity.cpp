@@ -1,0 +1,229 @@
+#include "meniscus/fluids/viscosity/viscosity.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/fluids/pressure/solid_faces.hpp"
+#include "meniscus/grid/field_checks.hpp"
+
+namespace meniscus::fluids {
+namespace {
+
+/// Shear at a side along the component: none, from a wall half a cell away, or from a given sample a cell away.
+enum class Shear { none, wall, sample };
+
+Shear shear_of(const grid::GhostRule& rule) {
+  if (rule.kind == grid::GhostRule::Kind::value) return Shear::sample;
+  return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? Shear::wall : Shear::none;
+}
+
+/// Why a value is given.
+enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
+
+/// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
+template <class T, int D>
+bool dry_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, bool periodic, double spacing) {
+  const auto a = static_cast<std::size_t>(axis);
+  const Index cells = liquid.extents[a], face = c[a];
+  for (const Index cell : {face - 1, face}) {
+    const bool beyond = cell < 0 || cell >= cells;
+    if (beyond && !periodic) continue;
+    c[a] = beyond ? (cell + cells) % cells : cell;
+    if (is_liquid_value(*liquid.at(c), spacing)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <int D>
+Index ViscositySolver<D>::bytes() const {
+  Index n = 0;
+  for (const Component& c : components_) n += c.poisson.bytes() + c.fixed.size() + 8 * c.value.size();
+  return n;
+}
+
+template <int D>
+template <class T>
+bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
+                                 const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky,
+                                 double time, const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos) {
+  require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
+  require(viscosity >= 0 && std::isfinite(viscosity), "viscosity must not be negative, not ", viscosity);
+  require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
+  require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
+  require(!liquid || liquid->grid() == grid_, "liquid must have the grid of the velocity");
+  require(!solid_velocity || solid_velocity->grid() == grid_, "the velocity of the solid must have the grid of the velocity");
+  require_finite(velocity);
+  if (viscosity == 0) {
+    for (numerics::SolveInfo& info : infos) {
+      info = {};
+      info.converged = true;
+      info.end = numerics::SolveEnd::converged;
+    }
+    return true;
+  }
+  velocity.fill_ghosts(time);
+  const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
+  bool converged = true;
+  for (int d = 0; d < D; ++d) {
+    describe(d, velocity, solid, sticky, solid_velocity, liquid);
+    solve(d, velocity, strength, sticky, options, infos[static_cast<std::size_t>(d)]);
+    converged &= infos[static_cast<std::size_t>(d)].converged;
+  }
+  if (!converged) return false;
+  const NoInterrupts whole;
+  for (int d = 0; d < D; ++d) {
+    const Component& own = components_[static_cast<std::size_t>(d)];
+    const grid::FieldView<T, D> view = velocity.component(d).view();
+    for_each_cell_row<D>(own.layout, [&](const Coord<D>& c, Index first, Index count) {
+      T* to = view.at(c);
+      for (Index k = 0; k < count; ++k)
+        to[k] = static_cast<T>(own.fixed[first + k] ? own.value[first + k] : own.poisson.x[first + k]);
+    });
+    // The last face of a periodic axis is its owner: it takes the value of the first, which was solved for.
+    const auto axis = static_cast<std::size_t>(d);
+    if (grid_.periodic()[axis]) {
+      Coord<D> faces = view.extents;
+      faces[axis] = 1;
+      const Index last = (view.extents[axis] - 1) * view.strides[axis];
+      for (Index n = 0; n < product<D>(faces); ++n) {
+        Coord<D> c;
+        Index rest = n;
+        for (int k = D - 1; k >= 0; --k) {
+          c[static_cast<std::size_t>(k)] = rest % faces[static_cast<std::size_t>(k)];
+          rest /= faces[static_cast<std::size_t>(k)];
+        }
+        T* p = view.at(c);
+        p[last] = p[0];
+      }
+    }
+  }
+  velocity.fill_ghosts(time);
+  return true;
+}
+
+template <int D>
+template <class T>
+void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid,
+                                  bool sticky, const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid) {
+  const auto a = static_cast<std::size_t>(axis);
+  Component& own = components_[a];
+  const grid::FieldView<const T, D> view = velocity.component(axis).view();
+  // On a periodic axis the first and the last face are one unknown.
+  Coord<D> extents = view.extents;
+  if (grid_.periodic()[a]) --extents[a];
+  const grid::CellLayout<D> layout(extents, grid_.periodic());
+  if (!(own.layout == layout) || own.fixed.size() != layout.size) {
+    own.layout = layout;
+    own.fixed = Block<std::uint8_t>(layout.size);
+    own.value = Block<double>(layout.size);
+    std::fill(own.fixed.begin(), own.fixed.end(), std::uint8_t(0));
+    std::fill(own.value.begin(), own.value.end(), 0.0);
+  }
+  std::array<bool, 2> given{};
+  for (int upper : {0, 1})
+    given[static_cast<std::size_t>(upper)] =
+        !grid_.periodic()[a] &&
+        grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+  const grid::FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
+  for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
+    const T* u = view.at(c);
+    const T* moving = solid_velocity ? solid_velocity->component(axis).view().at(c) : nullptr;
+    for (Index k = 0; k < count; ++k) {
+      c[D - 1] = k;
+      const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
+      const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
+      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_.periodic()[a], grid_.spacing());
+      own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : dry ? in_air : not_given;
+      own.value[first + k] =
+          inside && !on_side && sticky ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
+    }
+  });
+  grid::wrap_ghosts<std::uint8_t, D>(layout, own.fixed.data());
+  grid::wrap_ghosts<double, D>(layout, own.value.data());
+}
+
+template <int D>
+template <class T>
+void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticky,
+                               const numerics::SolveOptions& options, numerics::SolveInfo& info) {
+  Component& own = components_[static_cast<std::size_t>(axis)];
+  const grid::CellLayout<D>& layout = own.layout;
+  const grid::FieldLayout<D>& field = velocity.component(axis).layout();
+  std::array<Shear, 2 * D> shear{};
+  for (int d = 0; d < D; ++d)
+    for (int upper : {0, 1}) {
+      const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
+      shear[s] = d == axis || layout.periodic[static_cast<std::size_t>(d)] ? Shear::none : shear_of(field.rules[s]);
+    }
+  const auto side_coefficient = [&](int side) {
+    const Shear kind = shear[static_cast<std::size_t>(side)];
+    return kind == Shear::wall ? 2 * strength : kind == Shear::sample ? strength : 0.0;
+  };
+  grid::FaceMatrix<double, D>& matrix = own.poisson.matrix;
+  bool changed = grid::fit(matrix, layout, true) || !own.prepared;
+  own.prepared = false;
+  matrix.open_coupling.fill(strength);
+  changed |= grid::assemble<D>(
+      matrix,
+      [&](int d, Index lower, Index upper, int side) -> double {
+        if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
+        if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
+        if (layout.periodic[static_cast<std::size_t>(d)] && layout.cells[static_cast<std::size_t>(d)] == 1) return 0.0;
+        if (!sticky && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
+        return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
+      },
+      [&](Index i) { return own.fixed[i] == 0; }, 1.0);
+  if (changed) own.poisson.prepare();
+  own.prepared = true;
+
+  const grid::FieldView<const T, D> view = velocity.component(axis).view();
+  for_each_cell_row<D>(layout, [&](const Coord<D>& first_cell, Index first, Index count) {
+    Coord<D> c = first_cell;
+    for (Index k = 0; k < count; ++k) {
+      c[D - 1] = k;
+      const Index i = first + k;
+      if (own.fixed[i]) {
+        own.poisson.b[i] = 0;
+        continue;
+      }
+      const T* u = view.at(c);
+      double b = own.value[i];
+      for (std::size_t d = 0; d < D; ++d)
+        for (int upper : {0, 1}) {
+          const Index s = layout.strides[d];
+          const Index other = upper ? i + s : i - s;
+          const bool on_side = !layout.periodic[d] && c[d] == (upper ? layout.cells[d] - 1 : 0);
+          if (!on_side) {
+            if (own.fixed[other]) b += matrix.faces[d][upper ? i + s : i] * own.value[other];
+            continue;
+          }
+          const int side = grid::side_index(static_cast<int>(d), upper);
+          const Shear kind = shear[static_cast<std::size_t>(side)];
+          if (kind == Shear::none) continue;
+          const double ghost = static_cast<double>(*(u + (upper ? view.strides[d] : -view.strides[d])));
+          const double beyond = kind == Shear::wall ? 0.5 * (ghost + own.value[i]) : ghost;
+          b += side_coefficient(side) * beyond;
+        }
+      own.poisson.b[i] = b;
+      own.poisson.x[i] = own.value[i];
+    }
+  });
+  own.poisson.solve(options, false, info);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
+  template bool ViscositySolver<D>::diffuse<T>(grid::MacField<T, D>&, double, double, const grid::Field<double, D>*, \
+                                               const grid::MacField<T, D>*, const grid::Field<T, D>*, bool, double,  \
+                                               const numerics::SolveOptions&, std::array<numerics::SolveInfo, D>&);
+template class ViscositySolver<2>;
+template class ViscositySolver<3>;
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

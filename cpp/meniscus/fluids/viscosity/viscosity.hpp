@@ -1,0 +1,56 @@
+/// Implicit viscosity: solves (I - dt nu laplacian) u = u* for every component of a velocity.
+///
+/// Walls and solids that the fluid sticks to are Dirichlet conditions at their velocity; free slip and open sides carry no shear.
+/// A face whose centre lies in a solid has the solid's velocity, or, with free slip, is left alone. Air carries no shear: faces
+/// between two dry cells are left alone. Backward Euler: first order
+/// in time, stable for any step.
+///
+/// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/poisson/poisson_solver.hpp"
+
+namespace meniscus::fluids {
+
+/// Keeps matrices and scratch memory between steps on one grid.
+template <int D>
+class ViscositySolver {
+ public:
+  explicit ViscositySolver(const grid::Grid<D>& grid) : grid_(grid) {}
+
+  const grid::Grid<D>& grid() const { return grid_; }
+  Index bytes() const;
+
+  /// Diffuses the velocity for dt seconds with the kinematic viscosity (m^2/s). `solid` (on nodes, solid where <= 0) and its
+  /// velocity may be null; with a null velocity the solid is at rest. `liquid` (on cells, liquid where <= 0) may be null:
+  /// liquid everywhere. `sticky`: the fluid takes its velocity, else it slips
+  /// freely. Faces with a given value keep it. All components converge or none changes: then false is returned. `infos` says how
+  /// each solve went.
+  template <class T>
+  bool diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
+               const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky, double time,
+               const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos);
+
+ private:
+  struct Component {
+    grid::CellLayout<D> layout;
+    grid::PoissonSolver<D> poisson;
+    bool prepared = false;
+    /// Where and why the value is given (zero: it is not), and the given values.
+    Block<std::uint8_t> fixed;
+    Block<double> value;
+  };
+
+  template <class T>
+  void describe(int axis, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, bool sticky,
+                const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid);
+  template <class T>
+  void solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticky, const numerics::SolveOptions& options,
+             numerics::SolveInfo& info);
+
+  grid::Grid<D> grid_;
+  std::array<Component, D> components_;
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,407 @@
+#include "meniscus/fluids/vorticity/vortex_forcing.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/simd.hpp"
+#include "meniscus/fluids/vorticity/cell_gradient.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace meniscus::fluids {
+namespace {
+
+/// Faces of a row that are treated together; loops over them have this fixed length on every instruction set.
+constexpr int face_block = 8;
+template <class T>
+using FaceBlock = std::array<T, face_block>;
+
+// GCC would unroll loops as short as this before it looks for vector registers, and then miss them.
+#if defined(__GNUC__) && !defined(__clang__)
+#define MENISCUS_FACE_LOOP _Pragma("GCC unroll 1")
+#else
+#define MENISCUS_FACE_LOOP
+#endif
+
+/// Cells around a particle in which N has no direction.
+constexpr double core_cells = 1e-4;
+
+/// Planes of faces that one task adds forces to.
+constexpr Index slab_planes = 4;
+
+/// One particle, in cells.
+template <class T, int D>
+struct Source {
+  /// From the lower corner of the domain; on periodic axes inside of it.
+  std::array<double, D> x;
+  double radius;
+  /// dt epsilon w times the constant of the kernel.
+  std::array<T, vorticity_components<D>> strength;
+};
+
+/// What the force of a particle on one component comes to, and by how much each kernel value changes it.
+struct Balance {
+  double force = 0.0;
+  double kernel = 0.0;
+};
+
+template <int D>
+double kernel_constant(VortexKernel kernel, double radius) {
+  const double volume = std::pow(radius, D);
+  return kernel == VortexKernel::tent ? 3.0 / (std::numbers::pi * volume) : std::pow(2.0 * std::numbers::pi, -0.5 * D) / volume;
+}
+
+/// The Taylor polynomial of exp(z) from the term of degree n on, over that of degree n - 1. (As a loop it would keep the loop
+/// around it out of vector registers.)
+template <int n, int degree, class T>
+MENISCUS_INLINE T exponential_tail(T z) {
+  if constexpr (n > degree)
+    return T(1);
+  else
+    return T(1) + z * T(1.0 / n) * exponential_tail<n + 1, degree>(z);
+}
+
+/// exp(-y), 0 <= y <= 1/2, by its Taylor polynomial about 1/4, whose remainder is below the rounding unit of T. Unlike the
+/// library's function it has the same bits on every machine.
+template <class T>
+MENISCUS_INLINE T decay(T y) {
+  constexpr int degree = std::is_same_v<T, float> ? 6 : 12;
+  return T(0.77880078307140486825) * exponential_tail<1, degree>(T(0.25) - y);
+}
+
+/// Which faces of a component may change, and where they sit.
+template <int D>
+struct ComponentFaces {
+  Coord<D> begin, end;
+  std::array<double, D> shift;
+  std::array<bool, D> periodic;
+  Coord<D> cells;
+
+  template <class T>
+  ComponentFaces(const grid::MacField<T, D>& velocity, int axis)
+      : begin{}, end(velocity.component(axis).extents()), periodic(velocity.grid().periodic()), cells(velocity.grid().shape()) {
+    const auto a = static_cast<std::size_t>(axis);
+    for (std::size_t d = 0; d < D; ++d) shift[d] = d == a ? 0.0 : 0.5;
+    if (periodic[a]) {
+      ++begin[a];  // the last face owns what it shares with the first
+    } else {
+      begin[a] += grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, 0))]);
+      end[a] -= grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, 1))]);
+    }
+  }
+
+  /// The face that stores what happens at index i, which on periodic axes may be any number.
+  Index owner(std::size_t d, Index i) const {
+    if (!periodic[d]) return i;
+    const Index n = cells[d];
+    return begin[d] + ((i - begin[d]) % n + n) % n;
+  }
+
+  /// First and last index within `reach` cells of coordinate x.
+  std::array<Index, 2> range(std::size_t d, double x, double reach) const {
+    auto low = static_cast<Index>(std::ceil(x - shift[d] - reach));
+    auto high = static_cast<Index>(std::floor(x - shift[d] + reach));
+    if (!periodic[d]) {
+      low = std::max(low, begin[d]);
+      high = std::min(high, end[d] - 1);
+    }
+    return {low, high};
+  }
+};
+
+/// The force of one particle on one component, along rows of faces: (offset + slope * delta) * kernel / distance, delta being the
+/// distance along the row.
+template <class T, int D, VortexKernel kernel_type>
+class RowForce {
+ public:
+  RowForce(const Source<T, D>& source, int axis) : source_(source), axis_(axis) {
+    const T r = static_cast<T>(source.radius);
+    radius_squared_ = r * r;
+    inverse_radius_ = T(1) / r;
+    inverse_two_squares_ = T(0.5) / radius_squared_;
+  }
+
+  /// Goes to the row at the distances `delta` (those of all axes but the last).
+  void set_row(const std::array<double, D>& delta) {
+    double squared = 0.0;
+    for (std::size_t d = 0; d + 1 < D; ++d) squared += delta[d] * delta[d];
+    across_ = static_cast<T>(squared);
+    const auto& w = source_.strength;
+    const auto dx = static_cast<T>(delta[0]);
+    // N x w; in two dimensions w stands upright.
+    if constexpr (D == 2) {
+      offset_ = axis_ == 0 ? T(0) : -dx * w[0];
+      slope_ = axis_ == 0 ? w[0] : T(0);
+    } else {
+      const auto dy = static_cast<T>(delta[1]);
+      offset_ = axis_ == 0 ? dy * w[2] : axis_ == 1 ? -dx * w[2] : dx * w[1] - dy * w[0];
+      slope_ = axis_ == 0 ? -w[1] : axis_ == 1 ? w[0] : T(0);
+    }
+  }
+
+  /// At faces whose distances along the row are start, start - 1, ...
+  MENISCUS_INLINE void evaluate(double start, FaceBlock<T>& force, FaceBlock<T>& kernel) const {
+    // Plain pointers: std::array's operator[] hides from the compiler that the loops can run in vector registers.
+    T* const f = force.data();
+    T* const k = kernel.data();
+    const auto first = static_cast<T>(start);
+    const T across = across_, offset = offset_, slope = slope_;
+    const T radius_squared = radius_squared_, inverse_radius = inverse_radius_, inverse_two_squares = inverse_two_squares_;
+    MENISCUS_FACE_LOOP
+    for (int l = 0; l < face_block; ++l) {
+      const T delta = first - static_cast<T>(l);
+      const T squared = across + delta * delta;
+      // Selections instead of branches; outside, any argument in range will do.
+      const T inside = squared <= radius_squared ? T(1) : T(0);
+      const T distance = std::sqrt(inside * squared);
+      T xi;
+      if constexpr (kernel_type == VortexKernel::gaussian)
+        xi = inside * decay(inside * squared * inverse_two_squares);
+      else
+        xi = inside * (T(1) - distance * inverse_radius);
+      const T has_direction = distance >= T(core_cells) ? T(1) : T(0);
+      const T divisor = distance >= T(core_cells) ? distance : T(1);
+      k[l] = xi;
+      f[l] = (offset + slope * delta) * (has_direction * xi / divisor);
+    }
+  }
+
+ private:
+  const Source<T, D>& source_;
+  int axis_;
+  T radius_squared_, inverse_radius_, inverse_two_squares_;
+  T across_ = 0, offset_ = 0, slope_ = 0;
+};
+
+/// Calls body(outer indices, first and last index of the row) for every row of faces in reach of the particle; `first` and `last`
+/// bound the index along axis 0.
+template <VortexKernel kernel_type, class T, int D, class Body>
+MENISCUS_INLINE void for_each_row(const Source<T, D>& source, const ComponentFaces<D>& faces, Index first, Index last,
+                                  RowForce<T, D, kernel_type>& row, Body&& body) {
+  const double reach = source.radius * source.radius;
+  std::array<double, D> delta{};
+  Coord<D> index{};
+  const auto finish = [&](double left) {
+    // A little more than the chord: what is inside is decided face by face.
+    const auto [k0, k1] = faces.range(D - 1, source.x[D - 1], std::sqrt(left) + 1e-3);
+    if (k0 > k1) return;
+    row.set_row(delta);
+    body(index, k0, k1);
+  };
+  for (index[0] = first; index[0] <= last; ++index[0]) {
+    delta[0] = source.x[0] - (static_cast<double>(index[0]) + faces.shift[0]);
+    const double left = reach - delta[0] * delta[0];
+    if (left < 0.0) continue;
+    if constexpr (D == 2) {
+      finish(left);
+    } else {
+      const auto [j0, j1] = faces.range(1, source.x[1], std::sqrt(left));
+      for (index[1] = j0; index[1] <= j1; ++index[1]) {
+        delta[1] = source.x[1] - (static_cast<double>(index[1]) + faces.shift[1]);
+        const double rest = left - delta[1] * delta[1];
+        if (rest >= 0.0) finish(rest);
+      }
+    }
+  }
+}
+
+/// Sums of the force and of the kernel over the faces of one component.
+template <VortexKernel kernel_type, class T, int D>
+Balance balance_of(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis) {
+  // One sum per lane, joined in order: the same bits on every instruction set.
+  double force_sum[face_block] = {}, kernel_sum[face_block] = {};
+  RowForce<T, D, kernel_type> row(source, axis);
+  const auto [first, last] = faces.range(0, source.x[0], source.radius);
+  for_each_row(source, faces, first, last, row, [&](const Coord<D>&, Index k0, Index k1) {
+    for (Index k = k0; k <= k1; k += face_block) {
+      FaceBlock<T> f, xi;
+      row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
+      const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
+      MENISCUS_FACE_LOOP
+      for (int l = 0; l < face_block; ++l) {
+        force_sum[l] += l < count ? static_cast<double>(f.data()[l]) : 0.0;
+        kernel_sum[l] += l < count ? static_cast<double>(xi.data()[l]) : 0.0;
+      }
+    }
+  });
+  Balance sum;
+  MENISCUS_FACE_LOOP
+  for (int l = 0; l < face_block; ++l) {
+    sum.force += force_sum[l];
+    sum.kernel += kernel_sum[l];
+  }
+  return sum;
+}
+
+/// Adds what the particle does to the faces of planes [begin, end) across axis 0.
+template <VortexKernel kernel_type, class T, int D>
+void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axis, T mean, Index begin, Index end,
+             const grid::FieldView<T, D>& u) {
+  RowForce<T, D, kernel_type> row(source, axis);
+  const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
+    Coord<D> to = index;
+    for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.owner(d, index[d]);
+    for (Index k = k0; k <= k1; k += face_block) {
+      FaceBlock<T> f, xi;
+      row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
+      MENISCUS_FACE_LOOP
+      for (int l = 0; l < face_block; ++l) f.data()[l] -= mean * xi.data()[l];
+      const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
+      to[D - 1] = faces.owner(D - 1, k);
+      T* row_of_faces = u.at(to);
+      // Beyond the last face that the particle reaches the force is zero, so whole blocks may be added inside of the domain.
+      const Index room = faces.end[D - 1] - to[D - 1];
+      if (room >= face_block) {
+        MENISCUS_FACE_LOOP
+        for (int l = 0; l < face_block; ++l) row_of_faces[l] += f.data()[l];
+        continue;
+      }
+      const int together = static_cast<int>(std::min<Index>(count, room));
+      for (int l = 0; l < together; ++l) row_of_faces[l] += f.data()[l];
+      for (int l = together; l < count; ++l) {
+        to[D - 1] = faces.owner(D - 1, k + l);
+        *u.at(to) += f[l];
+      }
+    }
+  };
+  const auto [first, last] = faces.range(0, source.x[0], source.radius);
+  if (!faces.periodic[0]) {
+    const Index a = std::max(first, begin), b = std::min(last, end - 1);
+    if (a <= b) for_each_row(source, faces, a, b, row, add);
+    return;
+  }
+  // Every image of the slab that the particle reaches.
+  const Index n = faces.cells[0];
+  Index image = begin + static_cast<Index>(std::floor(static_cast<double>(first - begin) / static_cast<double>(n))) * n;
+  for (; image <= last; image += n) {
+    const Index a = std::max(first, image), b = std::min(last, image + (end - begin) - 1);
+    if (a <= b) for_each_row(source, faces, a, b, row, add);
+  }
+}
+
+/// Index of the first value that is not finite (or, where they must be positive, not above zero), or n.
+template <class T>
+Index first_bad(const T* values, Index n, bool positive) {
+  for (Index i = 0; i < n; ++i)
+    if (!std::isfinite(values[i]) || (positive && !(values[i] > T(0)))) return i;
+  return n;
+}
+
+template <class T, int D>
+void require_good(const VortexColumns<T, D>& columns, Index n, double largest_radius) {
+  constexpr Index width = vorticity_components<D>;
+  const Index x = first_bad(columns.position, n * D, false);
+  require(x == n * D, "positions must be finite, but that of particle ", x / D, " is not");
+  const Index w = first_bad(columns.vorticity, n * width, false);
+  require(w == n * width, "vorticities must be finite, but that of particle ", w / width, " is not");
+  const Index r = first_bad(columns.radius, n, true);
+  require(r == n, "radii must be positive and finite, but that of particle ", r, " is ", columns.radius[r == n ? 0 : r]);
+  for (Index i = 0; i < n; ++i)
+    require(static_cast<double>(columns.radius[i]) <= largest_radius, "radii must be at most the longest side of the domain, ",
+            largest_radius, " m, but that of particle ", i, " is ", columns.radius[i]);
+}
+
+/// What each source adds to the sums of its components, per kernel value: what `scatter` subtracts.
+template <VortexKernel kernel_type, class T, int D>
+void find_means(const Source<T, D>* sources, Index n, const std::array<ComponentFaces<D>, D>& faces, T* means) {
+  parallel_for(0, n, 32, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index i = begin; i < end; ++i)
+        for (int d = 0; d < D; ++d) {
+          const Balance sum = balance_of<kernel_type>(sources[i], faces[static_cast<std::size_t>(d)], d);
+          means[i * D + d] = sum.kernel > 0.0 ? static_cast<T>(sum.force / sum.kernel) : T(0);
+        }
+    });
+  });
+}
+
+template <VortexKernel kernel_type, class T, int D>
+void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, Index n, bool balance, Workspace& workspace) {
+  const auto faces = [&]<std::size_t... A>(std::index_sequence<A...>) {
+    return std::array<ComponentFaces<D>, D>{ComponentFaces<D>(velocity, static_cast<int>(A))...};
+  }(std::make_index_sequence<static_cast<std::size_t>(D)>());
+  const auto means = workspace.take<T>(n * D);
+  if (balance)
+    find_means<kernel_type, T, D>(sources, n, faces, means.data());
+  else
+    std::fill_n(means.data(), n * D, T(0));
+
+  const NoInterrupts commit;
+  for (int d = 0; d < D; ++d) {
+    const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
+    const grid::FieldView<T, D> u = velocity.component(d).view();
+    // Every task owns some planes, and goes through the particles in their order.
+    parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
+      simd_dispatch([&] {
+        for (Index i = 0; i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
+      });
+    });
+  }
+}
+
+/// The vorticities of the particles less that of the grid at their places; components whose sign flips are zero.
+template <class T, int D>
+void find_missing(grid::MacField<T, D>& velocity, const VortexColumns<T, D>& columns, Index n, double time, T* missing) {
+  constexpr Index width = vorticity_components<D>;
+  velocity.fill_ghosts(time);
+  sample_vorticity(velocity, columns.position, n, missing);
+  for (Index i = 0; i < n * width; ++i) {
+    const T own = columns.vorticity[i];
+    const T rest = own - missing[i];
+    require(std::isfinite(rest), "the velocity must be finite, but at particle ", i / width, " it is not");
+    missing[i] = rest * own > T(0) ? rest : T(0);
+  }
+}
+
+}  // namespace
+
+template <class T, int D>
+void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& particles, double dt, double epsilon,
+                       const double* epsilons, const VortexForcing& options, Workspace& workspace) {
+  const VortexColumns<T, D> columns(particles);
+  const Index n = particles.size();
+  const grid::Grid<D>& grid = velocity.grid();
+  const double h = grid.spacing();
+  require(std::isfinite(dt), "dt must be finite, got ", dt);
+  require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
+  require_good(columns, n, h * static_cast<double>(*std::max_element(grid.shape().begin(), grid.shape().end())));
+  constexpr Index width = vorticity_components<D>;
+
+  const auto missing = workspace.take<T>(options.reduce ? n * width : 1);
+  if (options.reduce) find_missing(velocity, columns, n, options.time, missing.data());
+  const T* vorticity = options.reduce ? missing.data() : columns.vorticity;
+  const auto sources = workspace.take<Source<T, D>>(n);
+  for (Index i = 0; i < n; ++i) {
+    Source<T, D>& s = sources.data()[i];
+    const auto radius = static_cast<double>(columns.radius[i]);
+    s.radius = radius / h;
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const auto cells = static_cast<double>(grid.shape()[axis]);
+      const double x = (static_cast<double>(columns.position[i * D + d]) - grid.origin()[d]) / h;
+      // The bounds change nothing that can be felt; they keep the conversion to indices defined however far away a particle is.
+      s.x[axis] = grid.periodic()[axis] ? std::clamp(x - cells * std::floor(x / cells), 0.0, cells)
+                                        : std::clamp(x, -(s.radius + 2.0), cells + s.radius + 2.0);
+    }
+    const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
+    for (Index k = 0; k < width; ++k)
+      s.strength[static_cast<std::size_t>(k)] = static_cast<T>(factor * static_cast<double>(vorticity[i * width + k]));
+  }
+  if (options.kernel == VortexKernel::gaussian)
+    add_forces<VortexKernel::gaussian>(velocity, sources.data(), n, options.balance, workspace);
+  else
+    add_forces<VortexKernel::tent>(velocity, sources.data(), n, options.balance, workspace);
+  velocity.fill_ghosts(options.time);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                \
+  template void add_vortex_forces<T, D>(grid::MacField<T, D>&, grid::ParticleSet&, double, double, const double*, \
+                                        const VortexForcing&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,90 @@
+/// Values that boundary functions give at whole boxes of samples, one call of the function per box.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace meniscus::grid {
+
+/// Samples begin[d] <= index[d] < end[d], numbered in C order.
+template <int D>
+struct SampleBox {
+  Coord<D> begin{};
+  Coord<D> end{};
+
+  Index size() const {
+    Index n = 1;
+    for (int d = 0; d < D; ++d) n *= end[d] - begin[d];
+    return n;
+  }
+  Coord<D> coordinate(Index n) const {
+    Coord<D> c;
+    for (int d = D - 1; d >= 0; --d) {
+      const Index m = end[d] - begin[d];
+      c[d] = begin[d] + n % m;
+      n /= m;
+    }
+    return c;
+  }
+  bool contains(const Coord<D>& c) const {
+    for (int d = 0; d < D; ++d)
+      if (c[d] < begin[d] || c[d] >= end[d]) return false;
+    return true;
+  }
+  Index number(const Coord<D>& c) const {
+    Index n = 0;
+    for (int d = 0; d < D; ++d) n = n * (end[d] - begin[d]) + (c[d] - begin[d]);
+    return n;
+  }
+};
+
+/// Does the rule need its function to continue a field?
+inline bool asks_function(const GhostRule& rule) { return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd); }
+
+/// The samples up to `width` beyond a side that filling axis after axis reaches: those of the earlier axes with `width` more on
+/// both sides, the owned ones of the later axes.
+template <int D>
+SampleBox<D> box_beyond(const FieldLayout<D>& layout, int axis, int upper, Index width);
+
+/// What the rule of a side gives at every sample of the box; a mirroring rule is asked at the projection on the side.
+template <int D>
+void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const SampleBox<D>& box, double time,
+                    std::vector<double>& values);
+
+/// How far out traces of the given CFL number ask for samples, with `margin` more for staggering or a wide stencil. The bound
+/// keeps what is prepared in proportion to the field.
+inline Index far_width(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin, 64.0)); }
+
+/// Given values farther out than the ghosts, for traces that leave them: without this, each such sample costs a call.
+template <int D>
+class FarValues {
+ public:
+  /// Asks the functions of all sides up to `width` samples out; nothing where that is within the ghosts.
+  void prepare(const FieldLayout<D>& layout, Index width, double time);
+
+  /// The value at `c`, seen from a side, or nullptr where it was not asked for.
+  const double* find(int axis, int upper, const Coord<D>& c) const {
+    const Side& s = sides_[static_cast<std::size_t>(side_index(axis, upper))];
+    return !s.values.empty() && s.box.contains(c) ? &s.values[static_cast<std::size_t>(s.box.number(c))] : nullptr;
+  }
+
+ private:
+  struct Side {
+    SampleBox<D> box;
+    std::vector<double> values;
+  };
+  std::array<Side, 2 * D> sides_;
+};
+
+/// The same for every component of a velocity.
+template <class T, int D>
+std::array<FarValues<D>, D> far_values(const MacField<T, D>& velocity, double cfl, double time) {
+  std::array<FarValues<D>, D> far;
+  for (int d = 0; d < D; ++d) far[static_cast<std::size_t>(d)].prepare(velocity.component(d).layout(), far_width(cfl, 1), time);
+  return far;
+}
+
+}  // namespace meniscus::grid

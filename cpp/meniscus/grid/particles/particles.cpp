@@ -1,0 +1,163 @@
+#include "meniscus/grid/particles/particles.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/radix_sort.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace meniscus::grid {
+namespace {
+
+std::size_t bytes_of(Index n) { return static_cast<std::size_t>(n); }
+
+/// Linear index of the cell that holds x.
+template <class T, int D>
+std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
+  std::uint64_t key = 0;
+  for (int d = 0; d < D; ++d) {
+    const double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
+    require(std::isfinite(c), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
+    const Index n = grid.shape()[d];
+    const auto last = static_cast<double>(n - 1);
+    double inside = std::clamp(c, 0.0, last);
+    if (grid.periodic()[static_cast<std::size_t>(d)])
+      inside = c - static_cast<double>(n) * std::floor(c / static_cast<double>(n));
+    key = key * static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(std::clamp(inside, 0.0, last));
+  }
+  return key;
+}
+
+}  // namespace
+
+Index column_type_size(ColumnType type) {
+  switch (type) {
+    case ColumnType::float64:
+    case ColumnType::int64:
+      return 8;
+    case ColumnType::float32:
+    case ColumnType::int32:
+      return 4;
+    case ColumnType::int8:
+    case ColumnType::uint8:
+      break;
+  }
+  return 1;
+}
+
+ParticleSet::ParticleSet(int dimension, ColumnType position_type) : dimension_(dimension) {
+  require(dimension == 2 || dimension == 3, "particles live in 2 or 3 dimensions, not ", dimension);
+  require(position_type == ColumnType::float32 || position_type == ColumnType::float64,
+          "positions of particles are float32 or float64");
+  columns_.push_back({"position", position_type, dimension, Block<std::byte>(0)});
+  columns_.push_back({"id", ColumnType::int64, 1, Block<std::byte>(0)});
+}
+
+ParticleColumn& ParticleSet::column(std::string_view name) {
+  const auto it = std::find_if(columns_.begin(), columns_.end(), [&](const ParticleColumn& c) { return c.name == name; });
+  if (it == columns_.end()) {
+    std::string names;
+    for (const ParticleColumn& c : columns_) names += (names.empty() ? "" : ", ") + c.name;
+    require(false, "particles have no column '", name, "'; there are: ", names);
+  }
+  return *it;
+}
+
+void ParticleSet::add_column(const std::string& name, ColumnType type, Index width) {
+  require(width >= 1, "a column needs at least one value per particle, got width ", width);
+  require(!name.empty(), "a column needs a name");
+  require(std::none_of(columns_.begin(), columns_.end(), [&](const ParticleColumn& c) { return c.name == name; }),
+          "particles already have a column '", name, "'");
+  ParticleColumn column{name, type, width, {}};
+  column.data = Block<std::byte>(capacity_ * column.row_bytes());
+  std::fill(column.data.begin(), column.data.end(), std::byte{0});
+  columns_.push_back(std::move(column));
+}
+
+void ParticleSet::reserve(Index capacity) {
+  if (capacity <= capacity_) return;
+  std::vector<Block<std::byte>> grown;
+  grown.reserve(columns_.size());
+  for (const ParticleColumn& c : columns_) {
+    grown.emplace_back(capacity * c.row_bytes());
+    const auto used = bytes_of(size_ * c.row_bytes());
+    std::memcpy(grown.back().data(), c.data.data(), used);
+    std::memset(grown.back().data() + used, 0, bytes_of(grown.back().size()) - used);
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].data = grown[c];
+  capacity_ = capacity;
+  ++generation_;
+}
+
+Index ParticleSet::append(Index n) {
+  require(n >= 0, "cannot append ", n, " particles");
+  const Index first = size_;
+  if (size_ + n > capacity_) reserve(std::max({size_ + n, capacity_ + capacity_ / 2, Index{64}}));
+  for (ParticleColumn& c : columns_) std::memset(c.data.data() + first * c.row_bytes(), 0, bytes_of(n * c.row_bytes()));
+  auto* id = reinterpret_cast<Index*>(ids().data.data());
+  for (Index i = 0; i < n; ++i) id[first + i] = next_id_ + i;
+  size_ += n;
+  next_id_ += n;
+  runs_ = {};
+  return first;
+}
+
+Index ParticleSet::remove(const std::uint8_t* flags, Workspace& workspace) {
+  auto kept = workspace.take<Index>(size_);
+  Index n = 0;
+  for (Index i = 0; i < size_; ++i)
+    if (!flags[i]) kept.data()[n++] = i;
+  const Index removed = size_ - n;
+  if (removed == 0) return 0;
+  size_ = n;
+  permute(kept.data(), workspace);
+  runs_ = {};
+  return removed;
+}
+
+void ParticleSet::permute(const Index* source, Workspace& workspace) {
+  const NoInterrupts whole;
+  for (ParticleColumn& c : columns_) {
+    const Index row = c.row_bytes();
+    auto sorted = workspace.take<std::byte>(size_ * row);
+    parallel_for(0, size_, 8192, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) std::memcpy(sorted.data() + i * row, c.data.data() + source[i] * row, bytes_of(row));
+    });
+    if (size_ > 0) std::memcpy(c.data.data(), sorted.data(), bytes_of(size_ * row));
+  }
+}
+
+template <int D>
+void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
+  require(dimension_ == D, "particles of dimension ", dimension_, " cannot be sorted into a grid of dimension ", D);
+  auto keys = workspace.take<std::uint64_t>(size_);
+  auto order = workspace.take<Index>(size_);
+  const auto fill_keys = [&](const auto* x) {
+    parallel_for(0, size_, 8192, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) keys.data()[i] = cell_key<std::remove_cvref_t<decltype(*x)>, D>(grid, x + i * D, i);
+    });
+  };
+  if (positions().type == ColumnType::float32)
+    fill_keys(reinterpret_cast<const float*>(positions().data.data()));
+  else
+    fill_keys(reinterpret_cast<const double*>(positions().data.data()));
+  radix_sort(keys.data(), order.data(), size_, static_cast<std::uint64_t>(product<D>(grid.shape())), workspace);
+  permute(order.data(), workspace);
+  runs_.keys.clear();
+  runs_.starts.clear();
+  for (Index i = 0; i < size_; ++i) {
+    const auto key = static_cast<Index>(keys.data()[i]);
+    if (!runs_.keys.empty() && runs_.keys.back() == key) continue;
+    runs_.keys.push_back(key);
+    runs_.starts.push_back(i);
+  }
+  runs_.starts.push_back(size_);
+}
+
+template void ParticleSet::sort_by_cell<2>(const Grid<2>&, Workspace&);
+template void ParticleSet::sort_by_cell<3>(const Grid<3>&, Workspace&);
+
+}  // namespace meniscus::grid

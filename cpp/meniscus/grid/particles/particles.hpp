@@ -1,0 +1,91 @@
+/// Particles as a struct of arrays, kept together by cell.
+#pragma once
+
+#include "meniscus/core/block.hpp"
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/grid.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace meniscus::grid {
+
+enum class ColumnType { float32, float64, int8, int32, int64, uint8 };
+
+Index column_type_size(ColumnType type);
+
+/// One attribute: `width` values per particle, row-major.
+struct ParticleColumn {
+  std::string name;
+  ColumnType type;
+  Index width;
+  Block<std::byte> data;
+
+  Index row_bytes() const { return width * column_type_size(type); }
+};
+
+/// Runs of particles that lie in the same cell, after sorting: particles starts[i] to starts[i + 1] - 1 are in cell keys[i]
+/// (linear C-ordered index). Only occupied cells are listed.
+struct CellRuns {
+  std::vector<Index> keys;
+  std::vector<Index> starts;
+};
+
+/// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its
+/// random numbers. Memory grows by taking new blocks: views of old ones stay valid but stale, which `generation` tells.
+class ParticleSet {
+ public:
+  ParticleSet(int dimension, ColumnType position_type);
+  ParticleSet(ParticleSet&&) noexcept = default;  // copies would share the memory
+
+  int dimension() const { return dimension_; }
+  Index size() const { return size_; }
+  Index capacity() const { return capacity_; }
+  /// Counts the times that the columns have moved to new memory.
+  Index generation() const { return generation_; }
+
+  ParticleColumn& positions() { return columns_[0]; }
+  const ParticleColumn& positions() const { return columns_[0]; }
+  ParticleColumn& ids() { return columns_[1]; }
+  const ParticleColumn& ids() const { return columns_[1]; }
+  /// Positions, ids, then the added columns in the order of their addition.
+  const std::vector<ParticleColumn>& columns() const { return columns_; }
+  /// Throws InvalidArgument for an unknown name.
+  ParticleColumn& column(std::string_view name);
+
+  /// A new column of zeros. Throws InvalidArgument if the name exists or width < 1.
+  void add_column(const std::string& name, ColumnType type, Index width);
+
+  /// n new particles with fresh ids and zeros elsewhere; returns the index of the first.
+  Index append(Index n);
+  void reserve(Index capacity);
+
+  /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns how many went.
+  Index remove(const std::uint8_t* flags, Workspace& workspace);
+
+  /// Orders the particles by cell, stably. Particles outside of the domain count to the nearest cell, on periodic axes to their
+  /// image. Throws InvalidArgument for a position that is not finite.
+  template <int D>
+  void sort_by_cell(const Grid<D>& grid, Workspace& workspace);
+
+  /// The cells of the last sort; empty once particles were added or removed since.
+  const CellRuns& cell_runs() const { return runs_; }
+
+  /// Sets the id that the next particle gets (for restarts).
+  void set_next_id(Index id) { next_id_ = id; }
+  Index next_id() const { return next_id_; }
+
+ private:
+  void permute(const Index* source, Workspace& workspace);
+
+  int dimension_;
+  Index size_ = 0;
+  Index capacity_ = 0;
+  Index generation_ = 0;
+  Index next_id_ = 0;
+  std::vector<ParticleColumn> columns_;
+  CellRuns runs_;
+};
+
+}  // namespace meniscus::grid

@@ -1,0 +1,81 @@
+/// The matrix of a Poisson problem in finite-volume form, held as one coefficient per face and one diagonal entry per cell.
+///
+/// Row i reads  diagonal_i x_i - sum over faces of coefficient_f x_j.  A cell whose diagonal is zero is no unknown; its value is
+/// held at zero, so that a coefficient on a face towards it is a Dirichlet condition: it counts in the diagonal alone.
+#pragma once
+
+#include "meniscus/core/block.hpp"
+#include "meniscus/grid/poisson/cell_layout.hpp"
+
+#include <vector>
+
+namespace meniscus::grid {
+
+/// How much of the coefficients a kernel has to read for a piece of a row.
+enum class SegmentKind : std::uint8_t {
+  empty,     ///< no unknowns
+  constant,  ///< every cell is an unknown with the diagonal and the couplings of the open medium, and not on an odd seam
+  simple,    ///< the couplings between unknowns are those of the open medium, the diagonal varies
+  general,   ///< everything varies
+};
+
+/// Segments no longer than this keep a kernel's scratch small.
+inline constexpr int segment_cells = 16 * cell_block;
+
+/// Whole blocks of one row that are of one kind. `parity` is that of the coordinate sum of the first cell.
+struct Segment {
+  Index index = 0;
+  std::int32_t blocks = 0;
+  SegmentKind kind = SegmentKind::empty;
+  std::uint8_t parity = 0;
+};
+
+template <class C, int D>
+struct FaceMatrix {
+  CellLayout<D> layout;
+  /// Coupling of two neighbouring unknowns along each axis in the open medium.
+  std::array<C, D> open_coupling{};
+  /// Coefficient on the lower face of a cell along each axis (the upper face is the lower one of the next cell, also for the
+  /// ghost cell behind the last). Without `has_faces` the open coupling holds on every face and the arrays are empty.
+  bool has_faces = false;
+  std::array<Block<C>, D> faces;
+  /// Zero in cells that are no unknowns and in all ghosts.
+  Block<C> diagonal;
+  /// The part of a diagonal that is no flux at all, as of the identity in I - dt nu laplacian: the same in every unknown, or one
+  /// per cell where `masses` is not empty.
+  C mass = 0;
+  Block<C> masses;
+  /// 1 where the diagonal is not zero; the ghosts beyond periodic sides hold copies.
+  Block<std::uint8_t> active;
+  /// In the order of the rows; those of plane i across axis 0 are [plane_begin[i], plane_begin[i + 1]).
+  std::vector<Segment> segments;
+  std::vector<Index> plane_begin;
+  Index unknowns = 0;
+
+  /// Takes the layout and memory for it, all zero; keeps memory of the right size.
+  void reset(const CellLayout<D>& cells, bool with_faces);
+
+  C face(int axis, Index cell) const { return has_faces ? faces[static_cast<std::size_t>(axis)][cell] : open_coupling[axis]; }
+
+  C mass_of(Index cell) const { return masses.size() > 0 ? masses[cell] : mass; }
+
+  /// Derives `active`, the segments and the number of unknowns. To be called when all coefficients are set, those on the last
+  /// face of a periodic axis included (a copy of the first).
+  void finish();
+
+  C open_diagonal() const {
+    C sum = 0;
+    for (C c : open_coupling) sum += 2 * c;
+    return sum;
+  }
+
+ private:
+  std::vector<SegmentKind> block_kinds_;
+  std::vector<Index> active_in_row_;
+};
+
+/// What of the diagonal is neither mass nor balanced by couplings to other unknowns: positive at Dirichlet conditions, else zero.
+template <class C, int D>
+C dirichlet_coupling(const FaceMatrix<C, D>& a, Index cell);
+
+}  // namespace meniscus::grid

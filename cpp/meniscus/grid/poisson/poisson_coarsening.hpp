@@ -1,0 +1,48 @@
+/// From one level of the Poisson hierarchy to the next: which cells are joined, and the matrix of the joined cells.
+///
+/// A coarse cell stands for the largest connected part of the unknowns in its block of 2 x 2 (x 2) fine cells; two unknowns are
+/// connected where the face between them has a coefficient. What a wall cuts off from that part joins a coarse cell next to it on
+/// its own side of the wall, if there is one. So no coarse cell ever reaches through a wall, walls may be as thin as a face, and
+/// enclosed regions stay enclosed on all levels.
+///
+/// The coefficient of a coarse face is that of the fine resistors in series along the axis, from centre to centre, and in
+/// parallel across it. This is right for odd sizes too, where the last block is thinner.
+#pragma once
+
+#include "meniscus/grid/poisson/block_geometry.hpp"
+#include "meniscus/grid/poisson/face_matrix.hpp"
+
+namespace meniscus::grid {
+
+/// Which coarse cell each fine cell belongs to.
+template <int D>
+struct CellJoining {
+  /// Per fine cell: none (no unknown, or cut off from everything around), own_block, or attached(axis, side) for the block next
+  /// to its own. Ghosts beyond periodic sides hold copies.
+  static constexpr std::uint8_t none = 0;
+  static constexpr std::uint8_t own_block = 1;
+  static constexpr std::uint8_t attached(int axis, int side) { return static_cast<std::uint8_t>(2 + 2 * axis + side); }
+  Block<std::uint8_t> owner;
+
+  /// Per coarse cell: full where all children exist, are unknowns and connected by similar coefficients; split where some do not
+  /// belong to the own coarse cell. Ghosts beyond periodic sides hold copies.
+  static constexpr std::uint8_t full = 1;
+  static constexpr std::uint8_t split = 2;
+  Block<std::uint8_t> state;
+
+  /// Per coarse cell, one bit per axis: this block and the lower one are both full, and so is the connection between them.
+  static constexpr std::uint8_t link(int axis) { return static_cast<std::uint8_t>(1 << axis); }
+  Block<std::uint8_t> links;
+
+  /// Are the block and all its neighbours joined in the regular way?
+  bool regular(const BlockGeometry<D>& geometry, const Coord<D>& block) const;
+};
+
+template <int D>
+class PoissonCoarsening {
+ public:
+  /// Sets the joining and the coarse matrix (with `finish()` done), in place on memory that is kept.
+  static void run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining);
+};
+
+}  // namespace meniscus::grid

@@ -1,0 +1,171 @@
+#include "meniscus/grid/poisson/poisson_hierarchy.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/numerics/multigrid.hpp"
+
+#include <Eigen/Cholesky>
+
+namespace meniscus::grid {
+namespace {
+
+/// A level of at most so many cells is solved directly.
+constexpr Index direct_cells = 64;
+
+template <int D>
+void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to) {
+  to.reset(a.layout, a.has_faces);
+  for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
+  to.mass = static_cast<float>(a.mass);
+  if (a.masses.size() != to.masses.size()) to.masses = a.masses.size() > 0 ? Block<float>(a.masses.size()) : Block<float>();
+  parallel_for(0, a.layout.size, 1 << 16, [&](Index b, Index e) {
+    if (a.has_faces)
+      for (std::size_t d = 0; d < D; ++d)
+        for (Index i = b; i < e; ++i) to.faces[d][i] = static_cast<float>(a.faces[d][i]);
+    for (Index i = b; i < e; ++i) to.diagonal[i] = static_cast<float>(a.diagonal[i]);
+    if (a.masses.size() > 0)
+      for (Index i = b; i < e; ++i) to.masses[i] = static_cast<float>(a.masses[i]);
+  });
+  to.finish();
+}
+
+}  // namespace
+
+template <int D>
+void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix) {
+  std::size_t count = 0;
+  const auto level = [&](std::size_t l) -> PoissonLevel<D>& {
+    while (levels_.size() <= l) levels_.emplace_back();
+    return levels_[l];
+  };
+  copy_to_single(matrix, level(0).matrix);
+  level(0).prepare();
+  while (levels_[count].matrix.layout.count() > direct_cells) {
+    if (transfers_.size() <= count) {
+      transfers_.emplace_back();
+      joinings_.emplace_back();
+    }
+    PoissonLevel<D>& coarse = level(count + 1);
+    const FaceMatrix<float, D>& fine = levels_[count].matrix;
+    PoissonCoarsening<D>::run(fine, coarse.matrix, joinings_[count]);
+    transfers_[count].build(fine, joinings_[count]);
+    coarse.prepare();
+    ++count;
+  }
+  levels_.resize(count + 1);
+  transfers_.resize(count);
+  joinings_.resize(count);
+  invert_coarsest();
+}
+
+template <int D>
+void PoissonHierarchy<D>::restrict_residual(int level) {
+  at(level).compute_residual();
+  transfers_[static_cast<std::size_t>(level)].restrict_residual(at(level), at(level + 1));
+}
+
+template <int D>
+void PoissonHierarchy<D>::add_correction(int level) {
+  transfers_[static_cast<std::size_t>(level)].add_correction(at(level + 1), at(level));
+}
+
+template <int D>
+void PoissonHierarchy<D>::cycle() {
+  numerics::v_cycle(*this);
+}
+
+template <int D>
+void PoissonHierarchy<D>::invert_coarsest() {
+  const FaceMatrix<float, D>& a = levels_.back().matrix;
+  unknowns_.clear();
+  std::vector<Index> number(static_cast<std::size_t>(a.layout.size), -1);
+  for (Index r = 0; r < a.layout.rows(); ++r)
+    for (Index i = a.layout.row(r); i < a.layout.row(r) + a.layout.cells[D - 1]; ++i)
+      if (a.active[i]) {
+        number[static_cast<std::size_t>(i)] = static_cast<Index>(unknowns_.size());
+        unknowns_.push_back(i);
+      }
+  const auto n = static_cast<Eigen::Index>(unknowns_.size());
+  if (n == 0) return;
+  Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(n, n);
+  std::vector<Eigen::Index> part(unknowns_.size());
+  for (Eigen::Index k = 0; k < n; ++k) part[static_cast<std::size_t>(k)] = k;
+  std::vector<double> open(unknowns_.size());
+  for (Eigen::Index k = 0; k < n; ++k) {
+    const Index i = unknowns_[static_cast<std::size_t>(k)];
+    const double fixed = dirichlet_coupling<float, D>(a, i) + a.mass_of(i);
+    open[static_cast<std::size_t>(k)] = fixed;
+    dense(k, k) += fixed;
+    const Coord<D> s = a.layout.strides;
+    for (std::size_t d = 0; d < D; ++d) {
+      if (!a.active[i - s[d]]) continue;
+      // The cell below, perhaps around a periodic side.
+      Index below = i - s[d];
+      if (number[static_cast<std::size_t>(below)] < 0) below += a.layout.cells[d] * s[d];
+      const auto m = static_cast<Eigen::Index>(number[static_cast<std::size_t>(below)]);
+      const double w = a.face(static_cast<int>(d), i);
+      if (m == k || w <= 0) continue;
+      dense(k, k) += w;
+      dense(m, m) += w;
+      dense(k, m) -= w;
+      dense(m, k) -= w;
+      const Eigen::Index x = part[static_cast<std::size_t>(k)], y = part[static_cast<std::size_t>(m)];
+      for (Eigen::Index& p : part)
+        if (p == std::max(x, y)) p = std::min(x, y);
+    }
+  }
+  // A part without a Dirichlet condition is singular; a multiple of its constant vector makes it regular and is taken out again.
+  Eigen::MatrixXd shift = Eigen::MatrixXd::Zero(n, n);
+  for (Eigen::Index p = 0; p < n; ++p) {
+    std::vector<Eigen::Index> members;
+    double fixed = 0, diagonal = 0;
+    for (Eigen::Index k = 0; k < n; ++k)
+      if (part[static_cast<std::size_t>(k)] == p) {
+        members.push_back(k);
+        fixed += open[static_cast<std::size_t>(k)];
+        diagonal = std::max(diagonal, dense(k, k));
+      }
+    if (members.empty() || fixed > 0) continue;
+    const double size = static_cast<double>(members.size());
+    if (diagonal == 0) diagonal = 1;
+    for (Eigen::Index k : members)
+      for (Eigen::Index m : members) {
+        dense(k, m) += diagonal / size;
+        shift(k, m) = 1 / (diagonal * size);
+      }
+  }
+  const Eigen::MatrixXd inverse = dense.ldlt().solve(Eigen::MatrixXd::Identity(n, n)) - shift;
+  inverse_ = (0.5 * (inverse + inverse.transpose())).template cast<float>();
+}
+
+template <int D>
+void PoissonHierarchy<D>::solve_coarsest() {
+  PoissonLevel<D>& level = levels_.back();
+  const std::size_t n = unknowns_.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    double sum = 0;
+    for (std::size_t m = 0; m < n; ++m)
+      sum += static_cast<double>(inverse_(static_cast<Eigen::Index>(m), static_cast<Eigen::Index>(k))) *
+             static_cast<double>(level.b[unknowns_[m]]);
+    level.x[unknowns_[k]] = static_cast<float>(sum);
+  }
+  wrap_ghosts<float, D>(level.matrix.layout, level.x.data());
+}
+
+template <int D>
+Index PoissonHierarchy<D>::bytes() const {
+  Index n = 0;
+  for (const PoissonLevel<D>& l : levels_) {
+    n += 4 * (l.matrix.diagonal.size() + l.matrix.masses.size() + l.inverse_diagonal.size() + l.x.size() + l.b.size() +
+              l.residual.size());
+    for (const auto& f : l.matrix.faces) n += 4 * f.size();
+    n += l.matrix.active.size() + static_cast<Index>(l.matrix.segments.size() * sizeof(Segment));
+  }
+  for (const CellJoining<D>& j : joinings_) n += j.owner.size() + j.state.size() + j.links.size();
+  for (const PoissonTransfer<D>& t : transfers_) n += t.bytes();
+  return n;
+}
+
+template class PoissonHierarchy<2>;
+template class PoissonHierarchy<3>;
+
+}  // namespace meniscus::grid

@@ -1,0 +1,48 @@
+/// The geometric multigrid preconditioner of a Poisson matrix, in single precision.
+#pragma once
+
+#include "meniscus/grid/poisson/poisson_level.hpp"
+#include "meniscus/grid/poisson/poisson_transfer.hpp"
+
+#include <deque>
+
+namespace meniscus::grid {
+
+template <int D>
+class PoissonHierarchy {
+ public:
+  /// Makes all levels from a finished matrix; keeps memory of the right size.
+  void build(const FaceMatrix<double, D>& matrix);
+
+  /// The finest level: its `b` is the right-hand side of a cycle, its `x` the result.
+  PoissonLevel<D>& finest() { return levels_.front(); }
+  void cycle();
+
+  /// Bytes held by the arrays of all levels.
+  Index bytes() const;
+
+  // What numerics/multigrid.hpp asks for.
+  int levels() const { return static_cast<int>(levels_.size()); }
+  void smooth_from_zero(int level) { at(level).smooth_from_zero(); }
+  void restrict_residual(int level);
+  void add_correction(int level);
+  void smooth_adjoint(int level) { at(level).smooth_reversed(); }
+  void solve_coarsest();
+
+  const PoissonLevel<D>& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
+  const PoissonTransfer<D>& transfer(int l) const { return transfers_[static_cast<std::size_t>(l)]; }
+
+ private:
+  PoissonLevel<D>& at(int level) { return levels_[static_cast<std::size_t>(level)]; }
+  void invert_coarsest();
+
+  // Deques, because levels do not move when others are added.
+  std::deque<PoissonLevel<D>> levels_;
+  std::deque<PoissonTransfer<D>> transfers_;
+  std::deque<CellJoining<D>> joinings_;
+  /// The coarsest level: its unknowns, and the (pseudo-)inverse of its matrix.
+  std::vector<Index> unknowns_;
+  Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic> inverse_;
+};
+
+}  // namespace meniscus::grid

@@ -1,0 +1,185 @@
+#include "meniscus/grid/poisson/poisson_level.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/poisson/segment_kernels.hpp"
+
+namespace meniscus::grid {
+namespace {
+
+/// Slabs of planes for sweeps that pass over memory once: at least 2 * half_sweeps planes each, so that what is done at one end
+/// does not meet what is done at the other, and enough cells to be worth a task.
+constexpr Index slab_cells = 1 << 16;
+
+template <int D>
+Index slab_count(const CellLayout<D>& layout) {
+  const Index planes = layout.cells[0];
+  const Index thick = std::max<Index>(3 * half_sweeps, (slab_cells + layout.plane_cells() - 1) / layout.plane_cells());
+  return planes / thick;
+}
+
+}  // namespace
+
+template <int D>
+void PoissonLevel<D>::prepare() {
+  const Index n = matrix.layout.size;
+  for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
+    if (block->size() != n) *block = Block<float>(n);
+  // Of the others, only what has been written is ever read.
+  parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const float d = matrix.diagonal[i];
+      inverse_diagonal[i] = d > 0 ? 1.0f / d : 0.0f;
+      x[i] = 0.0f;
+    }
+  });
+  damp_odd_seams();
+}
+
+template <int D>
+void PoissonLevel<D>::damp_odd_seams() {
+  const CellLayout<D>& layout = matrix.layout;
+  damped_ = false;
+  for (std::size_t d = 0; d < D; ++d) damped_ |= layout.on_odd_seam(d, 0);
+  if (!damped_) return;
+  const Index length = layout.cells[D - 1];
+  parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = layout.row_coordinate(r);
+      bool row = false;
+      for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
+      for (Index k = 0; k < length; k += row ? 1 : std::max<Index>(1, length - 1)) {
+        c[D - 1] = k;
+        const Index i = layout.index(c);
+        if (!matrix.active[i]) continue;
+        float across = 0;
+        for (int d = 0; d < D; ++d) {
+          const auto axis = static_cast<std::size_t>(d);
+          if (!layout.on_odd_seam(axis, c[axis])) continue;
+          const Index s = layout.strides[axis];
+          const bool upper = c[axis] > 0;
+          if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
+        }
+        inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
+      }
+    }
+  });
+}
+
+template <int D>
+void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
+  const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(plane)];
+  const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(plane) + 1];
+  const Couplings<float, D> couplings(matrix);
+  const float* inverse = inverse_diagonal.data();
+  const float* rhs = b.data();
+  float* values = x.data();
+  if (from_zero) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
+        const int mine = parity ^ colour;
+        // Nobody has set the right-hand side behind the last cell of a row.
+        for (int l = 0; l < cells; ++l)
+          values[first + l] = (((l ^ mine) & 1) == 0) & (kind == SegmentKind::constant || inverse[first + l] != 0)
+                                  ? rhs[first + l] * inverse[first + l]
+                                  : 0.0f;
+      });
+    });
+  } else {
+    const float open_inverse = 1.0f / matrix.open_diagonal();
+    const float* diagonal = damped_ ? matrix.diagonal.data() : nullptr;
+    simd_dispatch([=] {
+      float relaxed[segment_cells];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
+        const int mine = parity ^ colour;
+        if constexpr (kind == SegmentKind::constant) {
+          for (int l = 0; l < cells; ++l)
+            relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * open_inverse;
+        } else {
+          for (int l = 0; l < cells; ++l) relaxed[l] = couplings.template sum<kind>(values, first + l) + rhs[first + l];
+          if (diagonal)
+            for (int l = 0; l < cells; ++l)
+              relaxed[l] = values[first + l] + (relaxed[l] - diagonal[first + l] * values[first + l]) * inverse[first + l];
+          else
+            for (int l = 0; l < cells; ++l) relaxed[l] *= inverse[first + l];
+          // A lane that is no unknown may be the ghost behind the row, which must not change within a sweep.
+          for (int l = 0; l < cells; ++l) relaxed[l] = inverse[first + l] != 0 ? relaxed[l] : values[first + l];
+        }
+        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : values[first + l];
+      });
+    });
+  }
+  wrap_plane<float, D>(matrix.layout, values, plane);
+}
+
+template <int D>
+void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool from_zero) {
+  const CellLayout<D>& layout = matrix.layout;
+  const Index planes = layout.cells[0];
+  const Index slabs = slab_count(layout);
+  const auto run = [&](Index plane, int s) { half_sweep(plane, colours[static_cast<std::size_t>(s)], from_zero && s == 0); };
+
+  if (slabs < 2) {
+    for (int s = 0; s < half_sweeps; ++s) {
+      for (Index i = 0; i < planes; ++i) run(i, s);
+      wrap_first_axis<float, D>(layout, x.data());
+    }
+    return;
+  }
+  const auto bound = [&](Index k) { return planes * k / slabs; };
+  const bool wraps = layout.periodic[0];
+  // Each slab goes through its planes once, half-sweep s one plane behind half-sweep s - 1. Near another slab, half-sweep s stops
+  // s + 1 planes short: no slab reads what another one writes.
+  parallel_for(0, slabs, 1, [&](Index k, Index) {
+    const Index begin = bound(k), end = bound(k + 1);
+    const bool free_begin = k == 0 && !wraps, free_end = k + 1 == slabs && !wraps;
+    for (Index front = begin; front < end + half_sweeps - 1; ++front)
+      for (int s = 0; s < half_sweeps; ++s) {
+        const Index i = front - s;
+        if (i >= (free_begin ? begin : begin + s + 1) && i < (free_end ? end : end - s - 1)) run(i, s);
+      }
+  });
+  // What is missing lies in wedges around the ends of the slabs.
+  parallel_for(1, slabs, 1, [&](Index k, Index) {
+    for (int s = 0; s < half_sweeps; ++s)
+      for (Index i = bound(k) - s - 1; i <= bound(k) + s; ++i) run(i, s);
+  });
+  if (wraps)
+    for (int s = 0; s < half_sweeps; ++s) {
+      for (Index i = -s - 1; i <= s; ++i) run(i < 0 ? i + planes : i, s);
+      wrap_first_axis<float, D>(layout, x.data());
+    }
+}
+
+template <int D>
+void PoissonLevel<D>::compute_residual() {
+  const CellLayout<D>& layout = matrix.layout;
+  // The last half-sweep leaves no residual in black cells, unless two of them meet across a periodic side.
+  bool black_too = false;
+  for (std::size_t d = 0; d < D; ++d) black_too |= layout.periodic[d] && layout.cells[d] % 2 == 1;
+  parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first, Index last) {
+    const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first)];
+    const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last)];
+    const Couplings<float, D> couplings(matrix);
+    const float open_diagonal = matrix.open_diagonal();
+    const float* diagonal = matrix.diagonal.data();
+    const float* rhs = b.data();
+    const float* values = x.data();
+    float* out = residual.data();
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first_cell, int cells, int parity) {
+        for (int l = 0; l < cells; ++l) {
+          const Index i = first_cell + l;
+          const float d = kind == SegmentKind::constant ? open_diagonal : diagonal[i];
+          const float r = rhs[i] + couplings.template sum<kind>(values, i) - d * values[i];
+          const bool unknown = kind == SegmentKind::constant || d != 0;
+          out[i] = (black_too | (((l ^ parity) & 1) == 0)) & unknown ? r : 0.0f;
+        }
+      });
+    });
+  });
+}
+
+template class PoissonLevel<2>;
+template class PoissonLevel<3>;
+
+}  // namespace meniscus::grid

@@ -1,0 +1,194 @@
+#include "meniscus/grid/poisson/poisson_regions.hpp"
+
+#include "meniscus/core/parallel.hpp"
+
+namespace meniscus::grid {
+namespace {
+
+constexpr Index intervals_per_task = 64;
+
+/// Calls found(begin, count) for the connected runs of unknowns of a row.
+template <int D, class Found>
+void for_each_run_of_row(const FaceMatrix<double, D>& a, Index first, Found&& found) {
+  const Index length = a.layout.cells[D - 1];
+  const std::uint8_t* active = a.active.data() + first;
+  for (Index k = 0; k < length;) {
+    if (!active[k]) {
+      ++k;
+      continue;
+    }
+    const Index begin = k++;
+    while (k < length && active[k] && a.face(D - 1, first + k) > 0) ++k;
+    found(first + begin, k - begin);
+  }
+}
+
+}  // namespace
+
+template <int D>
+Index PoissonRegions<D>::root(Index i) {
+  while (parent_[static_cast<std::size_t>(i)] != i) {
+    Index& p = parent_[static_cast<std::size_t>(i)];
+    p = parent_[static_cast<std::size_t>(p)];
+    i = p;
+  }
+  return i;
+}
+
+template <int D>
+void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
+  const CellLayout<D>& layout = a.layout;
+  const Index rows = layout.rows(), length = layout.cells[D - 1];
+  const Index rows_per_task = std::max<Index>(1, 16384 / length);
+  row_begin_.assign(static_cast<std::size_t>(rows) + 1, 0);
+  parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
+    for (Index r = b; r < e; ++r) {
+      Index n = 0;
+      for_each_run_of_row<D>(a, layout.row(r), [&](Index, Index) { ++n; });
+      row_begin_[static_cast<std::size_t>(r) + 1] = n;
+    }
+  });
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) row_begin_[r + 1] += row_begin_[r];
+  const auto count = static_cast<std::size_t>(row_begin_.back());
+  intervals_.resize(count);
+  open_.resize(count);
+  parent_.resize(count);
+  parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
+    for (Index r = b; r < e; ++r) {
+      auto n = static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r)]);
+      for_each_run_of_row<D>(a, layout.row(r), [&](Index begin, Index cells) {
+        intervals_[n] = {begin, cells, 0};
+        parent_[n] = static_cast<Index>(n);
+        open_[n] = 0;
+        for (Index i = begin; i < begin + cells && !open_[n]; ++i)
+          open_[n] = a.mass_of(i) > 0 || dirichlet_coupling<double, D>(a, i) > 0;
+        ++n;
+      });
+    }
+  });
+
+  // The lower number always becomes the parent, so a root is the first interval of its region.
+  const auto join = [&](Index x, Index y) {
+    x = root(x);
+    y = root(y);
+    parent_[static_cast<std::size_t>(std::max(x, y))] = std::min(x, y);
+  };
+  // Intervals of two rows that lie side by side along `axis`; `face_row` is the upper one, whose lower faces count.
+  const auto join_rows = [&](Index lower_row, Index upper_row, int axis) {
+    Index i = row_begin_[static_cast<std::size_t>(lower_row)], j = row_begin_[static_cast<std::size_t>(upper_row)];
+    const Index i_end = row_begin_[static_cast<std::size_t>(lower_row) + 1],
+                j_end = row_begin_[static_cast<std::size_t>(upper_row) + 1];
+    const Index from_lower = layout.row(lower_row), from_upper = layout.row(upper_row);
+    while (i < i_end && j < j_end) {
+      const Interval& u = intervals_[static_cast<std::size_t>(i)];
+      const Interval& v = intervals_[static_cast<std::size_t>(j)];
+      const Index begin = std::max(u.index - from_lower, v.index - from_upper);
+      const Index u_end = u.index + u.count - from_lower, v_end = v.index + v.count - from_upper;
+      const Index end = std::min(u_end, v_end);
+      for (Index k = begin; k < end; ++k)
+        if (a.face(axis, from_upper + k) > 0) {
+          join(i, j);
+          break;
+        }
+      (u_end < v_end ? i : j)++;
+    }
+  };
+  for (Index r = 0; r < rows; ++r) {
+    const Coord<D> c = layout.row_coordinate(r);
+    Index stride = 1;
+    for (int d = D - 2; d >= 0; --d) {
+      const auto axis = static_cast<std::size_t>(d);
+      if (c[axis] > 0)
+        join_rows(r - stride, r, d);
+      else if (layout.periodic[axis])
+        join_rows(r + (layout.cells[axis] - 1) * stride, r, d);
+      stride *= layout.cells[axis];
+    }
+    const Index begin = row_begin_[static_cast<std::size_t>(r)], end = row_begin_[static_cast<std::size_t>(r) + 1];
+    if (layout.periodic[D - 1] && end > begin) {
+      const Interval& u = intervals_[static_cast<std::size_t>(begin)];
+      const Interval& v = intervals_[static_cast<std::size_t>(end) - 1];
+      if (u.index == layout.row(r) && v.index + v.count == layout.row(r) + length && a.face(D - 1, u.index) > 0)
+        join(begin, end - 1);
+    }
+  }
+
+  regions_.clear();
+  for (std::size_t n = 0; n < count; ++n) {
+    Interval& u = intervals_[n];
+    const Index first = root(static_cast<Index>(n));
+    if (first == static_cast<Index>(n)) {
+      u.region = static_cast<Index>(regions_.size());
+      PoissonRegion<D> region;
+      Index rest = u.index - layout.origin;
+      for (std::size_t d = 0; d < D; ++d) {
+        region.first_cell[d] = rest / layout.strides[d];
+        rest %= layout.strides[d];
+      }
+      regions_.push_back(region);
+    } else {
+      u.region = intervals_[static_cast<std::size_t>(first)].region;
+    }
+    PoissonRegion<D>& region = regions_[static_cast<std::size_t>(u.region)];
+    region.cells += u.count;
+    region.closed &= !open_[n];
+  }
+  any_closed_ = false;
+  for (const PoissonRegion<D>& region : regions_) any_closed_ |= region.closed;
+  partial_.resize(count);
+}
+
+template <int D>
+template <class Term>
+void PoissonRegions<D>::accumulate(Term&& term, std::vector<double>& sums) const {
+  parallel_for(0, static_cast<Index>(intervals_.size()), intervals_per_task, [&](Index b, Index e) {
+    for (auto n = static_cast<std::size_t>(b); n < static_cast<std::size_t>(e); ++n) {
+      const Interval& u = intervals_[n];
+      // Eight sums, so that the additions do not wait for each other.
+      std::array<double, 8> part{};
+      Index k = 0;
+      for (; k + 8 <= u.count; k += 8)
+        for (Index l = 0; l < 8; ++l) part[static_cast<std::size_t>(l)] += term(u.index + k + l);
+      for (; k < u.count; ++k) part[0] += term(u.index + k);
+      partial_[n] = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    }
+  });
+  sums.assign(regions_.size(), 0.0);
+  for (std::size_t n = 0; n < intervals_.size(); ++n) sums[static_cast<std::size_t>(intervals_[n].region)] += partial_[n];
+}
+
+template <int D>
+void PoissonRegions<D>::sum(const double* values, std::vector<double>& sums) const {
+  accumulate([=](Index i) { return values[i]; }, sums);
+}
+
+template <int D>
+void PoissonRegions<D>::sum_squares(const double* values, std::vector<double>& sums) const {
+  accumulate([=](Index i) { return values[i] * values[i]; }, sums);
+}
+
+template <int D>
+void PoissonRegions<D>::add(const std::vector<double>& offsets, double* values) const {
+  parallel_for(0, static_cast<Index>(intervals_.size()), intervals_per_task, [&](Index b, Index e) {
+    for (auto n = static_cast<std::size_t>(b); n < static_cast<std::size_t>(e); ++n) {
+      const Interval& u = intervals_[n];
+      const double offset = offsets[static_cast<std::size_t>(u.region)];
+      if (offset != 0)
+        for (Index i = u.index; i < u.index + u.count; ++i) values[i] += offset;
+    }
+  });
+}
+
+template <int D>
+void PoissonRegions<D>::remove_means(double* values) const {
+  if (!any_closed_) return;
+  sum(values, means_);
+  for (std::size_t k = 0; k < regions_.size(); ++k)
+    means_[k] = regions_[k].closed ? -means_[k] / static_cast<double>(regions_[k].cells) : 0.0;
+  add(means_, values);
+}
+
+template class PoissonRegions<2>;
+template class PoissonRegions<3>;
+
+}  // namespace meniscus::grid

@@ -1,0 +1,60 @@
+/// Connected regions of unknowns. A region without a Dirichlet condition is closed: its pressure is known up to a constant, and
+/// its right-hand side has to sum to zero.
+#pragma once
+
+#include "meniscus/grid/poisson/face_matrix.hpp"
+
+#include <vector>
+
+namespace meniscus::grid {
+
+template <int D>
+struct PoissonRegion {
+  Index cells = 0;
+  bool closed = true;
+  /// The first cell in storage order.
+  Coord<D> first_cell{};
+};
+
+template <int D>
+class PoissonRegions {
+ public:
+  /// Consecutive connected unknowns of one row.
+  struct Interval {
+    Index index = 0;
+    Index count = 0;
+    Index region = 0;
+  };
+
+  /// Finds the regions of a finished matrix; keeps its memory.
+  void find(const FaceMatrix<double, D>& matrix);
+
+  /// In the order of their first cells.
+  const std::vector<PoissonRegion<D>>& regions() const { return regions_; }
+  /// Row by row.
+  const std::vector<Interval>& intervals() const { return intervals_; }
+  bool any_closed() const { return any_closed_; }
+
+  /// Sum of the values over each region, the same on any number of threads. `sums` is resized.
+  void sum(const double* values, std::vector<double>& sums) const;
+  /// Sum of the squares over each region.
+  void sum_squares(const double* values, std::vector<double>& sums) const;
+  /// Adds a number per region to its values.
+  void add(const std::vector<double>& offsets, double* values) const;
+  /// Removes the mean over each closed region.
+  void remove_means(double* values) const;
+
+ private:
+  template <class Term>
+  void accumulate(Term&& term, std::vector<double>& sums) const;
+  Index root(Index i);
+
+  std::vector<PoissonRegion<D>> regions_;
+  std::vector<Interval> intervals_;
+  bool any_closed_ = false;
+  std::vector<Index> row_begin_, parent_;
+  std::vector<std::uint8_t> open_;
+  mutable std::vector<double> partial_, means_;
+};
+
+}  // namespace meniscus::grid

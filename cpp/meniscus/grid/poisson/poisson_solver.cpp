@@ -1,0 +1,264 @@
+#include "meniscus/grid/poisson/poisson_solver.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/poisson/poisson_reference.hpp"
+#include "meniscus/grid/poisson/segment_kernels.hpp"
+#include "meniscus/numerics/conjugate_gradients.hpp"
+
+#include <chrono>
+#include <cstring>
+
+namespace meniscus::grid {
+namespace {
+
+static_assert(numerics::LinearSystem<PoissonSolver<2>> && numerics::LinearSystem<PoissonSolver<3>>);
+
+/// One partial sum per cell of a segment; added up in a fixed tree.
+struct LaneSums {
+  std::array<double, segment_cells> lane{};
+  double total() {
+    for (std::size_t width = segment_cells / 2; width > 0; width /= 2)
+      for (std::size_t l = 0; l < width; ++l) lane[l] += lane[l + width];
+    return lane[0];
+  }
+};
+
+template <int D>
+Index planes_per_task(const CellLayout<D>& layout) {
+  return std::max<Index>(1, 32768 / layout.plane_cells());
+}
+
+/// Calls body(first segment, end) on pieces of all segments.
+template <int D, class Body>
+void for_segments(const FaceMatrix<double, D>& a, Body&& body) {
+  parallel_for(0, a.layout.cells[0], planes_per_task(a.layout), [&](Index b, Index e) {
+    body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
+         a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)]);
+  });
+}
+
+/// The same where each piece gives a sum.
+template <int D, class Body>
+double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
+  return parallel_reduce(
+      0, a.layout.cells[0], planes_per_task(a.layout), 0.0,
+      [&](Index b, Index e) -> double {
+        LaneSums sums;
+        body(a.segments.data() + a.plane_begin[static_cast<std::size_t>(b)],
+             a.segments.data() + a.plane_begin[static_cast<std::size_t>(e)], sums.lane.data());
+        return sums.total();
+      },
+      [](double x, double y) { return x + y; });
+}
+
+}  // namespace
+
+template <int D>
+void PoissonSolver<D>::prepare() {
+  matrix.finish();
+  regions_.find(matrix);
+  hierarchy_.build(matrix);
+  const Index n = matrix.layout.size;
+  for (Block<double>* block : {&b, &x, &r_, &p_, &q_})
+    if (block->size() != n) *block = Block<double>(n);
+  // Kernels write whole segments. Neighbours are read from x and p beyond them, and b is set in cells alone, but summed over
+  // whole segments.
+  for (Block<double>* block : {&b, &x, &p_})
+    parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
+      std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(double));
+    });
+}
+
+template <int D>
+void PoissonSolver<D>::solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info) {
+  const auto start = std::chrono::steady_clock::now();
+  project(b);
+  norm_b_ = std::sqrt(inner_product(b, b));
+  scale_ = norm_b_ > 0 ? std::sqrt(static_cast<double>(matrix.unknowns)) / norm_b_ : 1.0;
+  if (start_is_zero) combine(0.0, b, 0.0, x);
+  if (options.method == numerics::SolveMethod::incomplete_cholesky)
+    solve_by_incomplete_cholesky(matrix, regions_, b, x, options, info);
+  else
+    numerics::conjugate_gradients(*this,
+                                  numerics::ConjugateGradientVectors<PoissonSolver>{x, b, r_, p_, q_, hierarchy_.finest().x},
+                                  options, start_is_zero, info);
+  project(x);
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <int D>
+void PoissonSolver<D>::region_residuals(std::vector<double>& norms) {
+  residual(x, b, r_);
+  regions_.sum_squares(r_.data(), norms);
+  for (double& n : norms) n = norm_b_ > 0 ? std::sqrt(n) / norm_b_ : 0.0;
+}
+
+template <int D>
+void PoissonSolver<D>::multiply(Vector& p, Vector& q) {
+  multiply_dot(p, q);
+}
+
+template <int D>
+double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
+  wrap_ghosts<double, D>(matrix.layout, p.data());
+  const Couplings<double, D> couplings(matrix);
+  const double* diagonal = matrix.diagonal.data();
+  const double open_diagonal = matrix.open_diagonal();
+  const double* from = p.data();
+  double* to = q.data();
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
+    simd_dispatch([=, &couplings] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
+          const double y = d * from[first + l] - couplings.template sum<kind>(from, first + l);
+          to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
+        }
+        for (int l = 0; l < cells; ++l) lane[l] += to[first + l] * from[first + l];
+      });
+    });
+  });
+}
+
+template <int D>
+void PoissonSolver<D>::precondition(const Vector& r, Correction&) {
+  const double* from = r.data();
+  float* to = hierarchy_.finest().b.data();
+  const double scale = scale_;
+  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) to[first + l] = static_cast<float>(scale * from[first + l]);
+      });
+    });
+  });
+  hierarchy_.cycle();
+}
+
+template <int D>
+double PoissonSolver<D>::inner_product(const Vector& u, const Vector& v) const {
+  const double *a = u.data(), *c = v.data();
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) lane[l] += a[first + l] * c[first + l];
+      });
+    });
+  });
+}
+
+template <int D>
+double PoissonSolver<D>::inner_product(const Vector& u, const Correction& z) const {
+  const double* a = u.data();
+  const float* c = z.data();
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) lane[l] += a[first + l] * static_cast<double>(c[first + l]);
+      });
+    });
+  });
+}
+
+template <int D>
+void PoissonSolver<D>::combine(double alpha, const Vector& p, double beta, Vector& y) const {
+  const double* a = p.data();
+  double* to = y.data();
+  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        if (beta == 0)
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * a[first + l];
+        else
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * a[first + l] + beta * to[first + l];
+      });
+    });
+  });
+}
+
+template <int D>
+void PoissonSolver<D>::combine(double alpha, const Correction& z, double beta, Vector& y) const {
+  const float* a = z.data();
+  double* to = y.data();
+  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        if (beta == 0)
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(a[first + l]);
+        else
+          for (int l = 0; l < cells; ++l) to[first + l] = alpha * static_cast<double>(a[first + l]) + beta * to[first + l];
+      });
+    });
+  });
+}
+
+template <int D>
+double PoissonSolver<D>::residual(Vector& solution, const Vector& right, Vector& r) const {
+  wrap_ghosts<double, D>(matrix.layout, solution.data());
+  const Couplings<double, D> couplings(matrix);
+  const double* diagonal = matrix.diagonal.data();
+  const double open_diagonal = matrix.open_diagonal();
+  const double* from = solution.data();
+  const double* rhs = right.data();
+  double* to = r.data();
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
+    simd_dispatch([=, &couplings] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double d = kind == SegmentKind::constant ? open_diagonal : diagonal[first + l];
+          const double y = rhs[first + l] - (d * from[first + l] - couplings.template sum<kind>(from, first + l));
+          to[first + l] = kind == SegmentKind::constant || d != 0 ? y : 0.0;
+        }
+        for (int l = 0; l < cells; ++l) lane[l] += to[first + l] * to[first + l];
+      });
+    });
+  });
+}
+
+template <int D>
+double PoissonSolver<D>::reduce_residual(double alpha, const Vector& q, Vector& r) const {
+  const double* a = q.data();
+  double* to = r.data();
+  return sum_segments(matrix, [&](const Segment* begin, const Segment* end, double* lane) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double v = to[first + l] - alpha * a[first + l];
+          to[first + l] = v;
+          lane[l] += v * v;
+        }
+      });
+    });
+  });
+}
+
+template <int D>
+void PoissonSolver<D>::advance(double alpha, double beta, const Correction& z, Vector& p, Vector& solution) const {
+  const float* a = z.data();
+  double *direction = p.data(), *to = solution.data();
+  for_segments(matrix, [&](const Segment* begin, const Segment* end) {
+    simd_dispatch([=] {
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int) {
+        for (int l = 0; l < cells; ++l) {
+          const double before = direction[first + l];
+          to[first + l] += alpha * before;
+          direction[first + l] = static_cast<double>(a[first + l]) + beta * before;
+        }
+      });
+    });
+  });
+}
+
+template <int D>
+Index PoissonSolver<D>::bytes() const {
+  Index n = matrix.diagonal.size() * 8 + matrix.active.size();
+  for (const auto& f : matrix.faces) n += f.size() * 8;
+  n += (b.size() + x.size() + r_.size() + p_.size() + q_.size()) * 8;
+  n += static_cast<Index>(matrix.segments.size() * sizeof(Segment));
+  return n + hierarchy_.bytes();
+}
+
+template class PoissonSolver<2>;
+template class PoissonSolver<3>;
+
+}  // namespace meniscus::grid

@@ -1,0 +1,60 @@
+/// Every Poisson problem of the library: conjugate gradients in double precision over a multigrid cycle in single precision,
+/// matrix-free on face coefficients.
+#pragma once
+
+#include "meniscus/grid/poisson/poisson_hierarchy.hpp"
+#include "meniscus/grid/poisson/poisson_regions.hpp"
+#include "meniscus/numerics/solve_info.hpp"
+
+namespace meniscus::grid {
+
+/// Fill `matrix`, call `prepare`, then fill `b` (and `x`) and call `solve` as often as needed. All arrays lie as the matrix says.
+template <int D>
+class PoissonSolver {
+ public:
+  FaceMatrix<double, D> matrix;
+  /// Right-hand side and solution; zero in cells that are no unknowns.
+  Block<double> b, x;
+
+  /// Derives regions and multigrid levels from the matrix. `matrix.finish()` is done here.
+  void prepare();
+
+  const PoissonRegions<D>& regions() const { return regions_; }
+
+  /// Solves to the given tolerance. The right-hand side loses its mean over each closed region, and so does the solution.
+  /// `start_is_zero`: x is not read. Returns with info.converged false where the tolerance is not met.
+  void solve(const numerics::SolveOptions& options, bool start_is_zero, numerics::SolveInfo& info);
+
+  /// Norms of the residual of the last solve per region, relative to the norm of the whole right-hand side.
+  void region_residuals(std::vector<double>& norms);
+
+  /// Bytes held by the arrays.
+  Index bytes() const;
+
+  // --- what Krylov methods see (numerics/conjugate_gradients.hpp) ---
+  using Vector = Block<double>;
+  using Correction = Block<float>;
+  void multiply(Vector& p, Vector& q);
+  void precondition(const Vector& r, Correction& z);
+  void project(Vector& v) const { regions_.remove_means(v.data()); }
+  double inner_product(const Vector& u, const Vector& v) const;
+  double inner_product(const Vector& u, const Correction& z) const;
+  void combine(double alpha, const Vector& p, double beta, Vector& y) const;
+  void combine(double alpha, const Correction& z, double beta, Vector& y) const;
+  double multiply_dot(Vector& p, Vector& q);
+  double residual(Vector& solution, const Vector& right, Vector& r) const;
+  double reduce_residual(double alpha, const Vector& q, Vector& r) const;
+  void advance(double alpha, double beta, const Correction& z, Vector& p, Vector& solution) const;
+
+  PoissonHierarchy<D>& hierarchy() { return hierarchy_; }
+
+ private:
+  PoissonRegions<D> regions_;
+  PoissonHierarchy<D> hierarchy_;
+  Block<double> r_, p_, q_;
+  /// Brings residuals into the range of single precision.
+  double scale_ = 1.0;
+  double norm_b_ = 0.0;
+};
+
+}  // namespace meniscus::grid

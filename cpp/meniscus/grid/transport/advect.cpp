@@ -1,0 +1,264 @@
+#include "meniscus/grid/transport/advect.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/ghost_fill.hpp"
+#include "meniscus/grid/transport/transport_masks.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace meniscus::grid {
+namespace {
+
+/// The limited result of a corrected value.
+template <class T>
+MENISCUS_INLINE T limited(Limiter limiter, T value, T first_order, T low, T high) {
+  if (limiter == Limiter::clamp) return detail::smaller(detail::larger(value, low), high);
+  if (limiter == Limiter::reversion) return (value >= low) & (value <= high) ? value : first_order;
+  return value;
+}
+
+/// One step of one scalar. Scratch arrays have the storage layout of the field.
+template <class T, int D>
+class ScalarTransport {
+ public:
+  ScalarTransport(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double cfl, const AdvectOptions& options,
+                  const TransportMasks<T, D>& masks, Workspace& workspace)
+      : layout_(layout),
+        velocity_(velocity),
+        far_width_(far_width(cfl, stencil_margin(options.pass.interpolation))),
+        options_(options),
+        masks_(masks) {
+    const Index n = layout.storage_size();
+    if (options.scheme == numerics::CompensationScheme::first_order) return;
+    forward_ = workspace.take<T>(n);
+    if (options.limiter != Limiter::none) high_ = workspace.take<T>(n);
+    if (options.scheme == numerics::CompensationScheme::bfecc) start_ = workspace.take<T>(n);
+  }
+
+  /// Advances the padded block `from` (whose ghosts are refilled) into the owned samples of `to`, which also serves as scratch.
+  void step(T* from, T* to, double time, double dt) {
+    const auto k = static_cast<T>(dt / layout_.grid.spacing());
+    const SampleSource<T, D> source = filled(from, time);
+    const TransportPass<T, D> forth{options_.pass, velocity_, k, masks_.hidden()};
+    const TransportPass<T, D> back{options_.pass, velocity_, -k, masks_.hidden()};
+    if (options_.scheme == numerics::CompensationScheme::first_order) {
+      run_pass(forth, source, [&, out = origin(to)](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
+        store_active(run, q, source.view.origin, s.value, out);
+      });
+      return;
+    }
+    T* forward = origin(forward_.data());
+    T* low = origin(to);
+    T* high = high_ ? origin(high_.data()) : nullptr;
+    run_pass(forth, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
+      for (int l = 0; l < run.count; ++l) forward[q + l] = s.value[l];
+      if (!high) return;
+      for (int l = 0; l < run.count; ++l) low[q + l] = s.low[l];
+      for (int l = 0; l < run.count; ++l) high[q + l] = s.high[l];
+    });
+    const SampleSource<T, D> advanced = filled(forward_.data(), time + dt);
+    const T* phi = source.view.origin;
+    if (options_.scheme == numerics::CompensationScheme::maccormack) {
+      run_pass(back, advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
+        Lanes<T> value;
+        for (int l = 0; l < run.count; ++l) value[l] = numerics::maccormack_correct(forward[q + l], phi[q + l], s.value[l]);
+        finish(run, q, value, phi, forward, low, high);
+      });
+      return;
+    }
+    T* start = origin(start_.data());
+    run_pass(back, advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
+      for (int l = 0; l < run.count; ++l) start[q + l] = numerics::bfecc_start(phi[q + l], s.value[l]);
+    });
+    const SampleSource<T, D> compensated = filled(start_.data(), time);
+    run_pass(forth, compensated,
+             [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) { finish(run, q, s.value, phi, forward, low, high); });
+  }
+
+ private:
+  T* origin(T* storage) const { return layout_.view(storage).origin; }
+
+  /// The block as a source of samples. Its given values far out take the place of those of the source before.
+  SampleSource<T, D> filled(T* storage, double time) {
+    fill_ghosts(layout_, storage, time);
+    far_.prepare(layout_, far_width_, time);
+    const FieldView<T, D> v = layout_.view(storage);
+    return {&layout_, {v.origin, v.extents, v.strides}, time, &far_};
+  }
+
+  /// Limiter, first-order fallback and mask; `out` (= `low`) is read and written at the run's own samples only.
+  MENISCUS_INLINE void finish(const RowRun<D>& run, Index q, const Lanes<T>& value, const T* phi, const T* forward, T* out,
+                              const T* high) const {
+    Lanes<T> result = value;
+    if (high)
+      for (int l = 0; l < run.count; ++l)
+        result[l] = limited(options_.limiter, value[l], forward[q + l], out[q + l], high[q + l]);
+    Lanes<std::uint8_t> first_order;
+    masks_.first_order_lanes(run, q, first_order);
+    for (int l = 0; l < run.count; ++l) result[l] = first_order[l] ? forward[q + l] : result[l];
+    store_active(run, q, phi, result, out);
+  }
+
+  MENISCUS_INLINE void store_active(const RowRun<D>& run, Index q, const T* phi, const Lanes<T>& value, T* out) const {
+    if (const std::uint8_t* active = masks_.active()) {
+      for (int l = 0; l < run.count; ++l) out[q + l] = active[q + l] ? value[l] : phi[q + l];
+    } else {
+      for (int l = 0; l < run.count; ++l) out[q + l] = value[l];
+    }
+  }
+
+  const FieldLayout<D>& layout_;
+  const VelocitySource<T, D>& velocity_;
+  Index far_width_;
+  FarValues<D> far_;
+  const AdvectOptions& options_;
+  const TransportMasks<T, D>& masks_;
+  Workspace::Lease<T> forward_, high_, start_;
+};
+
+/// Checks shared by scalars and vectors. Returns the CFL number.
+template <class T, int D>
+double check_arguments(const Grid<D>& grid, const MacField<T, D>& velocity, double dt) {
+  require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
+  require(grid == velocity.grid(), "the field and the velocity must have the same grid");
+  const double speed = max_component_speed(velocity);
+  if (!std::isfinite(speed)) require_finite(velocity);
+  return speed * dt / grid.spacing();
+}
+
+/// Substeps that keep upwind blocks stable: dt sum |V_d| <= h (SEL-01 in the method index).
+template <class T, int D>
+int upwind_substeps(const MacField<T, D>& velocity, const Stagger<D>& stagger, double dt, const AdvectOptions& options) {
+  if (options.pass.block != TransportBlock::upwind) return 1;
+  const double sum = max_speed_sum(velocity, stagger) * dt / velocity.grid().spacing();
+  // A step of exactly the limit, such as a full shift, must not be cut for the sake of rounding.
+  const double substeps = std::ceil(sum * (1.0 - 16.0 * std::numeric_limits<T>::epsilon()));
+  require(substeps <= 1e6, "upwinding this velocity for dt = ", dt, " s would take ", substeps, " substeps");
+  return std::max(1, static_cast<int>(substeps));
+}
+
+/// Result of all substeps of one scalar, ready to be committed.
+template <class T, int D>
+Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const VelocitySource<T, D>& velocity, double dt,
+                                int substeps, double cfl, const AdvectOptions& options, const AdvectMasks& masks,
+                                Workspace& workspace) {
+  const TransportMasks<T, D> prepared(layout, masks, options, cfl / substeps, workspace);
+  ScalarTransport<T, D> transport(layout, velocity, cfl / substeps, options, prepared, workspace);
+  auto result = workspace.take<T>(layout.storage_size());
+  const double h = dt / substeps;
+  transport.step(storage, result.data(), options.time, h);
+  if (substeps > 1) {
+    auto other = workspace.take<T>(layout.storage_size());
+    for (int s = 1; s < substeps; ++s) {
+      check_interrupt();
+      std::swap(result, other);
+      transport.step(other.data(), result.data(), options.time + s * h, h);
+    }
+  }
+  return result;
+}
+
+template <class T, int D>
+void require_same_place(const Field<T, D>& a, const Field<T, D>& b, const char* name) {
+  require(a.layout().same_place(b.layout()), name, " must have the grid and the sample location of the field");
+  require(a.storage().data() != b.storage().data(), name, " must not be the field itself");
+}
+
+}  // namespace
+
+template <class T, int D>
+AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options, const AdvectMasks& masks,
+                  Workspace& workspace) {
+  AdvectInfo info;
+  info.cfl = check_arguments(field.grid(), velocity, dt);
+  require_finite(field, "field");
+  velocity.fill_ghosts(options.time);
+  info.substeps = upwind_substeps(velocity, field.stagger(), dt, options);
+  const auto far = far_values(velocity, info.cfl, options.time);
+  const VelocitySource<T, D> source(velocity, options.time, far.data());
+  const auto result =
+      transported<T, D>(field.layout(), field.storage().data(), source, dt, info.substeps, info.cfl, options, masks, workspace);
+  check_interrupt();
+  const NoInterrupts commit;
+  copy_owned(field.layout(), result.data(), field.storage().data());
+  return info;
+}
+
+template <class T, int D>
+AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options,
+                  const std::array<AdvectMasks, D>& masks, Workspace& workspace) {
+  AdvectInfo info;
+  info.cfl = check_arguments(field.grid(), velocity, dt);
+  if (&field != &velocity) require_finite(field);
+  velocity.fill_ghosts(options.time);
+  for (int d = 0; d < D; ++d)
+    info.substeps = std::max(info.substeps, upwind_substeps(velocity, Stagger<D>::face(d), dt, options));
+  const auto far = far_values(velocity, info.cfl, options.time);
+  const VelocitySource<T, D> source(velocity, options.time, far.data());
+  std::array<Workspace::Lease<T>, D> result;
+  for (int d = 0; d < D; ++d) {
+    Field<T, D>& c = field.component(d);
+    const auto i = static_cast<std::size_t>(d);
+    result[i] =
+        transported<T, D>(c.layout(), c.storage().data(), source, dt, info.substeps, info.cfl, options, masks[i], workspace);
+    field.set_given_faces(d, result[i].data(), options.time + dt);
+  }
+  check_interrupt();
+  const NoInterrupts commit;
+  for (int d = 0; d < D; ++d)
+    copy_owned(field.component(d).layout(), result[static_cast<std::size_t>(d)].data(), field.component(d).storage().data());
+  return info;
+}
+
+template <class T, int D>
+void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, const PassOptions& options, double time,
+                      Field<T, D>& out, Field<T, D>* low, Field<T, D>* high) {
+  require(std::isfinite(dt), "dt must be finite, got ", dt);
+  require(field.grid() == velocity.grid(), "the field and the velocity must have the same grid");
+  require_same_place(field, out, "out");
+  if (low) require_same_place(field, *low, "low");
+  if (high) require_same_place(field, *high, "high");
+  require_finite(velocity);
+  require_finite(field, "field");
+  velocity.fill_ghosts(time);
+  const double k = dt / field.grid().spacing();
+  if (options.block == TransportBlock::upwind) {
+    const double sum = max_speed_sum(velocity, field.stagger()) * std::abs(k);
+    require(sum <= 1.0 + 16.0 * std::numeric_limits<T>::epsilon(), "an upwind pass needs dt * sum |V_d| / h <= 1, here it is ",
+            sum);
+  }
+  field.fill_ghosts(time);
+  const double cfl = max_component_speed(velocity) * std::abs(k);
+  const auto velocity_far = far_values(velocity, cfl, time);
+  FarValues<D> far;
+  far.prepare(field.layout(), far_width(cfl, stencil_margin(options.interpolation)), time);
+  const TransportPass<T, D> pass{options, VelocitySource<T, D>(velocity, time, velocity_far.data()), static_cast<T>(k), nullptr};
+  const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time, &far};
+  run_pass(pass, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
+    const auto store = [&](Field<T, D>* to, const Lanes<T>& v) {
+      if (!to) return;
+      T* p = to->view().origin + q;
+      for (int l = 0; l < run.count; ++l) p[l] = v[l];
+    };
+    store(&out, s.value);
+    store(low, s.low);
+    store(high, s.high);
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
+  template AdvectInfo advect<T, D>(Field<T, D>&, MacField<T, D>&, double, const AdvectOptions&, const AdvectMasks&, Workspace&); \
+  template AdvectInfo advect<T, D>(MacField<T, D>&, MacField<T, D>&, double, const AdvectOptions&,                               \
+                                   const std::array<AdvectMasks, D>&, Workspace&);                                               \
+  template void first_order_pass<T, D>(Field<T, D>&, MacField<T, D>&, double, const PassOptions&, double, Field<T, D>&,          \
+                                       Field<T, D>*, Field<T, D>*);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::grid

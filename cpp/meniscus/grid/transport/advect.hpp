@@ -1,0 +1,67 @@
+/// Transport of fields along a velocity: semi-Lagrangian, upwind, BFECC and MacCormack (Selle 2008, chapter 2).
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/transport/transport_pass.hpp"
+#include "meniscus/numerics/error_compensation.hpp"
+
+#include <optional>
+
+namespace meniscus::grid {
+
+/// What happens to a corrected value that leaves the range of the samples its first pass interpolated between.
+enum class Limiter {
+  none,
+  clamp,      ///< moved to the nearest end of the range
+  reversion,  ///< replaced by the first-order value (the author's preference, section 2.9)
+};
+
+/// Where the correction is not trusted and the first-order value stays.
+enum class FirstOrderNear {
+  nothing,
+  objects,  ///< within CFL * h of a hidden sample
+  walls,  ///< also within CFL * h of a side of the domain that is neither periodic nor prescribed (the thesis' rule, section 2.9)
+};
+
+struct AdvectOptions {
+  numerics::CompensationScheme scheme = numerics::CompensationScheme::maccormack;
+  PassOptions pass;
+  Limiter limiter = Limiter::reversion;
+  FirstOrderNear first_order_near = FirstOrderNear::objects;
+  HiddenValue hidden_value = HiddenValue::mean;
+  double time = 0.0;  ///< at the start of the step, s; handed to boundary functions
+};
+
+/// Optional restrictions for one scalar: contiguous arrays of the field's owned extents, nonzero is true; nullptr is no
+/// restriction.
+struct AdvectMasks {
+  const std::uint8_t* active = nullptr;       ///< samples to update; the others keep their value
+  const std::uint8_t* visible = nullptr;      ///< samples that may be used as sources
+  const std::uint8_t* first_order = nullptr;  ///< samples that keep the first-order value
+};
+
+struct AdvectInfo {
+  double cfl = 0.0;  ///< largest |V_d| dt / h
+  int substeps = 1;  ///< more than one for upwind blocks beyond their stability limit
+};
+
+/// Carries `field` along `velocity` for dt > 0 seconds, in place. The field is unchanged if anything is thrown: InvalidArgument
+/// for different grids, samples that are not finite, or a dt that is not positive and finite; Interrupted.
+template <class T, int D>
+AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options, const AdvectMasks& masks,
+                  Workspace& workspace);
+
+/// Carries every component of `field`, which may be `velocity` itself, along `velocity`; wall and prescribed faces then take
+/// their given values at the end of the step.
+template <class T, int D>
+AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options,
+                  const std::array<AdvectMasks, D>& masks, Workspace& workspace);
+
+/// The bare pass with dt of either sign or zero: `out` becomes A(field); `low` and `high`, if given, the extremes of the samples
+/// used. All are fields of the same place; `out` must not be `field`.
+template <class T, int D>
+void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, const PassOptions& options, double time,
+                      Field<T, D>& out, Field<T, D>* low, Field<T, D>* high);
+
+}  // namespace meniscus::grid

@@ -1,0 +1,209 @@
+#include "meniscus/grid/transport/point_transport.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/transport/lane_kernels.hpp"
+
+#include <cmath>
+
+namespace meniscus::grid {
+namespace {
+
+/// Up to row_block points as coordinates in cells from the lower corner of the domain.
+template <int D>
+using LanePoints = LaneVectors<double, D>;
+
+/// Cells of scattered points in the samples of a source; offsets count from the owned origin.
+template <class T, int D>
+MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LanePoints<D>& x, int n, int margin,
+                                   detail::LaneCells<T, D>& cells) {
+  const auto limit = static_cast<double>(detail::reach<D>(source.view.strides));
+  for (int l = 0; l < n; ++l) {
+    cells.offset[l] = 0;
+    cells.slow[l] = 0;
+  }
+  for (int d = 0; d < D; ++d) {
+    const double low = std::max(static_cast<double>(margin - ghost_width), -limit);
+    const double high = std::min(static_cast<double>(source.view.extents[d] + ghost_width - 2 - margin), limit);
+    const double shift = 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
+    const auto stride = static_cast<std::int32_t>(source.view.strides[d]);
+    for (int l = 0; l < n; ++l) {
+      const double q = x[d][l] - shift;
+      const double cell = std::floor(q);
+      const bool inside = (cell >= low) & (cell <= high);
+      cells.fraction[d][l] = static_cast<T>(q - cell);
+      cells.offset[l] += static_cast<std::int32_t>(inside ? cell : 0.0) * stride;
+      cells.slow[l] |= inside ? 0 : 1;
+    }
+  }
+}
+
+template <class T, int D>
+MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePoints<D>& x, int n, Interpolation interpolation,
+                                  LaneSamples<T>& out) {
+  detail::LaneCells<T, D> cells;
+  locate_points(source, x, n, stencil_margin(interpolation), cells);
+  if (interpolation == Interpolation::linear)
+    detail::linear_lanes<true, T, D>(source.view.origin, source.view.strides, cells, n, out);
+  else
+    detail::cubic_lanes<T, D>(source.view.origin, source.view.strides, cells, n, out.value);
+  for (int l = 0; l < n; ++l) {
+    if (!cells.slow[l]) continue;
+    Coord<D> cell;
+    std::array<T, D> fraction;
+    for (int d = 0; d < D; ++d) {
+      const double q = x[d][l] - 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
+      const double whole = std::clamp(std::floor(q), -1e15, 1e15);
+      cell[d] = static_cast<Index>(whole);
+      fraction[d] = static_cast<T>(std::clamp(q - whole, 0.0, 1.0));
+    }
+    out.value[l] = sample_point<T, D>(source, cell, fraction, interpolation, AllVisible{}).value;
+  }
+}
+
+/// Reads points into cell coordinates.
+template <class T, int D>
+MENISCUS_INLINE void load(const Grid<D>& grid, const T* points, int n, LanePoints<D>& x) {
+  const double h = grid.spacing();
+  for (int d = 0; d < D; ++d) {
+    const double origin = grid.origin()[d];
+    for (int l = 0; l < n; ++l) x[d][l] = (static_cast<double>(points[l * D + d]) - origin) / h;
+  }
+}
+
+template <class T, int D>
+void require_finite_points(const T* points, Index n) {
+  const Index first = parallel_reduce(
+      0, n * D, 1 << 15, n * D,
+      [&](Index b, Index e) {
+        for (Index i = b; i < e; ++i)
+          if (!std::isfinite(points[i])) return i;
+        return n * D;
+      },
+      [](Index a, Index b) { return std::min(a, b); });
+  require(first == n * D, "points must be finite, but component ", first % D, " of point ", first / D, " is not");
+}
+
+template <int D, class Kernel>
+void for_each_point_block(Index n, Kernel&& kernel) {
+  parallel_for(0, (n + row_block - 1) / row_block, 32, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index b = begin; b < end; ++b) kernel(b * row_block, static_cast<int>(std::min<Index>(row_block, n - b * row_block)));
+    });
+  });
+}
+
+template <class T, int D>
+MENISCUS_INLINE void velocity_lanes(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, int n, LaneVectors<T, D>& out) {
+  LaneSamples<T> s;
+  for (int d = 0; d < D; ++d) {
+    sample_lanes(velocity.component[static_cast<std::size_t>(d)], x, n, Interpolation::linear, s);
+    out[d] = s.value;
+  }
+}
+
+/// Velocity to move with for the whole step; k = dt / h.
+template <class T, int D>
+MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const LanePoints<D>& x, double k,
+                                   const RungeKutta& method, int n, LaneVectors<T, D>& mean) {
+  LaneVectors<T, D> v{};
+  for (int d = 0; d < D; ++d)
+    for (int l = 0; l < n; ++l) mean[d][l] = T(0);
+  for (std::size_t s = 0; s < static_cast<std::size_t>(method.stages); ++s) {
+    const double along = method.at[s] * k;
+    const auto weight = static_cast<T>(method.weight[s]);
+    LanePoints<D> y;
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l) y[d][l] = x[d][l] + along * static_cast<double>(v[d][l]);
+    velocity_lanes(velocity, y, n, v);
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l) mean[d][l] += weight * v[d][l];
+  }
+}
+
+/// Cell coordinate brought to where points may be.
+double settle(double x, double cells, bool periodic, OutsidePoints outside) {
+  if (periodic) return x - cells * std::floor(x / cells);
+  return outside == OutsidePoints::clamp ? std::clamp(x, 0.0, cells) : x;
+}
+
+}  // namespace
+
+template <class T, int D>
+void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values) {
+  require_finite_points<T, D>(points, n);
+  field.fill_ghosts(time);
+  const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time};
+  for_each_point_block<D>(n, [&](Index first, int count) {
+    LanePoints<D> x;
+    load(field.grid(), points + first * D, count, x);
+    LaneSamples<T> s;
+    sample_lanes(source, x, count, interpolation, s);
+    for (int l = 0; l < count; ++l) values[first + l] = s.value[l];
+  });
+}
+
+template <class T, int D>
+void sample_points(MacField<T, D>& velocity, const T* points, Index n, double time, T* velocities) {
+  require_finite_points<T, D>(points, n);
+  velocity.fill_ghosts(time);
+  const VelocitySource<T, D> source(velocity, time);
+  for_each_point_block<D>(n, [&](Index first, int count) {
+    LanePoints<D> x;
+    load(velocity.grid(), points + first * D, count, x);
+    LaneVectors<T, D> v;
+    velocity_lanes(source, x, count, v);
+    for (int l = 0; l < count; ++l)
+      for (int d = 0; d < D; ++d) velocities[(first + l) * D + d] = v[d][l];
+  });
+}
+
+template <class T, int D>
+void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Trace trace, OutsidePoints outside, double time,
+                    Workspace& workspace) {
+  require(std::isfinite(dt), "dt must be finite, got ", dt);
+  require_finite_points<T, D>(points, n);
+  require_finite(velocity);
+  velocity.fill_ghosts(time);
+  const auto far = far_values(velocity, max_component_speed(velocity) * std::abs(dt) / velocity.grid().spacing(), time);
+  const VelocitySource<T, D> source(velocity, time, far.data());
+  const Grid<D>& grid = velocity.grid();
+  const double h = grid.spacing();
+  const double k = dt / h;
+  const RungeKutta method = runge_kutta(trace);
+  const auto result = workspace.take<T>(n * D);
+  for_each_point_block<D>(n, [&](Index first, int count) {
+    LanePoints<D> x;
+    load(grid, points + first * D, count, x);
+    LaneVectors<T, D> v;
+    step_velocity(source, x, k, method, count, v);
+    for (int d = 0; d < D; ++d) {
+      const auto cells = static_cast<double>(grid.shape()[d]);
+      const bool periodic = grid.periodic()[static_cast<std::size_t>(d)];
+      for (int l = 0; l < count; ++l) {
+        const Index i = (first + l) * D + d;
+        // Moving in metres keeps a point that does not move exactly where it was.
+        const double moved = static_cast<double>(points[i]) + dt * static_cast<double>(v[d][l]);
+        const double c = (moved - grid.origin()[d]) / h;
+        const double settled = settle(c, cells, periodic, outside);
+        result.data()[i] = static_cast<T>(settled == c ? moved : grid.origin()[d] + h * settled);
+      }
+    }
+  });
+  const NoInterrupts commit;
+  std::copy_n(result.data(), n * D, points);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                             \
+  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*); \
+  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);             \
+  template void advance_points<T, D>(MacField<T, D>&, T*, Index, double, Trace, OutsidePoints, double, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::grid

@@ -1,0 +1,31 @@
+/// Fields at scattered points, and points carried by a velocity.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/transport/trace.hpp"
+
+namespace meniscus::grid {
+
+/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the boundary rules answer, as of
+/// `time`.
+template <class T, int D>
+void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values);
+
+/// velocities[i] (n, D) = velocity at points[i].
+template <class T, int D>
+void sample_points(MacField<T, D>& velocity, const T* points, Index n, double time, T* velocities);
+
+/// Where points may end.
+enum class OutsidePoints {
+  keep,   ///< anywhere
+  clamp,  ///< on the domain: moved to the nearest point of it
+};
+
+/// Moves points (n, D) along the velocity for dt seconds of either sign, in place. On periodic axes they are wrapped into the
+/// domain. Nothing is moved if anything is thrown: InvalidArgument for points or velocities that are not finite; Interrupted.
+template <class T, int D>
+void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Trace trace, OutsidePoints outside, double time,
+                    Workspace& workspace);
+
+}  // namespace meniscus::grid

@@ -1,0 +1,34 @@
+/// How well shaped triangles and tetrahedra are, and which of a deformed mesh are degenerate.
+///
+/// Source: Lee 2018, section 3.6 (degenerate elements); Shewchuk, "What is a good linear finite element?", 2002 (measures of
+/// quality).
+#pragma once
+
+#include "meniscus/mesh/tet_mesh.hpp"
+
+namespace meniscus::mesh {
+
+/// Of one element. Nothing is NaN, however degenerate the element is: ratios are then 0.
+struct ElementQuality {
+  /// Smallest and largest angle, radians: dihedral angles of a tetrahedron, angles of a triangle.
+  double smallest_angle = 0;
+  double largest_angle = 0;
+  /// Smallest altitude / longest edge: sqrt(2/3) of a regular tetrahedron, sqrt(3/4) of a regular triangle.
+  double aspect = 0;
+  /// Dimension times inradius / circumradius: 1 if regular.
+  double radius_ratio = 0;
+};
+
+ElementQuality tet_quality(const std::array<Point, 4>& corners);
+ElementQuality triangle_quality(const std::array<Point, 3>& corners);
+
+/// Of all elements; in parallel.
+void measure_quality(const TetMeshView& mesh, std::span<ElementQuality> out);
+void measure_quality(const TriangleMeshView& mesh, std::span<ElementQuality> out);
+
+/// out[t] = the signed volume is at most `least_volume` times `rest_volumes[t]`, or the aspect is below `least_aspect`, or either
+/// is no number. Returns how many there are.
+Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double least_volume, double least_aspect,
+                      std::span<bool> out);
+
+}  // namespace meniscus::mesh

@@ -1,0 +1,147 @@
+#include "meniscus/mesh/refinement/uniform_subdivision.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/mesh/refinement/octahedron_cut.hpp"
+
+#include <cstring>
+
+namespace meniscus::mesh {
+namespace {
+
+constexpr Index chunk = 4096;
+
+/// Corners c and middles of the edges m of an element, to its children.
+void cut(const Segment& c, const std::int32_t* m, std::span<const Point>, Segment* child) {
+  child[0] = {c[0], m[0]};
+  child[1] = {m[0], c[1]};
+}
+
+void cut(const Triangle& c, const std::int32_t* m, std::span<const Point>, Triangle* child) {
+  child[0] = {c[0], m[2], m[1]};
+  child[1] = {m[2], c[1], m[0]};
+  child[2] = {m[1], m[0], c[2]};
+  child[3] = {m[0], m[1], m[2]};
+}
+
+void cut(const Tet& c, const std::int32_t* m, std::span<const Point> rest, Tet* child) { cut_into_eight(c, m, rest, child); }
+
+}  // namespace
+
+template <std::size_t N>
+UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span<const Element> elements, Index levels) {
+  constexpr std::size_t edges_of_element = N * (N - 1) / 2;
+  constexpr Index most = 2147483647;
+  require(levels >= 0, "levels must not be negative, but is ", levels);
+  const auto n = static_cast<Index>(rest.size());
+  if constexpr (N == 2)
+    require_valid_elements(elements, n);
+  else if constexpr (N == 3)
+    require_valid_elements(elements, n, false);
+  else
+    require_valid_elements(elements, n);
+  vertices_.push_back(n);
+  elements_.emplace_back(elements.begin(), elements.end());
+  std::vector<Point> positions(rest.begin(), rest.end());
+  for (Index level = 0; level < levels; ++level) {
+    const std::vector<Element>& coarse = elements_.back();
+    require(static_cast<Index>(coarse.size()) <= most / static_cast<Index>(N * children), "level ", level + 1, " would have ",
+            coarse.size() * children, " elements, which are too many");
+    const EdgeGraph graph(VertexStars<N>(coarse, vertices_.back()));
+    const auto old = vertices_.back();
+    const Index now = old + static_cast<Index>(graph.edges().size());
+    require(now <= most, "level ", level + 1, " would have ", now, " vertices, which are too many");
+    std::vector<std::int32_t> middles(edges_of_element * coarse.size());
+    find_element_edges<N>(coarse, graph, middles);
+    std::vector<Element> fine(children * coarse.size());
+    parallel_for(0, static_cast<Index>(coarse.size()), chunk, [&](Index b, Index e) {
+      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+        std::int32_t* const m = middles.data() + edges_of_element * i;
+        for (std::size_t k = 0; k < edges_of_element; ++k) m[k] += static_cast<std::int32_t>(old);
+        cut(coarse[i], m, positions, fine.data() + children * i);
+      }
+    });
+    vertices_.push_back(now);
+    elements_.push_back(std::move(fine));
+    parents_.emplace_back(graph.edges().begin(), graph.edges().end());
+    if (level + 1 < levels) {
+      positions.resize(static_cast<std::size_t>(now));
+      interpolate(rest, level + 1, positions);
+    }
+  }
+}
+
+template <std::size_t N>
+void UniformSubdivision<N>::interpolate(std::span<const Point> coarse, Index level, std::span<Point> out) const {
+  require(level >= 0 && level <= levels(), "level must be in [0, ", levels(), "], but is ", level);
+  require(static_cast<Index>(coarse.size()) == vertices(0) && static_cast<Index>(out.size()) == vertices(level), "level ", level,
+          " has ", vertices(level), " vertices and level 0 ", vertices(0), ", not ", out.size(), " and ", coarse.size());
+  if (coarse.data() != out.data())
+    parallel_for(0, vertices(0), chunk, [&](Index b, Index e) {
+      std::memcpy(static_cast<void*>(out.data() + b), coarse.data() + b, static_cast<std::size_t>(e - b) * sizeof(Point));
+    });
+  for (Index l = 1; l <= level; ++l) {
+    const auto ends = parents(l);
+    Point* const middle = out.data() + vertices(l - 1);
+    parallel_for(0, static_cast<Index>(ends.size()), chunk, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) {
+        const Edge& edge = ends[static_cast<std::size_t>(i)];
+        middle[i] = 0.5 * (out[static_cast<std::size_t>(edge[0])] + out[static_cast<std::size_t>(edge[1])]);
+      }
+    });
+  }
+}
+
+template <std::size_t N>
+void UniformSubdivision<N>::combinations(Index level, std::span<Element> nodes, std::span<std::array<double, N>> weights) const {
+  require(level >= 0 && level <= levels(), "level must be in [0, ", levels(), "], but is ", level);
+  parallel_for(0, vertices(0), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      nodes[static_cast<std::size_t>(i)].fill(static_cast<std::int32_t>(i));
+      weights[static_cast<std::size_t>(i)] = {1.0};
+    }
+  });
+  for (Index l = 1; l <= level; ++l) {
+    const auto ends = parents(l);
+    parallel_for(0, static_cast<Index>(ends.size()), chunk, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) {
+        // Both ends lie in one coarse element, so that together they have at most N nodes.
+        const auto at = static_cast<std::size_t>(vertices(l - 1) + i);
+        Element& node = nodes[at];
+        std::array<double, N>& weight = weights[at];
+        std::size_t used = 0;
+        for (const std::int32_t end : ends[static_cast<std::size_t>(i)])
+          for (std::size_t k = 0; k < N; ++k) {
+            const double half = 0.5 * weights[static_cast<std::size_t>(end)][k];
+            if (half == 0) continue;
+            const std::int32_t v = nodes[static_cast<std::size_t>(end)][k];
+            std::size_t place = 0;
+            while (place < used && node[place] != v) ++place;
+            if (place == used) {
+              node[used] = v;
+              weight[used++] = 0;
+            }
+            weight[place] += half;
+          }
+        for (; used < N; ++used) {
+          node[used] = node[0];
+          weight[used] = 0;
+        }
+      }
+    });
+  }
+}
+
+template <std::size_t N>
+std::size_t UniformSubdivision<N>::nbytes() const {
+  std::size_t bytes = 0;
+  for (const auto& e : elements_) bytes += e.capacity() * sizeof(Element);
+  for (const auto& p : parents_) bytes += p.capacity() * sizeof(Edge);
+  return bytes;
+}
+
+template class UniformSubdivision<2>;
+template class UniformSubdivision<3>;
+template class UniformSubdivision<4>;
+
+}  // namespace meniscus::mesh

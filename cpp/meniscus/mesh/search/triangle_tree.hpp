@@ -1,0 +1,33 @@
+/// A bounding volume tree over the triangles of a mesh, with their corners beside each other in the order of the leaves.
+#pragma once
+
+#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+
+namespace meniscus::mesh {
+
+class TriangleTree {
+ public:
+  /// Owns copies of the positions; the mesh need not live longer.
+  explicit TriangleTree(const TriangleMeshView& mesh);
+
+  /// Takes new positions of the same vertices.
+  void refit(const TriangleMeshView& mesh);
+
+  const BoundingVolumeTree& volumes() const { return volumes_; }
+  /// Corners of the triangle at a slot, that is, a position in the order of the leaves.
+  const std::array<Point, 3>& corners(Index slot) const { return corners_[static_cast<std::size_t>(slot)]; }
+  /// The triangle at a slot.
+  std::int32_t triangle(Index slot) const { return volumes_.order()[static_cast<std::size_t>(slot)]; }
+  Index size() const { return static_cast<Index>(corners_.size()); }
+  /// The largest magnitude of a coordinate, m: what round-off of positions is relative to.
+  double largest_coordinate() const { return largest_coordinate_; }
+
+ private:
+  void gather(const TriangleMeshView& mesh);
+
+  BoundingVolumeTree volumes_;
+  std::vector<std::array<Point, 3>> corners_;
+  double largest_coordinate_ = 0;
+};
+
+}  // namespace meniscus::mesh

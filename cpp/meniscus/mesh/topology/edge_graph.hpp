@@ -1,0 +1,74 @@
+/// The edges of a mesh of segments, triangles or tetrahedra, and the neighbours of each vertex over them.
+#pragma once
+
+#include "meniscus/mesh/topology/vertex_stars.hpp"
+
+namespace meniscus::mesh {
+
+/// All pairs of corners of an element are edges. Elements with a repeated corner have no part in it.
+class EdgeGraph {
+ public:
+  /// The lower vertex first.
+  using Edge = std::array<std::int32_t, 2>;
+
+  /// For N = 2, 3 and 4; parallel, and the same on any number of threads.
+  template <std::size_t N>
+  explicit EdgeGraph(const VertexStars<N>& stars);
+
+  /// In ascending order.
+  std::span<const Edge> edges() const { return edges_; }
+  /// The neighbours of a vertex in ascending order: its one-ring.
+  std::span<const std::int32_t> neighbours(Index vertex) const {
+    const auto v = static_cast<std::size_t>(vertex);
+    return {ring_.data() + ring_start_[v], static_cast<std::size_t>(ring_start_[v + 1] - ring_start_[v])};
+  }
+  /// Where the one-rings begin in `rings()`, and their end.
+  std::span<const std::int64_t> ring_starts() const { return ring_start_; }
+  std::span<const std::int32_t> rings() const { return ring_; }
+  Index vertices() const { return static_cast<Index>(ring_start_.size()) - 1; }
+
+  /// The edge between two vertices; -1 if there is none.
+  Index find(std::int32_t a, std::int32_t b) const;
+
+ private:
+  std::vector<std::int64_t> ring_start_;
+  std::vector<std::int32_t> ring_;
+  std::vector<Edge> edges_;
+  std::vector<std::int64_t> edge_start_;
+};
+
+/// The edges of each element: N = 2: itself; N = 3: edge k is opposite of corner k; N = 4: in the order of `tet_edges`. -1 for
+/// elements with a repeated corner. `out` has N (N - 1) / 2 values per element.
+template <std::size_t N>
+void find_element_edges(std::span<const std::array<std::int32_t, N>> elements, const EdgeGraph& graph,
+                        std::span<std::int32_t> out);
+
+/// Numbers what is connected: of each of n things the number of its component, counted in order of the first; `join(unite)` calls
+/// unite(a, b) for what hangs together. Returns the number of components.
+template <class Join>
+std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
+  const auto at = [&](std::int32_t i) -> std::int32_t& { return label[static_cast<std::size_t>(i)]; };
+  for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<std::int32_t>(i);
+  const auto root = [&](std::int32_t i) {
+    while (at(i) != i) i = at(i) = at(at(i));
+    return i;
+  };
+  join([&](std::int32_t a, std::int32_t b) {
+    const std::int32_t ra = root(a);
+    const std::int32_t rb = root(b);
+    // The lower number is the root, so a component is known by its first member.
+    if (ra < rb)
+      at(rb) = ra;
+    else
+      at(ra) = rb;
+  });
+  std::int32_t count = 0;
+  // Parents come before their children: below i, all labels are final and those from i on are still parents.
+  for (std::size_t i = 0; i < label.size(); ++i) {
+    const auto parent = static_cast<std::size_t>(label[i]);
+    label[i] = parent == i ? count++ : label[parent];
+  }
+  return count;
+}
+
+}  // namespace meniscus::mesh

@@ -1,0 +1,69 @@
+/// A symmetric matrix of 3 x 3 blocks whose sparsity is that of a mesh of N-node elements: filled again without any search or
+/// allocation, and multiplied.
+///
+/// Rows are filled by their own nodes, which ask the elements around them in a fixed order, so that nothing collides and nothing
+/// depends on the number of threads.
+#pragma once
+
+#include "meniscus/core/simd.hpp"
+#include "meniscus/solids/elements/element_gather.hpp"
+#include "meniscus/solids/force.hpp"
+
+namespace meniscus::solids {
+
+class BlockStiffness {
+ public:
+  /// As SciPy's BSR format has it.
+  using Block = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
+
+  BlockStiffness() = default;
+  template <int N>
+  BlockStiffness(std::span<const std::array<std::int32_t, static_cast<std::size_t>(N)>> elements, const ElementGather<N>& gather);
+
+  Index nodes() const { return std::max<Index>(static_cast<Index>(row_start_.size()) - 1, 0); }
+  std::span<const std::int32_t> row_start() const { return row_start_; }
+  std::span<const std::int32_t> columns() const { return column_; }
+  std::span<const Block> blocks() const { return block_; }
+
+  /// Sums up element stiffness: `add_row(element, a, row, place)` adds the blocks between the corners a and b = 0, 1, ... of an
+  /// element to row[place[b]]. `gather` as at construction.
+  template <int N, class AddRow>
+  void fill(const ElementGather<N>& gather, AddRow&& add_row) {
+    parallel_for(0, gather.nodes(), 128, [&](Index begin, Index end) {
+      auto kernel = [&] {
+        for (Index i = begin; i < end; ++i) {
+          Block* const row = block_.data() + row_start_[static_cast<std::size_t>(i)];
+          std::fill(row, block_.data() + row_start_[static_cast<std::size_t>(i) + 1], Block::Zero());
+          const auto corners = gather.at(i);
+          if (corners.empty()) continue;
+          const std::uint16_t* place = place_.data() + N * gather.first(i);
+          for (const std::int32_t corner : corners) {
+            add_row(Index{corner / N}, corner % N, row, place);
+            place += N;
+          }
+        }
+      };
+      simd_dispatch(kernel);
+    });
+  }
+
+  /// y += scale A x.
+  void multiply(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const;
+
+  /// blocks[i] += scale A_ii.
+  void add_diagonal(double scale, std::span<Block3> blocks) const;
+
+  std::size_t nbytes() const {
+    return (row_start_.capacity() + column_.capacity()) * sizeof(std::int32_t) + place_.capacity() * sizeof(std::uint16_t) +
+           block_.capacity() * sizeof(Block);
+  }
+
+ private:
+  std::vector<std::int32_t> row_start_;
+  std::vector<std::int32_t> column_;
+  /// Where in its row each block of each corner goes, in the order in which the corners are asked.
+  std::vector<std::uint16_t> place_;
+  std::vector<Block> block_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,197 @@
+#include "meniscus/solids/elements/triangle_lanes.hpp"
+
+#include <Eigen/Geometry>
+
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
+
+using detail::for_triangle_packs;
+using detail::MembraneAxes;
+using detail::MembraneFields;
+using detail::MembraneTangent;
+using detail::PackMat32;
+using detail::PackVec2;
+
+namespace {
+
+/// Below this stretch, quotients by stretches are cut off.
+constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
+
+}  // namespace
+
+void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent) {
+  const Pack least = splat(tangent == Tangent::definite ? least_stretch_definite : least_stretch_exact);
+  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Rest& e = rest_[i];
+      double* const to = fields_.data() + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
+      const auto put = [&](int k, const Pack& v) { store_pack(to + k * pack_size, v); };
+      const auto put_vector = [&](int k, const PackVec3& v) { put(k, v.x), put(k + 1, v.y), put(k + 2, v.z); };
+      const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu), one = splat(1.0);
+      const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
+      const bool turned = options_.material == Material::corotational;
+      const PackMat32 carrier = detail::from_axes(axes, turned ? one : axes.s0, turned ? one : axes.s1);
+      put_vector(MembraneFields::carrier, carrier.a), put_vector(MembraneFields::carrier + 3, carrier.b);
+      put(MembraneFields::lambda, lambda), put(MembraneFields::mu, mu);
+      if (tangent == Tangent::frozen) continue;
+      MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
+      if (tangent == Tangent::definite) detail::make_definite(t);
+      put_vector(MembraneFields::u, axes.u0), put_vector(MembraneFields::u + 3, axes.u1);
+      put_vector(MembraneFields::u + 6, cross(axes.u0, axes.u1));
+      for (int k = 0; k < 2; ++k) {
+        const PackVec2 y = detail::row_of(e, k);
+        put(MembraneFields::z1 + 2 * k, axes.c * y.x + axes.s * y.y);
+        put(MembraneFields::z1 + 2 * k + 1, axes.c * y.y - axes.s * y.x);
+      }
+      const Pack values[7] = {t.a00, t.a11, t.a01, t.p, t.q, t.o0, t.o1};
+      for (int k = 0; k < 7; ++k) put(MembraneFields::tangent + k, values[k]);
+    }
+  });
+  tangent_ = tangent;
+  if (matrix_)
+    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(e, a, b, tangent_ == Tangent::frozen);
+    });
+}
+
+void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool carried) const {
+  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Rest& e = rest_[i];
+      const double* const from = fields_.data() + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
+      const auto get = [&](int k) { return load_pack(from + k * pack_size); };
+      const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
+      const PackMat32 d = detail::edges_of(e, dx.data());
+      mesh::Point* const out = &corner_[3 * pack_size * i];
+      if (carried) {
+        const PackMat32 m{vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3)};
+        const PackMat32 g = detail::gradient(d, detail::row_of(e, 0), detail::row_of(e, 1));
+        const Pack xx = dot(m.a, g.a), yy = dot(m.b, g.b), xy = 0.5 * (dot(m.a, g.b) + dot(m.b, g.a));
+        const Pack two = 2.0 * get(MembraneFields::mu), p = get(MembraneFields::lambda) * (xx + yy);
+        const Pack sx = two * xx + p, sy = two * yy + p, shear = two * xy;
+        detail::put_forces(out, {sx * m.a + shear * m.b, shear * m.a + sy * m.b}, e);
+      } else {
+        const PackVec2 z1{get(MembraneFields::z1), get(MembraneFields::z1 + 1)};
+        const PackVec2 z2{get(MembraneFields::z2), get(MembraneFields::z2 + 1)};
+        const PackVec3 u = vector(MembraneFields::u), w = vector(MembraneFields::u + 3), n = vector(MembraneFields::u + 6);
+        const PackMat32 g = detail::gradient(d, z1, z2);
+        const auto t = [&](int k) { return get(MembraneFields::tangent + k); };
+        const Pack g00 = dot(u, g.a), g10 = dot(w, g.a), gn0 = dot(n, g.a), g01 = dot(u, g.b), g11 = dot(w, g.b),
+                   gn1 = dot(n, g.b);
+        const PackVec3 a = (t(0) * g00 + t(2) * g11) * u + (t(3) * g10 + t(4) * g01) * w + (t(5) * gn0) * n;
+        const PackVec3 b = (t(3) * g01 + t(4) * g10) * u + (t(2) * g00 + t(1) * g11) * w + (t(6) * gn1) * n;
+        detail::put_forces(out, {a, b}, z1, z2);
+      }
+    }
+  });
+}
+
+Block3 TriangleMembrane::block(Index element, int a, int b, bool carried) const {
+  const auto pack = static_cast<std::size_t>(element / pack_size);
+  const auto lane = static_cast<std::size_t>(element % pack_size);
+  const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
+  const auto get = [&](int k) { return first[k * pack_size]; };
+  const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
+  using Vector2 = Eigen::Vector2d;
+  if (carried) {
+    const auto y = [&](int k) {
+      const auto row = [&](int n) { return Vector2(rest_[pack].y[2 * n][lane], rest_[pack].y[2 * n + 1][lane]); };
+      return k == 0 ? Vector2(-row(0) - row(1)) : row(k - 1);
+    };
+    Eigen::Matrix<double, 3, 2> m;
+    m << vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3);
+    const Vector2 ya = y(a), yb = y(b);
+    const double lambda = get(MembraneFields::lambda), mu = get(MembraneFields::mu);
+    Eigen::Matrix2d k = (lambda * ya) * yb.transpose() + (mu * yb) * ya.transpose();
+    k.diagonal().array() += mu * ya.dot(yb);
+    return m * k * m.transpose();
+  }
+  const auto z = [&](int k) {
+    const Vector2 z1(get(MembraneFields::z1), get(MembraneFields::z1 + 1)),
+        z2(get(MembraneFields::z2), get(MembraneFields::z2 + 1));
+    return k == 0 ? Vector2(-z1 - z2) : k == 1 ? z1 : z2;
+  };
+  const Vector2 za = z(a), zb = z(b);
+  const auto t = [&](int k) { return get(MembraneFields::tangent + k); };
+  Block3 u, k = Block3::Zero();
+  u << vector(MembraneFields::u), vector(MembraneFields::u + 3), vector(MembraneFields::u + 6);
+  const double xx = za[0] * zb[0], yy = za[1] * zb[1];
+  k(0, 0) = t(0) * xx + t(3) * yy;
+  k(1, 1) = t(3) * xx + t(1) * yy;
+  k(0, 1) = t(2) * za[0] * zb[1] + t(4) * za[1] * zb[0];
+  k(1, 0) = t(2) * za[1] * zb[0] + t(4) * za[0] * zb[1];
+  k(2, 2) = t(5) * xx + t(6) * yy;
+  return u * k * u.transpose();
+}
+
+void TriangleMembrane::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
+  if (matrix_) {
+    matrix_->multiply(dx, -scale, f);
+    return;
+  }
+  multiply(dx, tangent_ == Tangent::frozen);
+  gather_.add<mesh::Point>(corner_, scale, f);
+}
+
+void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
+  if (options_.damping > 0) {
+    multiply(v, true);
+    gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
+  }
+  if (options_.mass_damping > 0) {
+    const double factor = scale * options_.mass_damping;
+    parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
+    });
+  }
+}
+
+void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
+  const double damping = options_.damping * damping_scale;
+  parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const auto node = static_cast<std::size_t>(i);
+      for (const std::int32_t corner : gather_.at(i)) {
+        const int k = corner % 3;
+        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(corner / 3, k, k, tangent_ == Tangent::frozen);
+        if (damping != 0) blocks[node] -= damping * block(corner / 3, k, k, true);
+      }
+      if (options_.mass_damping > 0) blocks[node].diagonal().array() -= damping_scale * options_.mass_damping * mass_[node];
+    }
+  });
+}
+
+void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+  const Pack least = splat(0.05);
+  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Rest& e = rest_[i];
+      const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
+      const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
+      const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
+      // Blocks are at most `length` |y_i| |y_j|.
+      const Pack length = max(max(max(abs(t.a00), abs(t.a11)), abs(t.a01)) + abs(t.p) + abs(t.q), max(abs(t.o0), abs(t.o1)));
+      const PackVec2 y1 = detail::row_of(e, 0), y2 = detail::row_of(e, 1), y0{-y1.x - y2.x, -y1.y - y2.y};
+      const PackVec2* const rows[3] = {&y0, &y1, &y2};
+      Pack size[3], sum = splat(0.0);
+      for (int k = 0; k < 3; ++k) {
+        size[k] = sqrt(rows[k]->x * rows[k]->x + rows[k]->y * rows[k]->y);
+        sum += size[k];
+      }
+      for (int k = 0; k < 3; ++k) {
+        const Pack bound = 0.5 * length * size[k] * sum;
+        for (int l = 0; l < pack_size; ++l)
+          corner_[3 * (pack_size * i + static_cast<std::size_t>(l)) + static_cast<std::size_t>(k)].x() = bound[l];
+      }
+    }
+  });
+  parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      double sum = 0;
+      for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
+      stiffness[static_cast<std::size_t>(i)] += sum;
+    }
+  });
+}
+
+}  // namespace meniscus::solids

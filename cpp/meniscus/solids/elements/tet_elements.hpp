@@ -1,0 +1,95 @@
+/// Tetrahedra of constant strain as a force: each has the deformation gradient F = sum p_k y_k^T, where p are positions, y1 to y3
+/// are the rows of the inverse of the edges at rest and y0 = -(y1 + y2 + y3); its nodes feel f_k = -V P(F) y_k.
+///
+/// Isotropy makes the stiffness short: with z_k = R y_k, a corotational element has the blocks
+/// V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus what the turning of R adds, so that a product with it needs z
+/// alone.
+///
+/// Sources: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with the corrections of the signs and
+/// factors; Smith, de Goes and Kim, "Analytic eigensystems for isotropic distortion energies", 2019 (definite tangents).
+#pragma once
+
+#include "meniscus/mesh/tet_mesh.hpp"
+#include "meniscus/solids/elements/block_stiffness.hpp"
+#include "meniscus/solids/elements/element_options.hpp"
+
+#include <optional>
+
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
+
+class TetElements final : public Force {
+ public:
+  TetElements(std::span<const mesh::Point> rest, std::span<const mesh::Tet> tets, const ElementProperties& properties,
+              const ElementOptions& options);
+
+  Index nodes() const override { return gather_.nodes(); }
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
+  void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
+  std::size_t nbytes() const override;
+
+  Index size() const { return count_; }
+  const ElementOptions& options() const { return options_; }
+  /// Elements that were left out, ascending.
+  std::span<const std::int32_t> skipped() const { return skipped_; }
+  /// Per node, kg; empty without densities.
+  std::span<const double> masses() const { return mass_; }
+  std::span<const double> volumes() const { return volume_; }
+  /// Filled by `linearise`; throws when the matrix is not kept.
+  const BlockStiffness& matrix() const;
+
+  void deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
+  /// First Piola-Kirchhoff stresses, Pa.
+  void stresses(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
+
+  /// What eight elements are at rest; the lanes beyond the last element repeat it without stiffness.
+  struct alignas(64) Rest {
+    double y[9][pack_size];
+    double volume[pack_size], lambda[pack_size], mu[pack_size];
+    std::int32_t node[4][pack_size];
+  };
+
+ private:
+  template <Material material>
+  void add_forces_of(std::span<const mesh::Point> x) const;
+  template <Material material>
+  double energy_of(std::span<const mesh::Point> x) const;
+  template <Material material>
+  void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
+  template <Material material>
+  void linearise_of(std::span<const mesh::Point> x, Tangent tangent);
+  template <Material material>
+  void add_bounds_of(std::span<const mesh::Point> x) const;
+  void multiply(std::span<const mesh::Point> dx, bool green, bool turning) const;
+  Block3 block(Index element, int a, int b, bool green, bool turning) const;
+  void assemble();
+  /// How far apart in `fields_` the numbers of one element are, and the same number of the elements of a pack.
+  std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }
+  std::size_t lane_stride() const { return matrix_ ? static_cast<std::size_t>(field_count_) : 1; }
+  bool warped() const { return options_.material == Material::linear || options_.material == Material::corotational; }
+
+  ElementOptions options_;
+  Index count_ = 0;
+  std::vector<Rest> rest_;
+  ElementGather<4> gather_;
+  std::vector<std::int32_t> skipped_;
+  std::vector<double> mass_;
+  std::vector<double> volume_;
+  Tangent tangent_ = Tangent::frozen;
+  /// The linearisation: `field_count_` numbers per element. For products they lie eight elements side by side; where a matrix is
+  /// assembled, element after element.
+  std::vector<double> fields_;
+  int field_count_ = 0;
+  std::optional<BlockStiffness> matrix_;
+  /// What each corner of each element contributes.
+  mutable std::vector<mesh::Point> corner_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,226 @@
+#include "meniscus/solids/elements/tet_elements.hpp"
+#include "meniscus/solids/elements/tet_lanes.hpp"
+
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
+
+using detail::for_tet_packs;
+using detail::PrincipalFields;
+using detail::WarpedFields;
+using detail::with_material;
+
+namespace {
+
+/// Below this sum of two stretches the derivative of the rotation is cut off.
+constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
+
+/// 2 mu I + 2 c (tr(S) I - S)^-1 for the left stretch S, with c = lambda tr(S - I) - 2 mu: the resistance to turning.
+MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r, const Pack& lambda, const Pack& mu,
+                                           bool definite) {
+  PackVec3 s;
+  PackMat3 q;
+  eigen_lanes(detail::symmetric_part(f * transposed(r)), s, q);
+  const Pack c = lambda * (s.x + s.y + s.z - 3.0) - 2.0 * mu;
+  const Pack least = splat(definite ? least_stretch_definite : least_stretch_exact);
+  const auto value = [&](const Pack& sum) {
+    const Pack t = 2.0 * mu + 2.0 * c / max(sum, least);
+    return definite ? max(t, splat(0.0)) : t;
+  };
+  const PackVec3 t{value(s.y + s.z), value(s.z + s.x), value(s.x + s.y)};
+  const auto entry = [&](const PackVec3& i, const PackVec3& j) { return t.x * i.x * j.x + t.y * i.y * j.y + t.z * i.z * j.z; };
+  const PackMat3 rows = transposed(q);
+  return {entry(rows.a, rows.a), entry(rows.b, rows.b), entry(rows.c, rows.c),
+          entry(rows.a, rows.b), entry(rows.b, rows.c), entry(rows.c, rows.a)};
+}
+
+MENISCUS_INLINE PackSym3 times(const Pack& s, const PackSym3& m) {
+  return {s * m.xx, s * m.yy, s * m.zz, s * m.xy, s * m.yz, s * m.zx};
+}
+
+}  // namespace
+
+template <Material material>
+void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) {
+  const std::size_t fs = field_stride(), ls = lane_stride();
+  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Rest& e = rest_[i];
+      const detail::FieldWriter to{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
+      const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
+      const PackMat3 y = detail::rows_of(e.y[0]);
+      if constexpr (material == Material::linear) {
+        to.matrix(WarpedFields::z, y);
+        to.put(WarpedFields::lambda, lambda), to.put(WarpedFields::mu, mu);
+      } else {
+        const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
+        if constexpr (material == Material::corotational) {
+          const PackMat3 r = polar_lanes(f);
+          to.matrix(WarpedFields::z, r * y);
+          to.put(WarpedFields::lambda, lambda), to.put(WarpedFields::mu, mu);
+          if (tangent != Tangent::frozen)
+            to.symmetric(WarpedFields::turning, turning_stiffness(f, r, lambda, mu, tangent == Tangent::definite));
+        } else {
+          to.matrix(PrincipalFields::f, f);
+          to.put(PrincipalFields::lambda, lambda), to.put(PrincipalFields::mu, mu);
+          if (tangent != Tangent::frozen) {
+            const PrincipalAxes axes = principal_axes(f);
+            PrincipalTangent t = principal_tangent<material>(axes.s, lambda, mu);
+            if (tangent == Tangent::definite) detail::make_definite(t);
+            to.matrix(PrincipalFields::z, transposed_times(axes.v, y));
+            to.matrix(PrincipalFields::u, axes.u);
+            to.symmetric(PrincipalFields::a, t.a);
+            to.put(PrincipalFields::p, t.p.x), to.put(PrincipalFields::p + 1, t.p.y), to.put(PrincipalFields::p + 2, t.p.z);
+            to.put(PrincipalFields::q, t.q.x), to.put(PrincipalFields::q + 1, t.q.y), to.put(PrincipalFields::q + 2, t.q.z);
+          }
+        }
+      }
+    }
+  });
+}
+
+void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
+  with_material(options_.material, [&](auto m) { linearise_of<m()>(x, tangent); });
+  tangent_ = options_.material == Material::linear ? Tangent::frozen : tangent;
+  if (matrix_) assemble();
+}
+
+void TetElements::multiply(std::span<const mesh::Point> dx, bool green, bool turning) const {
+  const std::size_t fs = field_stride(), ls = lane_stride();
+  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Rest& e = rest_[i];
+      const detail::FieldReader from{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
+      mesh::Point* const out = &corner_[4 * pack_size * i];
+      const PackMat3 d = detail::edges_of(e, dx.data());
+      if (warped()) {
+        const PackMat3 z = from.matrix(WarpedFields::z), h = detail::gradient(d, z);
+        PackMat3 m = detail::hooke(detail::symmetric_part(h), from.get(WarpedFields::lambda), from.get(WarpedFields::mu));
+        if (turning) {
+          const PackVec3 w{0.5 * (h.b.z - h.c.y), 0.5 * (h.c.x - h.a.z), 0.5 * (h.a.y - h.b.x)};
+          const PackVec3 t = from.symmetric(WarpedFields::turning) * w;
+          m.a.y += t.z, m.a.z -= t.y;
+          m.b.x -= t.z, m.b.z += t.x;
+          m.c.x += t.y, m.c.y -= t.x;
+        }
+        detail::put_forces(out, m, z);
+      } else if (green) {
+        const PackMat3 y = detail::rows_of(e.y[0]), f = from.matrix(PrincipalFields::f);
+        const PackSym3 rate = detail::symmetric_part(transposed_times(f, detail::gradient(d, y)));
+        detail::put_forces(out, f * detail::hooke(rate, from.get(PrincipalFields::lambda), from.get(PrincipalFields::mu)), y);
+      } else {
+        const PackMat3 z = from.matrix(PrincipalFields::z), u = from.matrix(PrincipalFields::u);
+        const PackMat3 g = transposed_times(u, detail::gradient(d, z));
+        const PackVec3 diagonal = from.symmetric(PrincipalFields::a) * PackVec3{g.a.x, g.b.y, g.c.z};
+        const auto p = [&](int k) { return from.get(PrincipalFields::p + k); };
+        const auto q = [&](int k) { return from.get(PrincipalFields::q + k); };
+        const PackMat3 m{{diagonal.x, p(0) * g.a.y + q(0) * g.b.x, p(2) * g.a.z + q(2) * g.c.x},
+                         {p(0) * g.b.x + q(0) * g.a.y, diagonal.y, p(1) * g.b.z + q(1) * g.c.y},
+                         {p(2) * g.c.x + q(2) * g.a.z, p(1) * g.c.y + q(1) * g.b.z, diagonal.z}};
+        detail::put_forces(out, u * m, z);
+      }
+    }
+  });
+}
+
+void TetElements::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
+  if (matrix_) {
+    matrix_->multiply(dx, -scale, f);
+    return;
+  }
+  multiply(dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
+  gather_.add<mesh::Point>(corner_, scale, f);
+}
+
+void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
+  if (options_.damping > 0) {
+    if (matrix_ && tangent_ == Tangent::frozen) {
+      matrix_->multiply(v, -scale * options_.damping, f);
+    } else {
+      multiply(v, true, false);
+      gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
+    }
+  }
+  if (options_.mass_damping > 0) {
+    const double factor = scale * options_.mass_damping;
+    parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
+    });
+  }
+}
+
+void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
+  const double damping = options_.damping * damping_scale;
+  const bool same = tangent_ == Tangent::frozen;
+  const bool from_matrix = matrix_.has_value();
+  const double direct_stiffness = from_matrix ? 0 : stiffness_scale + (same ? damping : 0);
+  const double direct_damping = same ? 0 : damping;
+  if (from_matrix) matrix_->add_diagonal(-(stiffness_scale + (same ? damping : 0)), blocks);
+  parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const auto node = static_cast<std::size_t>(i);
+      if (direct_stiffness != 0 || direct_damping != 0)
+        for (const std::int32_t corner : gather_.at(i)) {
+          if (direct_stiffness != 0) blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, same, !same);
+          if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, true, false);
+        }
+      if (options_.mass_damping > 0) blocks[node].diagonal().array() -= damping_scale * options_.mass_damping * mass_[node];
+    }
+  });
+}
+
+template <Material material>
+void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
+  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Rest& e = rest_[i];
+      const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
+      const PackMat3 y = detail::rows_of(e.y[0]);
+      // Blocks are at most `length` |y_i| |y_j| + `product` |y_i . y_j|.
+      Pack length = abs(lambda) + mu, product = mu;
+      if constexpr (material != Material::linear) {
+        const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
+        if constexpr (material == Material::corotational) {
+          const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
+          // The sums of two stretches lie between tr(S) - |S| and tr(S).
+          const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
+          length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
+        } else {
+          // Around the means of p and q, which are products of lengths and of vectors, what is left is bounded by its entries.
+          const PrincipalTangent t = principal_tangent<material>(principal_axes(f).s, lambda, mu);
+          const auto largest = [](const PackVec3& w) { return max(max(abs(w.x), abs(w.y)), abs(w.z)); };
+          const auto mean = [](const PackVec3& w) { return (1.0 / 3.0) * (w.x + w.y + w.z); };
+          const Pack p = mean(t.p), pq = p + mean(t.q);
+          length = max(largest({t.a.xx - pq, t.a.yy - pq, t.a.zz - pq}), largest({t.a.xy, t.a.yz, t.a.zx})) + largest(t.q) +
+                   largest({t.p.x - p, t.p.y - p, t.p.z - p});
+          product = abs(p);
+        }
+      }
+      const PackVec3 corner[4] = {-(y.a + y.b + y.c), y.a, y.b, y.c};
+      Pack size[4], sum = splat(0.0);
+      for (int k = 0; k < 4; ++k) {
+        size[k] = sqrt(dot(corner[k], corner[k]));
+        sum += size[k];
+      }
+      for (int k = 0; k < 4; ++k) {
+        Pack across = splat(0.0);
+        for (int j = 0; j < 4; ++j) across += abs(dot(corner[k], corner[j]));
+        const Pack bound = 0.5 * (length * size[k] * sum + product * across);
+        for (int l = 0; l < pack_size; ++l)
+          corner_[4 * (pack_size * i + static_cast<std::size_t>(l)) + static_cast<std::size_t>(k)].x() = bound[l];
+      }
+    }
+  });
+}
+
+void TetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+  with_material(options_.material, [&](auto m) { add_bounds_of<m()>(x); });
+  parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      double sum = 0;
+      for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
+      stiffness[static_cast<std::size_t>(i)] += sum;
+    }
+  });
+}
+
+}  // namespace meniscus::solids

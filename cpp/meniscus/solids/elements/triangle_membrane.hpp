@@ -1,0 +1,77 @@
+/// Triangles of constant strain in space as a force: membranes that resist stretch and shear in their plane, but not bending.
+///
+/// The deformation gradient F is 3 x 2: it maps the plane of the triangle at rest into space. Stress is plane: lambda = E nu /
+/// (1 - nu^2). Energies and forces are finite also where a triangle is a segment or a point; the direction in which a collapsed
+/// one opens is not determined, and one is chosen.
+///
+/// Sources: Mueller et al., "Real time physics class notes", 2008, section 4 (constant strain); Volino, Magnenat-Thalmann and
+/// Faure, "A simple approach to nonlinear tensile stiffness for accurate cloth simulation", 2009 (triangles in space); Smith, de
+/// Goes and Kim, "Analytic eigensystems for isotropic distortion energies", 2019 (definite tangents).
+#pragma once
+
+#include "meniscus/numerics/lane_pack.hpp"
+#include "meniscus/solids/elements/block_stiffness.hpp"
+#include "meniscus/solids/elements/element_options.hpp"
+
+#include <optional>
+
+namespace meniscus::solids {
+using namespace numerics;  // packs and their arithmetic
+
+class TriangleMembrane final : public Force {
+ public:
+  /// `thickness` per element or one for all, m. The material must not be linear.
+  TriangleMembrane(std::span<const mesh::Point> rest, std::span<const mesh::Triangle> triangles,
+                   const ElementProperties& properties, std::span<const double> thickness, const ElementOptions& options);
+
+  Index nodes() const override { return gather_.nodes(); }
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
+  void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
+  std::size_t nbytes() const override;
+
+  Index size() const { return static_cast<Index>(area_.size()); }
+  std::span<const std::int32_t> skipped() const { return skipped_; }
+  /// Per node, kg; empty without densities.
+  std::span<const double> masses() const { return mass_; }
+  /// At rest, m^2.
+  std::span<const double> areas() const { return area_; }
+  const BlockStiffness& matrix() const;
+
+  using Gradient = Eigen::Matrix<double, 3, 2, Eigen::RowMajor>;
+  /// With columns along the first edge at rest and across it.
+  void deformation_gradients(std::span<const mesh::Point> x, std::span<Gradient> out) const;
+  /// First Piola-Kirchhoff stresses, Pa.
+  void stresses(std::span<const mesh::Point> x, std::span<Gradient> out) const;
+
+  /// What eight elements are at rest: the rows y1, y2 of the inverse of the edges in the plane; volumes; Lame's constants.
+  struct alignas(64) Rest {
+    double y[4][pack_size];
+    double volume[pack_size], lambda[pack_size], mu[pack_size];
+    std::int32_t node[3][pack_size];
+  };
+
+ private:
+  void multiply(std::span<const mesh::Point> dx, bool carried) const;
+  Block3 block(Index element, int a, int b, bool carried) const;
+
+  ElementOptions options_;
+  std::vector<Rest> rest_;
+  ElementGather<3> gather_;
+  std::vector<std::int32_t> skipped_;
+  std::vector<double> mass_;
+  std::vector<double> area_;
+  Tangent tangent_ = Tangent::frozen;
+  /// The linearisation, eight elements side by side.
+  std::vector<double> fields_;
+  std::optional<BlockStiffness> matrix_;
+  mutable std::vector<mesh::Point> corner_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,114 @@
+/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt; after an error, a
+/// failed solve or Ctrl-C the body is as it was. With a kept workspace a repeated step allocates nothing.
+///
+/// Sources: Mueller et al. 2008, chapter 3 (all but Newmark); Selle 2008, sections 5.4 and 5.5 (Newmark, implicit springs).
+#pragma once
+
+#include "meniscus/numerics/solve_info.hpp"
+#include "meniscus/solids/integrators/body_step.hpp"
+
+namespace meniscus::solids {
+
+enum class Integrator : std::int8_t {
+  explicit_euler,
+  symplectic_euler,
+  rk2,
+  rk4,
+  verlet,
+  velocity_verlet,
+  newmark,
+  implicit_euler,
+};
+
+enum class VerletForm : std::int8_t {
+  positions,  ///< from two positions, begun by Taylor expansion: second order
+  velocities  ///< as printed, with the given velocity taken for that of the last step: symplectic Euler in disguise, first order
+};
+
+/// How Newmark ends its step.
+enum class NewmarkFinish : std::int8_t {
+  trapezoid,       ///< half a step of backward Euler in the middle, extrapolated: second order
+  backward_euler,  ///< a whole step of backward Euler from the new positions: first order, more damping
+};
+
+/// Where Newmark takes elastic forces implicitly, linearised, and over how much time.
+enum class ImplicitElasticity : std::int8_t {
+  none,
+  half_step,        ///< in both solves, over dt / 2, which is consistent
+  full_step,        ///< in both solves, over dt
+  first_half_step,  ///< only in the solve for positions, over dt / 2: the trapezoidal rule, which loses no energy
+  first_full_step,  ///< only in the solve for positions, over dt
+};
+
+struct StepOptions {
+  numerics::SolveOptions solve{1e-6, 1000};
+  bool precondition = true;
+  /// Take the step even where a solve did not reach its tolerance.
+  bool accept_unconverged = false;
+  /// Of elastic forces that are taken implicitly. Where a matrix turns out to be indefinite, `definite` takes its place.
+  Tangent tangent = Tangent::definite;
+  VerletForm verlet = VerletForm::positions;
+  NewmarkFinish finish = NewmarkFinish::trapezoid;
+  ImplicitElasticity elasticity = ImplicitElasticity::none;
+  /// Implicit Euler: Newton's method until |residual| <= newton_tolerance (dt |forces| + 1e-12 N s), or one linearisation.
+  bool newton = true;
+  double newton_tolerance = 1e-8;
+  int max_newton = 200;
+};
+
+struct NewtonInfo {
+  int iterations = 0;
+  int linear_iterations = 0;
+  /// How often the line search halved a step.
+  int halvings = 0;
+  /// Of the momentum equation, relative to dt |forces|.
+  double residual = 0;
+  bool converged = false;
+  /// Rounding errors allowed no smaller residual; counts as converged.
+  bool round_off = false;
+};
+
+struct StepReport {
+  /// The linear solves, in order; those of Newton's method share the first entry, which is that of the last.
+  std::array<numerics::SolveInfo, 2> solves;
+  int solve_count = 0;
+  bool used_newton = false;
+  NewtonInfo newton;
+  /// A tangent was indefinite, and the definite one was used instead.
+  bool fell_back = false;
+  /// Whether all solves met their tolerances. If not, and that was not accepted, the body is unchanged.
+  bool converged = true;
+  /// Of the nodes at the end, m/s.
+  double max_speed = 0;
+};
+
+/// Takes a step. False where a solve failed and that is not accepted: the body is unchanged. Throws InvalidArgument as `BodyStep`
+/// does, for input and for results that are not finite; Interrupted.
+bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
+               Workspace& workspace, StepReport& report);
+
+// --- the integrators ---------------------------------------------------------------------------------------------------------
+
+bool explicit_euler(BodyStep& step, StepReport& report);
+bool symplectic_euler(BodyStep& step, StepReport& report);
+bool rk2(BodyStep& step, StepReport& report);
+bool rk4(BodyStep& step, StepReport& report);
+bool verlet(BodyStep& step, VerletForm form, StepReport& report);
+bool velocity_verlet(BodyStep& step, StepReport& report);
+bool newmark(BodyStep& step, const StepOptions& options, StepReport& report);
+bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& report);
+
+// --- the stages of Newmark, for those who work between them --------------------------------------------------------------------
+
+/// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
+/// `elastic_dt`, and damping. `v` comes in with the velocities of what is held and a first guess. False where the solve failed.
+bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
+                    Points v, numerics::SolveInfo& info, bool& fell_back);
+
+/// x1 = x0 + dt v, and what is held where it belongs at the end of the step.
+void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
+
+/// v1 = 2 vh - v0, and what is held with its velocity at the end of the step.
+void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0, Points v1);
+
+}  // namespace meniscus::solids

@@ -1,0 +1,72 @@
+#include "meniscus/core/error.hpp"
+#include "meniscus/solids/integrators/integrators.hpp"
+#include "meniscus/solids/integrators/velocity_system.hpp"
+
+namespace meniscus::solids {
+
+bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
+                    Points v, numerics::SolveInfo& info, bool& fell_back) {
+  const ScratchPoints u = step.scratch();
+  step.accelerations(x, {}, u);
+  nodes::each(step.size(), [&](std::size_t i) { u[i] = (v0[i] + h * u[i]).eval(); });
+  const auto linearise = [&](Tangent tangent) {
+    if (step.damped() || elastic_dt > 0)
+      for (const auto& force : step.body().forces()) force->linearise(x, tangent);
+  };
+  linearise(options.tangent);
+  if (solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info)) return true;
+  if (info.end != numerics::SolveEnd::indefinite_matrix || options.tangent == Tangent::definite) return false;
+  fell_back = true;
+  linearise(Tangent::definite);
+  return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
+}
+
+void advance_positions(const BodyStep& step, ConstPoints v, Points x1) {
+  const ConstPoints x0 = std::as_const(step.body()).positions();
+  nodes::each(step.size(), [&](std::size_t i) { x1[i] = x0[i] + step.dt() * v[i]; });
+  step.hold_positions(StepTime::end, x1);
+}
+
+void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0, Points v1) {
+  nodes::each(step.size(), [&](std::size_t i) { v1[i] = (2 * half[i] - v0[i]).eval(); });
+  step.hold_velocities(StepTime::end, v1);
+}
+
+bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
+  const double dt = step.dt(), h = 0.5 * dt;
+  const auto is = [&](auto... which) { return ((options.elasticity == which) || ...); };
+  const double first = is(ImplicitElasticity::none)                                             ? 0.0
+                       : is(ImplicitElasticity::half_step, ImplicitElasticity::first_half_step) ? h
+                                                                                                : dt;
+  const double second = is(ImplicitElasticity::half_step, ImplicitElasticity::full_step) ? first : 0.0;
+  const ConstPoints x0 = std::as_const(step.body()).positions();
+  const ScratchPoints v0 = step.scratch(), v = step.scratch(), x1 = step.scratch();
+  const auto failed = [&](bool converged) {
+    report.solve_count++;
+    report.converged = report.converged && converged;
+    return !converged && !options.accept_unconverged;
+  };
+
+  step.start(v0);
+  nodes::copy(v0, v);
+  step.hold_mean_velocities(v);
+  if (failed(solve_velocity(step, x0, v0, h, first, options, v, report.solves[0], report.fell_back))) return false;
+  advance_positions(step, v, x1);
+
+  if (options.finish == NewmarkFinish::backward_euler) {
+    step.hold_velocities(StepTime::end, v);
+    if (failed(solve_velocity(step, x1, v0, dt, second, options, v, report.solves[1], report.fell_back))) return false;
+  } else {
+    // The velocity of the first solve has done its work and serves as first guess only.
+    const ScratchPoints middle = step.scratch();
+    nodes::each(step.size(), [&](std::size_t i) { middle[i] = 0.5 * (x0[i] + x1[i]); });
+    step.hold_positions(StepTime::middle, middle);
+    step.hold_velocities(StepTime::middle, v);
+    if (failed(solve_velocity(step, middle, v0, h, second, options, v, report.solves[1], report.fell_back))) return false;
+    extrapolate_velocity(step, v, v0, v);
+  }
+  report.max_speed = step.commit(x1, v);
+  return true;
+}
+
+}  // namespace meniscus::solids

@@ -1,0 +1,171 @@
+#include "meniscus/solids/integrators/velocity_system.hpp"
+
+#include <Eigen/Cholesky>
+
+#include <chrono>
+#include <cmath>
+
+namespace meniscus::solids {
+
+VelocitySystem::VelocitySystem(const BodyStep& step, double damping, double stiffness, bool precondition)
+    : step_(step),
+      damping_(step.damped() ? damping : 0),
+      stiffness_(stiffness),
+      precondition_(precondition),
+      scale_(step.workspace().take<double>(step.size())),
+      u_(step.workspace(), step.size()) {
+  double* const s = scale_.data();
+  nodes::each(step.size(), [&](std::size_t i) { s[i] = std::sqrt(step.inverse_mass(i)); });
+  if (precondition) {
+    blocks_ = step.workspace().take<Block3>(step.size());
+    prepare_blocks();
+  }
+}
+
+void VelocitySystem::prepare_blocks() {
+  Block3* const blocks = blocks_.data();
+  nodes::each(step_.size(), [&](std::size_t i) { blocks[i].setZero(); });
+  for (const auto& force : step_.body().forces())
+    force->add_diagonal(stiffness_, damping_, {blocks, static_cast<std::size_t>(step_.size())});
+  // Held nodes first: what is left of a block within the projection, made invertible across it.
+  const Constraints& c = step_.body().constraints();
+  const auto invert = [&](std::size_t i, const Block3& p) {
+    const double s = scale(i);
+    Block3 block = Block3::Identity() - s * s * blocks[i];
+    block = (p * block * p + (Block3::Identity() - p)).eval();
+    const Eigen::LLT<Block3> factor(block);
+    blocks[i] = p;
+    // Where the block is not positive definite, the mass alone is a preconditioner that is.
+    if (factor.info() == Eigen::Success && block.allFinite()) {
+      const Block3 inverse = factor.solve(Block3::Identity());
+      if (inverse.allFinite()) blocks[i] = p * (0.5 * (inverse + inverse.transpose())) * p;
+    }
+    if (s == 0) blocks[i].setZero();
+  };
+  const Block3 identity = Block3::Identity();
+  nodes::each(step_.size(), [&](std::size_t i) {
+    if (c.hold(static_cast<Index>(i)) == NodeHold::free) invert(i, identity);
+  });
+  nodes::each(static_cast<Index>(c.held().size()),
+              [&](std::size_t k) { invert(static_cast<std::size_t>(c.held()[k]), c.projections()[k]); });
+}
+
+void VelocitySystem::add_forces(ConstPoints u, Points q) const {
+  for (const auto& force : step_.body().forces()) {
+    if (damping_ != 0 && force->damped()) force->add_damping(u, damping_, q);
+    if (stiffness_ != 0) force->add_differentials(u, stiffness_, q);
+  }
+}
+
+double VelocitySystem::multiply_dot(Vector& p, Vector& q) {
+  const Points u = u_;
+  nodes::each(step_.size(), [&](std::size_t i) {
+    u[i] = scale(i) * p[i];
+    q[i].setZero();
+  });
+  add_forces(u, q);
+  const double dot = nodes::sum(step_.size(), 0.0, [&](std::size_t i) {
+    q[i] = (p[i] - scale(i) * q[i]).eval();
+    return p[i].dot(q[i]);
+  });
+  step_.project(q);
+  return dot;
+}
+
+void VelocitySystem::multiply(Vector& p, Vector& q) {
+  // A no-op for what the iteration hands over; it makes the operator symmetric for all vectors.
+  step_.project(p);
+  multiply_dot(p, q);
+}
+
+void VelocitySystem::precondition(const Vector& r, Correction& z) {
+  if (!precondition_) {
+    nodes::copy(r, z);
+    return;
+  }
+  const Block3* const blocks = blocks_.data();
+  nodes::each(step_.size(), [&](std::size_t i) { z[i].noalias() = blocks[i] * r[i]; });
+}
+
+double VelocitySystem::inner_product(const Vector& a, const Vector& b) const {
+  return nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return a[i].dot(b[i]); });
+}
+
+void VelocitySystem::combine(double a, const Vector& x, double b, Vector& y) const {
+  // What is multiplied by zero may hold anything.
+  if (b == 0 && a == 0)
+    nodes::clear(y);
+  else if (b == 0)
+    nodes::each(step_.size(), [&](std::size_t i) { y[i] = a * x[i]; });
+  else
+    nodes::each(step_.size(), [&](std::size_t i) { y[i] = (a * x[i] + b * y[i]).eval(); });
+}
+
+double VelocitySystem::reduce_residual(double alpha, const Vector& q, Vector& r) const {
+  return nodes::sum(step_.size(), 0.0, [&](std::size_t i) {
+    r[i] -= alpha * q[i];
+    return r[i].squaredNorm();
+  });
+}
+
+void VelocitySystem::advance(double alpha, double beta, const Vector& z, Vector& p, Vector& x) const {
+  nodes::each(step_.size(), [&](std::size_t i) {
+    x[i] += alpha * p[i];
+    p[i] = (z[i] + beta * p[i]).eval();
+  });
+}
+
+bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
+                      const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info) {
+  static_assert(numerics::LinearSystem<VelocitySystem>);
+  const auto begin = std::chrono::steady_clock::now();
+  const Index n = step.size();
+  info.history.reserve(static_cast<std::size_t>(options.max_iterations) + 8);
+  info.history.clear();
+  info.iterations = 0;
+  info.residual = 0;
+  info.seconds = 0;
+  if ((damping == 0 || !step.damped()) && (stiffness == 0 || step.body().forces().empty())) {
+    // The matrix is that of the masses. What is held, and infinite masses, keep the velocities that v has.
+    const ScratchPoints free = step.scratch();
+    nodes::each(n, [&](std::size_t i) { free[i] = u[i] - v[i]; });
+    step.project(free);
+    const Constraints& c = step.body().constraints();
+    nodes::each(n, [&](std::size_t i) {
+      // Exactly u where nothing is held.
+      if (c.hold(static_cast<Index>(i)) == NodeHold::free)
+        v[i] = step.inverse_mass(i) > 0 ? u[i] : v[i];
+      else
+        v[i] += free[i];
+    });
+    info.converged = true;
+    info.end = numerics::SolveEnd::converged;
+    return true;
+  }
+  VelocitySystem system(step, damping, stiffness, precondition);
+  const ScratchPoints b_memory = step.scratch(), x_memory = step.scratch(), r_memory = step.scratch(), p_memory = step.scratch(),
+                      q_memory = step.scratch(), z_memory = step.scratch();
+  Points b = b_memory, x = x_memory, r = r_memory, p = p_memory, q = q_memory, z = z_memory;
+  // The part of v that is prescribed, in r for now, and the rest, in x.
+  nodes::copy(v, x);
+  system.project(x);
+  nodes::each(n, [&](std::size_t i) {
+    r[i] = v[i] - x[i];
+    q[i].setZero();
+  });
+  system.add_forces(r, q);
+  nodes::each(n, [&](std::size_t i) {
+    const double s = system.scale(i), root = s > 0 ? 1 / s : 0.0;
+    b[i] = root * u[i] + s * q[i];
+    x[i] *= root;
+    v[i] = r[i];
+  });
+  system.project(b);
+  numerics::conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, options, false, info);
+  nodes::each(n, [&](std::size_t i) { v[i] += system.scale(i) * x[i]; });
+  if (!std::isfinite(info.residual)) info.end = numerics::SolveEnd::not_a_number;
+  info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return info.converged;
+}
+
+}  // namespace meniscus::solids

@@ -1,0 +1,58 @@
+/// The linear systems of implicit steps: (M - a D - b K) v = M u, where D and K are what all forces of a body damp and how they
+/// change, at the positions at which they were linearised. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and the held
+/// velocities filtered out.
+///
+/// The unknowns are sqrt(mass) times velocity: residuals are then velocities weighted by mass, so that a tolerance means the same
+/// for light and heavy nodes, and the matrix of a body without forces is the identity.
+///
+/// Sources: Selle 2008, sections 5.4 and 7.6; Baraff and Witkin 1998, section 5.
+#pragma once
+
+#include "meniscus/numerics/conjugate_gradients.hpp"
+#include "meniscus/solids/integrators/body_step.hpp"
+
+namespace meniscus::solids {
+
+/// Models LinearSystem.
+class VelocitySystem {
+ public:
+  using Vector = Points;
+  using Correction = Points;
+
+  /// The forces of the body must have been linearised. `damping` (a, s) and `stiffness` (b, s^2) are not negative; what is zero
+  /// is left out.
+  VelocitySystem(const BodyStep& step, double damping, double stiffness, bool precondition);
+
+  void multiply(Vector& p, Vector& q);
+  double multiply_dot(Vector& p, Vector& q);
+  void precondition(const Vector& r, Correction& z);
+  void project(Vector& v) { step_.project(v); }
+  double inner_product(const Vector& a, const Vector& b) const;
+  void combine(double a, const Vector& x, double b, Vector& y) const;
+  double reduce_residual(double alpha, const Vector& q, Vector& r) const;
+  void advance(double alpha, double beta, const Vector& z, Vector& p, Vector& x) const;
+
+  /// q = what (a D + b K) makes of velocities u, in N s.
+  void add_forces(ConstPoints u, Points q) const;
+
+  /// 1 / sqrt(mass), zero for infinite masses.
+  double scale(std::size_t i) const { return scale_.data()[i]; }
+
+ private:
+  void prepare_blocks();
+
+  const BodyStep& step_;
+  double damping_, stiffness_;
+  bool precondition_;
+  Workspace::Lease<double> scale_;
+  Workspace::Lease<Block3> blocks_;
+  ScratchPoints u_;
+};
+
+/// Solves (M - damping D - stiffness K) v = M u. `v` holds the prescribed velocities of what is held, which come out unchanged,
+/// and a first guess of the others. False where the tolerance, which is relative to the right-hand side, was not met; v then
+/// holds what was reached. Without forces that matter there is nothing to solve: zero iterations.
+bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
+                      const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info);
+
+}  // namespace meniscus::solids

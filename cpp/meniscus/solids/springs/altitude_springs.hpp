@@ -1,0 +1,129 @@
+/// Altitude springs: one spring for each tetrahedron, along the shortest of its seven altitudes, so that inverted and flattened
+/// elements recover.
+///
+/// The candidates are the four altitudes from a vertex to the opposite face and the three between opposite edges. Of these, the
+/// shortest (for which |u x v| of two vectors in its base is greatest, because its signed length is 6 V / |u x v|) meets its base
+/// inside, so that no node gets an unbounded force. The length keeps its sign: an inverted element is pushed back through.
+///
+/// Source: Selle 2008, section 5.3.4 and theorem 1 (tetrahedra; shells as the tetrahedra that two triangles with a common edge
+/// span), section 5.5 (frozen directions and weights).
+#pragma once
+
+#include "meniscus/solids/elements/element_gather.hpp"
+#include "meniscus/solids/force.hpp"
+#include "meniscus/solids/springs/stress_strain.hpp"
+
+#include <vector>
+
+namespace meniscus::solids {
+
+namespace altitudes {
+struct Choices;
+}
+
+/// Four nodes.
+using FourNodes = std::array<std::int32_t, 4>;
+
+class AltitudeSprings final : public Force {
+ public:
+  /// Candidates 0 to 3 go from that vertex to the opposite face; 4, 5 and 6 between the edges (0,1 | 2,3), (1,2 | 0,3), (0,2 |
+  /// 3,1).
+  static constexpr std::size_t candidates = 7;
+  /// For nodes on a line, 3 is added to the candidate between edges; and what stands where there is no spring.
+  static constexpr std::int8_t on_a_line = 7;
+  static constexpr std::int8_t none = -1;
+
+  struct Parameters {
+    std::span<const FourNodes> tets;
+    /// Per tetrahedron: E (N), for springs E / l0 with the rest length of the candidate; or k (N/m) for all its candidates.
+    std::span<const double> stiffness;
+    bool relative;
+    /// Per tetrahedron: b (N s/m), or a fraction of critical damping with the reduced mass of the virtual nodes.
+    std::span<const double> damping;
+    /// Per node, 1/kg, for fractions; empty otherwise.
+    std::span<const double> inverse_mass;
+    /// Springs act only where they are compressed by more than this fraction; negative for always.
+    double only_beyond;
+    /// Edges shorter than this multiple of their rest length have collapsed, and elements whose |u x v| is at most this multiple
+    /// of |u| |v| lie on a line.
+    double collapsed_edge;
+    double line_sine;
+  };
+
+  /// The spring of an element: the sum over the nodes of weight times position, along `direction`, is its length.
+  struct Choice {
+    mesh::Point direction = mesh::Point::Zero();
+    std::array<double, 4> weight{};
+    double length = 0;
+    std::int8_t candidate = none;
+  };
+
+  /// `rest` are positions of the nodes in which every element has positive volume; elements whose shortest altitude is at most
+  /// `flat` times their longest edge get no spring, and unless `flat` is 0, elements of negative volume are turned round.
+  AltitudeSprings(const Parameters& parameters, const StressStrain& law, std::span<const mesh::Point> rest, double flat);
+
+  Index size() const { return static_cast<Index>(tets_.size()); }
+  std::span<const FourNodes> tets() const { return tets_; }
+  /// Rest lengths of the candidates, m; 0 for elements that are flat at rest.
+  const std::array<double, candidates>& rest_lengths(Index tet) const { return rest_length_[static_cast<std::size_t>(tet)]; }
+  /// The springs of all elements at x, with weights that are not clamped.
+  void choices(std::span<const mesh::Point> x, std::span<Choice> out) const;
+
+  Index nodes() const override { return gather_.nodes(); }
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  bool damped() const override { return damped_; }
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
+  void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  std::size_t nbytes() const override;
+
+ private:
+  /// A spring at the positions of the last linearisation.
+  struct Spring {
+    std::array<double, 4> weight;
+    mesh::Point direction;
+    double stiffness;
+    double tension;
+    double damping;
+    std::int8_t candidate;
+  };
+  using Corners = std::array<mesh::Point, 4>;
+
+  Corners corners(std::size_t tet, std::span<const mesh::Point> x) const;
+  Choice choice_of_lane(std::size_t tet, const altitudes::Choices& of, std::size_t lane, std::span<const mesh::Point> x) const;
+  /// Calls body(element, choice) for the elements [begin, end), one after the other.
+  template <class Body>
+  void for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
+  /// Clamps the weights; false where the spring does nothing.
+  bool activate(std::size_t tet, Choice& c) const;
+  double rest_length(std::size_t tet, const Choice& c) const;
+  double spring_constant(std::size_t tet, const Choice& c) const;
+  double tension(std::size_t tet, const Choice& c) const;
+  double damping(std::size_t tet, const Choice& c) const;
+  std::array<mesh::Point, 4> geometric(std::size_t tet, const std::array<mesh::Point, 4>& dx) const;
+
+  std::vector<FourNodes> tets_;
+  std::vector<std::array<double, candidates>> rest_length_;
+  /// Squared, of the edges 01, 02, 03, 12, 13, 23.
+  std::vector<std::array<double, 6>> rest_edge_;
+  std::vector<double> stiffness_;
+  std::vector<double> damping_;
+  std::vector<double> inverse_mass_;
+  bool relative_;
+  double only_beyond_;
+  double edge_tolerance_;
+  double line_tolerance_;
+  bool damped_;
+  StressStrain law_;
+  ElementGather<4> gather_;
+  std::vector<mesh::Point> x_;
+  std::vector<Spring> spring_;
+  Tangent tangent_ = Tangent::exact;
+  mutable std::vector<mesh::Point> contribution_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,101 @@
+/// Linear springs between pairs of nodes, with axial damping.
+///
+/// A spring of length l along the unit vector d pulls its ends together with k (l - l0), or with k l0 times the stress of a
+/// piecewise linear law of the strain l / l0 - 1; and with b (relative velocity . d).
+///
+/// Sources: Selle 2008, section 5.3.1 and equation 5.1 (k = E / l0; damping along the spring only); section 5.5 (frozen
+/// directions); Mueller et al., "Real time physics class notes", 2008, sections 3.1 and 3.5.1 (tangent stiffness, with the signs
+/// of its blocks corrected: K_ii = K_jj = -K_ij = -K_ji); Choi and Ko, "Stable but responsive cloth", 2002 (definite tangent).
+#pragma once
+
+#include "meniscus/solids/force.hpp"
+#include "meniscus/solids/springs/sliced_ellpack.hpp"
+#include "meniscus/solids/springs/stress_strain.hpp"
+
+#include <vector>
+
+namespace meniscus::solids {
+
+/// What a spring does when its ends coincide (its length is at most 1e-12 of its rest length), so that it has no direction.
+enum class AtZeroLength : std::int8_t {
+  /// Nothing.
+  none,
+  /// It keeps the direction that it had when it was last linearised (at first, that of the rest positions).
+  last_direction,
+};
+
+class EdgeSprings final : public Force {
+ public:
+  /// Per spring: its ends, rest length (m, may be 0), stiffness k (N/m) and damping b (N s/m).
+  struct Parameters {
+    std::span<const Ends> ends;
+    std::span<const double> rest_length;
+    std::span<const double> stiffness;
+    std::span<const double> damping;
+  };
+
+  /// `directions`, needed for `last_direction` only: one per spring, from its first to its second end.
+  EdgeSprings(const Parameters& parameters, const StressStrain& law, AtZeroLength at_zero_length,
+              std::span<const mesh::Point> directions);
+
+  /// Takes other rest lengths, stiffnesses and damping coefficients; this allocates.
+  void set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping);
+
+  /// The directions that springs without length keep; empty unless they do.
+  std::span<const mesh::Point> directions() const { return direction_; }
+  /// Takes these as another one has had them, bit by bit.
+  void restore_directions(std::span<const mesh::Point> directions);
+
+  Index size() const { return static_cast<Index>(ends_.size()); }
+  std::span<const Ends> ends() const { return ends_; }
+  std::span<const double> rest_length() const { return rest_length_; }
+  std::span<const double> stiffness() const { return stiffness_; }
+  std::span<const double> damping() const { return damping_; }
+
+  Index nodes() const override { return slices_.nodes(); }
+  double energy(std::span<const mesh::Point> x) const override;
+  void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
+  void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
+  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  bool damped() const override { return damped_ || last_direction_; }
+  void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
+  void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
+  void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  std::size_t nbytes() const override;
+
+ private:
+  struct State {
+    mesh::Point direction;
+    double length;
+    bool live;
+  };
+  struct Stiffness {
+    double along;
+    double across;
+  };
+  State state(std::size_t spring, std::span<const mesh::Point> x) const;
+  double strain(std::size_t spring, double length) const;
+  double tension(std::size_t spring, double length) const;
+  Stiffness tangent_stiffness(std::size_t spring, const State& s) const;
+
+  SlicedEllpack slices_;
+  StressStrain law_;
+  bool last_direction_;
+  bool plain_;
+  bool damped_;
+  std::vector<Ends> ends_;
+  std::vector<double> rest_length_;
+  std::vector<double> stiffness_;
+  std::vector<double> damping_;
+  /// The same per half spring.
+  std::vector<double> half_rest_length_;
+  std::vector<double> half_stiffness_;
+  std::vector<double> half_damping_;
+  /// Where it is linearised; the lanes compute lengths and directions anew, which is cheaper than reading them.
+  std::vector<mesh::Point> x_;
+  Tangent tangent_ = Tangent::exact;
+  std::vector<mesh::Point> direction_;
+};
+
+}  // namespace meniscus::solids

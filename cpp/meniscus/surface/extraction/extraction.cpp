@@ -1,0 +1,338 @@
+#include "meniscus/surface/extraction/extraction.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/surface/extraction/cut_cases.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace meniscus::surface {
+namespace {
+
+std::size_t z(Index i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+template <class T, int D>
+struct SurfaceExtraction<T, D>::Counter {
+  Index elements;
+  const SurfaceExtraction* self;
+
+  void cube(const std::array<Row, 4>&, Index, unsigned mask) { elements += cube_cases()[mask].triangle_count; }
+  void square(const std::array<const Row*, 4>&, const std::array<Index, 4>&, int, int, unsigned mask, bool) {
+    elements += D == 3 ? square_cases()[mask].triangle_count : square_cases()[mask].segment_count;
+  }
+  void side(const Row& low, Index k, const Row& high, Index l, int, bool) {
+    elements += self->signs_.inside(low.number, k) || self->signs_.inside(high.number, l);
+  }
+};
+
+template <class T, int D>
+SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace)
+    : lattice_(phi), options_(options), signs_(phi, lattice_, workspace) {
+  for (std::size_t d = 0; d < D; ++d) capped_[d] = lattice_.periodic()[d] ? options.close_periods : options.close_sides;
+  const Index rows = signs_.rows();
+  row_start_ = workspace.take<Index>(2 * (rows + 1));
+  first_ = workspace.take<std::int32_t>(rows * signs_.words());
+  Index* const v = row_start_.data();
+  Index* const e = v + rows + 1;
+  parallel_for(0, rows, rows_per_piece(signs_), [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index r = begin; r < end; ++r) {
+        const Row here = row(r, lattice_row<D>(signs_.extents(), r));
+        v[r + 1] = count_vertices(here);
+        Counter counter{0, this};
+        visit(here, counter);
+        e[r + 1] = counter.elements;
+      }
+    });
+  });
+  v[0] = e[0] = 0;
+  for (Index r = 0; r < rows; ++r) {
+    v[r + 1] += v[r];
+    e[r + 1] += e[r];
+  }
+  vertices_ = v[rows];
+  elements_ = e[rows];
+  constexpr Index most = std::numeric_limits<std::int32_t>::max();
+  require(vertices_ <= most && elements_ <= most, "the surface has ", vertices_, " vertices and ", elements_,
+          " elements; at most ", most, " can be numbered");
+}
+
+template <class T, int D>
+auto SurfaceExtraction<T, D>::row(Index number, const Coord<D>& at) const -> Row {
+  Row result{number, at, false};
+  for (std::size_t d = 0; d < D - 1; ++d) {
+    const bool on_side = at[d] == 0 || at[d] == signs_.extents()[d] - 1;
+    result.on_capped_side = result.on_capped_side || (on_side && capped_[d]);
+  }
+  return result;
+}
+
+template <class T, int D>
+auto SurfaceExtraction<T, D>::neighbour(const Row& from, int d) const -> Row {
+  Coord<D> at = from.at;
+  ++at[z(d)];
+  return row(from.number + signs_.stride(d), at);
+}
+
+template <class T, int D>
+MENISCUS_INLINE std::uint64_t SurfaceExtraction<T, D>::starts(const Row& row, Index w, int group) const {
+  const std::uint64_t own = signs_.word(row.number, w);
+  if (group == D - 1) return (own ^ signs_.next(row.number, w)) & signs_.has_next(w);
+  if (group < D) {
+    if (row.at[z(group)] + 1 == signs_.extents()[z(group)]) return 0;
+    return own ^ signs_.word(row.number + signs_.stride(group), w);
+  }
+  if (row.on_capped_side) return own;
+  if (!capped_[D - 1]) return 0;
+  std::uint64_t ends = w == 0 ? 1 : 0;
+  const Index last = signs_.extents()[D - 1] - 1;
+  if (last >> 6 == w) ends |= std::uint64_t{1} << (last & 63);
+  return own & ends;
+}
+
+template <class T, int D>
+MENISCUS_INLINE std::int32_t SurfaceExtraction<T, D>::vertex(const Row& row, int group, Index k) const {
+  const Index w = k >> 6;
+  const std::uint64_t below = (std::uint64_t{1} << (k & 63)) - 1;
+  int n = std::popcount(starts(row, w, group) & below);
+  for (int g = 0; g < group; ++g) n += std::popcount(starts(row, w, g));
+  return first_.data()[row.number * signs_.words() + w] + n;
+}
+
+template <class T, int D>
+Index SurfaceExtraction<T, D>::count_vertices(const Row& row) const {
+  Index n = 0;
+  for (Index w = 0; w < signs_.words(); ++w)
+    for (int group = 0; group <= D; ++group) n += std::popcount(starts(row, w, group));
+  return n;
+}
+
+template <class T, int D>
+template <class Visitor>
+MENISCUS_INLINE void SurfaceExtraction<T, D>::visit(const Row& here, Visitor&& visitor) const {
+  const Coord<D>& n = signs_.extents();
+  const Coord<D>& at = here.at;
+  const auto at_side = [&](std::size_t d) { return capped_[d] && (at[d] == 0 || at[d] == n[d] - 1); };
+  if constexpr (D == 3) {
+    if (at[0] + 1 < n[0] && at[1] + 1 < n[1]) visit_cubes(here, visitor);
+    if (at_side(0) && at[1] + 1 < n[1]) visit_squares(here, neighbour(here, 1), 1, 2, at[0] == 0, visitor);
+    if (at_side(1) && at[0] + 1 < n[0]) visit_squares(here, neighbour(here, 0), 0, 2, at[1] != 0, visitor);
+  } else {
+    if (at[0] + 1 < n[0]) {
+      const Row next = neighbour(here, 0);
+      visit_squares(here, next, 0, 1, false, visitor);
+      if (capped_[1])
+        for (const Index k : {Index{0}, n[1] - 1}) visitor.side(here, k, next, k, 0, k != 0);
+    }
+    if (at_side(0))
+      for (Index k = 0; k + 1 < n[1]; ++k) visitor.side(here, k, here, k + 1, 1, at[0] == 0);
+  }
+}
+
+template <class T, int D>
+template <class Visitor>
+MENISCUS_INLINE void SurfaceExtraction<T, D>::visit_cubes(const Row& here, Visitor& visitor) const {
+  const Row x = neighbour(here, 0);
+  const Row y = neighbour(here, 1);
+  const std::array<Row, 4> rows{here, x, y, neighbour(x, 1)};
+  for (Index w = 0; w < signs_.words(); ++w) {
+    std::array<std::uint64_t, 8> s;
+    std::uint64_t some = 0;
+    std::uint64_t all = ~std::uint64_t{0};
+    for (std::size_t i = 0; i < 4; ++i) {
+      s[i] = signs_.word(rows[i].number, w);
+      s[i + 4] = signs_.next(rows[i].number, w);
+      some |= s[i] | s[i + 4];
+      all &= s[i] & s[i + 4];
+    }
+    for_each_bit(some & ~all & signs_.has_next(w), [&](int bit) {
+      unsigned mask = 0;
+      for (std::size_t i = 0; i < 8; ++i) mask |= static_cast<unsigned>(s[i] >> bit & 1) << i;
+      visitor.cube(rows, 64 * w + bit, mask);
+    });
+  }
+  if (!capped_[2]) return;
+  for (const Index k : {Index{0}, signs_.extents()[2] - 1}) {
+    unsigned mask = 0;
+    for (std::size_t i = 0; i < 4; ++i) mask |= static_cast<unsigned>(signs_.inside(rows[i].number, k)) << i;
+    if (mask) visitor.square({&rows[0], &rows[1], &rows[2], &rows[3]}, {k, k, k, k}, 0, 1, mask, k == 0);
+  }
+}
+
+/// The squares between two rows that are neighbours along axis u; v is the last axis.
+template <class T, int D>
+template <class Visitor>
+MENISCUS_INLINE void SurfaceExtraction<T, D>::visit_squares(const Row& low, const Row& high, int u, int v, bool reversed,
+                                                            Visitor& visitor) const {
+  for (Index w = 0; w < signs_.words(); ++w) {
+    const std::array<std::uint64_t, 4> s{signs_.word(low.number, w), signs_.word(high.number, w), signs_.next(low.number, w),
+                                         signs_.next(high.number, w)};
+    std::uint64_t shown = s[0] | s[1] | s[2] | s[3];
+    if (D == 2) shown &= ~(s[0] & s[1] & s[2] & s[3]);
+    for_each_bit(shown & signs_.has_next(w), [&](int bit) {
+      unsigned mask = 0;
+      for (std::size_t i = 0; i < 4; ++i) mask |= static_cast<unsigned>(s[i] >> bit & 1) << i;
+      const Index k = 64 * w + bit;
+      visitor.square({&low, &high, &low, &high}, {k, k, k + 1, k + 1}, u, v, mask, reversed);
+    });
+  }
+}
+
+template <class T, int D>
+struct SurfaceExtraction<T, D>::Writer {
+  const SurfaceExtraction* self;
+  std::int32_t* out;
+
+  void cube(const std::array<Row, 4>& rows, Index k, unsigned mask) {
+    const CubeCase& c = cube_cases()[mask];
+    std::array<std::int32_t, 12> v;
+    for (int i = 0; i < c.edge_count; ++i) {
+      const CubeEdge& e = cube_edges[z(c.edges[z(i)])];
+      v[z(i)] = self->vertex(rows[z(e.corner & 3)], e.axis, k + (e.corner >> 2));
+    }
+    for (int t = 0; t < c.triangle_count; ++t)
+      for (const std::int8_t p : c.triangles[z(t)]) *out++ = v[z(p)];
+  }
+
+  void square(const std::array<const Row*, 4>& rows, const std::array<Index, 4>& k, int u, int v, unsigned mask, bool reversed) {
+    const SquareCase& c = square_cases()[mask];
+    const auto crossing_on = [&](int edge) {
+      constexpr std::array<int, 4> lower{0, 1, 2, 0};
+      const std::size_t corner = z(lower[z(edge)]);
+      return self->vertex(*rows[corner], edge % 2 == 0 ? u : v, k[corner]);
+    };
+    if constexpr (D == 2) {
+      for (int i = 0; i < c.segment_count; ++i)
+        for (const std::int8_t edge : c.segments[z(i)]) *out++ = crossing_on(edge);
+    } else {
+      for (int i = 0; i < c.triangle_count; ++i) {
+        std::array<std::int32_t, 3> t;
+        for (std::size_t a = 0; a < 3; ++a) {
+          const int code = c.triangles[z(i)][a];
+          t[a] = code < 4 ? self->vertex(*rows[z(code)], D, k[z(code)]) : crossing_on(code - 4);
+        }
+        if (reversed) std::swap(t[1], t[2]);
+        out = std::copy(t.begin(), t.end(), out);
+      }
+    }
+  }
+
+  /// The inside of one edge on a side of a 2-D domain; `backward` says whether the domain's boundary is followed from the upper
+  /// end to the lower one.
+  void side(const Row& low, Index k, const Row& high, Index l, int axis, bool backward) {
+    const bool a = self->signs_.inside(low.number, k);
+    const bool b = self->signs_.inside(high.number, l);
+    if (!a && !b) return;
+    const std::int32_t first = a ? self->vertex(low, D, k) : self->vertex(low, axis, k);
+    const std::int32_t second = b ? self->vertex(high, D, l) : self->vertex(low, axis, k);
+    *out++ = backward ? second : first;
+    *out++ = backward ? first : second;
+  }
+};
+
+template <class T, int D>
+double SurfaceExtraction<T, D>::fraction(const Coord<D>& at, int axis) const {
+  Coord<D> c = at;
+  const double a = lattice_.value(c);
+  ++c[z(axis)];
+  const double b = lattice_.value(c);
+  // Four samples at equal distances; those on the sides of a cell lattice are nearer.
+  const Index from = lattice_.on_nodes() ? 0 : 1;
+  const Index end = signs_.extents()[z(axis)] - from;
+  if (!options_.cubic || at[z(axis)] - 1 < from || at[z(axis)] + 2 >= end) return crossing(a, b);
+  std::array<double, 4> v{0.0, a, b, 0.0};
+  ++c[z(axis)];
+  v[3] = lattice_.value(c);
+  c[z(axis)] -= 3;
+  v[0] = lattice_.value(c);
+  return cubic_crossing(v);
+}
+
+/// By central differences, one-sided on the sides.
+template <class T, int D>
+Vec<double, D> SurfaceExtraction<T, D>::gradient(const Coord<D>& at) const {
+  Vec<double, D> g;
+  for (int d = 0; d < D; ++d) {
+    Coord<D> low = at;
+    Coord<D> high = at;
+    low[z(d)] = std::max<Index>(at[z(d)] - 1, 0);
+    high[z(d)] = std::min(at[z(d)] + 1, signs_.extents()[z(d)] - 1);
+    g[d] =
+        (lattice_.value(high) - lattice_.value(low)) / (lattice_.coordinate(d, high[z(d)]) - lattice_.coordinate(d, low[z(d)]));
+  }
+  return g;
+}
+
+template <class T, int D>
+void SurfaceExtraction<T, D>::write_vertices(const Row& row, Index start, double* positions, double* normals) const {
+  Coord<D> at = row.at;
+  const auto put = [](double* to, Index n, const Vec<double, D>& x) {
+    for (int d = 0; d < D; ++d) to[n * D + d] = x[d];
+  };
+  for (Index w = 0; w < signs_.words(); ++w) {
+    first_.data()[row.number * signs_.words() + w] = static_cast<std::int32_t>(start);
+    for (int group = 0; group <= D; ++group)
+      for_each_bit(starts(row, w, group), [&](int bit) {
+        at[D - 1] = 64 * w + bit;
+        Vec<double, D> x;
+        Vec<double, D> normal = Vec<double, D>::Zero();
+        for (int d = 0; d < D; ++d) x[d] = lattice_.coordinate(d, at[z(d)]);
+        if (group < D) {
+          const double t = fraction(at, group);
+          x[group] += t * lattice_.step(group, at[z(group)]);
+          if (normals) {
+            Coord<D> next = at;
+            ++next[z(group)];
+            normal = (1.0 - t) * gradient(at) + t * gradient(next);
+            const double length = normal.stableNorm();
+            if (length > 0.0 && std::isfinite(length))
+              normal /= length;
+            else
+              normal = Vec<double, D>::Unit(group) * (signs_.inside(row.number, at[D - 1]) ? 1.0 : -1.0);
+          }
+        } else if (normals) {
+          for (int d = 0; d < D; ++d)
+            if (capped_[z(d)]) {
+              if (at[z(d)] == 0) normal[d] = -1.0;
+              if (at[z(d)] == signs_.extents()[z(d)] - 1) normal[d] = 1.0;
+            }
+          normal.normalize();
+        }
+        put(positions, start, x);
+        if (normals) put(normals, start, normal);
+        ++start;
+      });
+  }
+}
+
+template <class T, int D>
+void SurfaceExtraction<T, D>::fill(double* positions, std::int32_t* elements, double* normals) const {
+  const Index rows = signs_.rows();
+  const Index* const v = row_start_.data();
+  const Index* const e = v + rows + 1;
+  const auto for_rows = [&](auto&& body) {
+    parallel_for(0, rows, rows_per_piece(signs_), [&](Index begin, Index end) {
+      simd_dispatch([&] {
+        for (Index r = begin; r < end; ++r) body(r, row(r, lattice_row<D>(signs_.extents(), r)));
+      });
+    });
+  };
+  for_rows([&](Index r, const Row& here) {
+    if (v[r + 1] > v[r]) write_vertices(here, v[r], positions, normals);
+  });
+  for_rows([&](Index r, const Row& here) {
+    if (e[r + 1] > e[r]) visit(here, Writer{this, elements + D * e[r]});
+  });
+}
+
+#define MENISCUS_INSTANTIATE(D)               \
+  template class SurfaceExtraction<float, D>; \
+  template class SurfaceExtraction<double, D>;
+MENISCUS_INSTANTIATE(2)
+MENISCUS_INSTANTIATE(3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

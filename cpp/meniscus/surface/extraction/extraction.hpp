@@ -1,0 +1,69 @@
+/// The surface of a level set as triangles (3-D) or segments (2-D): closed, consistently oriented, manifold, second order.
+///
+/// Vertices lie where the linear interpolant along an edge of the samples is zero (or the cubic one), at least `crossing_margin`
+/// of the edge away from its ends, so a sample that is exactly zero gives small triangles but no degenerate ones. Normals point
+/// out of phi <= 0; segments have the inside to their left. Where the inside touches a side of the domain, the surface runs
+/// along the side, or is left open there; so it is with the two ends of a period, which are congruent.
+#pragma once
+
+#include "meniscus/surface/extraction/sign_bits.hpp"
+
+namespace meniscus::surface {
+
+struct ExtractionOptions {
+  bool close_sides = true;
+  bool close_periods = false;
+  bool cubic = false;  ///< crossings of the cubic through four samples, where there are four
+};
+
+/// Counts first, so that the caller can provide memory for exactly what `fill` writes. The field must not change in between.
+template <class T, int D>
+class SurfaceExtraction {
+ public:
+  /// Throws InvalidArgument for samples that are not finite and for more vertices or elements than 32 bits count.
+  SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace);
+
+  Index vertices() const { return vertices_; }
+  Index elements() const { return elements_; }
+
+  /// Writes positions (vertices, D), m, and elements (elements, D). `normals` (vertices, D) may be null; they are unit vectors
+  /// along the gradient of phi, on the sides of the domain along those of the sides.
+  void fill(double* positions, std::int32_t* elements, double* normals) const;
+
+ private:
+  struct Row {
+    Index number = 0;
+    Coord<D> at{};
+    bool on_capped_side = false;
+  };
+  struct Counter;
+  struct Writer;
+
+  Row row(Index number, const Coord<D>& at) const;
+  Row neighbour(const Row& row, int d) const;
+  /// Which samples of word w start an edge with a crossing along axis `group`; for group D, which have a vertex of the caps.
+  std::uint64_t starts(const Row& row, Index w, int group) const;
+  std::int32_t vertex(const Row& row, int group, Index k) const;
+  Index count_vertices(const Row& row) const;
+  /// Shows every cell of a row that holds elements to the visitor.
+  template <class Visitor>
+  void visit(const Row& row, Visitor&& visitor) const;
+  template <class Visitor>
+  void visit_cubes(const Row& row, Visitor& visitor) const;
+  template <class Visitor>
+  void visit_squares(const Row& low, const Row& high, int u, int v, bool reversed, Visitor& visitor) const;
+  void write_vertices(const Row& row, Index start, double* positions, double* normals) const;
+  double fraction(const Coord<D>& at, int axis) const;
+  Vec<double, D> gradient(const Coord<D>& at) const;
+
+  LevelSetLattice<T, D> lattice_;
+  ExtractionOptions options_;
+  SignBits<D> signs_;
+  std::array<bool, D> capped_{};
+  Index vertices_ = 0;
+  Index elements_ = 0;
+  Workspace::Lease<Index> row_start_;     // of vertices, then of elements
+  Workspace::Lease<std::int32_t> first_;  // the first vertex of each word
+};
+
+}  // namespace meniscus::surface

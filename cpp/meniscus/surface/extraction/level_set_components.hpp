@@ -1,0 +1,30 @@
+/// Connected parts of the inside of a level set (and of its outside), with their volumes.
+///
+/// Samples with a common face are connected; so are the two ends of a period. Rows are cut into runs of equal sign, and runs that
+/// touch are united in parallel; whichever order that happens in, the root of a part is its first run.
+///
+/// Source: He, Chao and Suzuki 2008, "A run-based two-scan labeling algorithm"; union by compare-and-swap as in Anderson and Woll
+/// 1991.
+#pragma once
+
+#include "meniscus/surface/extraction/sign_bits.hpp"
+
+namespace meniscus::surface {
+
+struct ComponentCounts {
+  Index inside = 0;
+  Index outside = 0;  ///< 0 unless asked for
+};
+
+/// Writes a label for every sample (in the order of the field, without ghosts): 1, 2, ... inside, numbered by their first sample;
+/// outside 0, or -1, -2, ... with `both`. Throws InvalidArgument for samples that are not finite.
+template <class T, int D>
+ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace);
+
+/// The volume of each part, m^D. A cell that is cut into several parts gives each its piece; what is outside in it goes to the
+/// parts of its corners outside in equal shares. The volumes inside add up to that of `measure_level_set`.
+template <class T, int D>
+void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
+                       double* outside, Workspace& workspace);
+
+}  // namespace meniscus::surface

@@ -1,0 +1,136 @@
+/// The samples of a level set, completed so that they reach the sides of the domain: what extraction and volumes are built on.
+///
+/// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre: the nearest
+/// sample, which is how a scalar continues beyond a wall; on a periodic axis the mean of the first and the last, so that both
+/// ends of the period agree in every bit.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/surface/redistancing/zero_crossings.hpp"
+
+#include <algorithm>
+
+namespace meniscus::surface {
+
+template <class T, int D>
+class LevelSetLattice {
+ public:
+  explicit LevelSetLattice(const grid::Field<T, D>& phi) : view_(phi.view()), spacing_(phi.grid().spacing()) {
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      on_nodes_ = phi.stagger().on_side[a] == 1;
+      periodic_[a] = phi.grid().periodic()[a];
+      extents_[a] = view_.extents[a] + (on_nodes_ ? 0 : 2);
+      origin_[a] = phi.grid().origin()[d];
+      first_[a] = on_nodes_ ? (periodic_[a] ? 1 : 0) : 1;
+      end_[a] = on_nodes_ ? extents_[a] : extents_[a] - 1;
+    }
+  }
+
+  /// Samples per axis; at least 2.
+  const Coord<D>& extents() const { return extents_; }
+  const std::array<bool, D>& periodic() const { return periodic_; }
+  bool on_nodes() const { return on_nodes_; }
+
+  /// m.
+  double coordinate(int d, Index i) const {
+    const auto a = static_cast<std::size_t>(d);
+    if (on_nodes_) return origin_[a] + spacing_ * static_cast<double>(i);
+    const double half = i == 0 ? 0.5 : i == extents_[a] - 1 ? -0.5 : 0.0;
+    return origin_[a] + spacing_ * (static_cast<double>(i) - 0.5 + half);
+  }
+  /// From sample i to the next one, m.
+  double step(int d, Index i) const {
+    return !on_nodes_ && (i == 0 || i == extents_[static_cast<std::size_t>(d)] - 2) ? 0.5 * spacing_ : spacing_;
+  }
+
+  /// Samples first(d) to end(d) - 1 are the field's own, in its order.
+  Index first(int d) const { return first_[static_cast<std::size_t>(d)]; }
+  Index end(int d) const { return end_[static_cast<std::size_t>(d)]; }
+
+  MENISCUS_INLINE double value(const Coord<D>& c) const {
+    bool own = true;
+    for (std::size_t d = 0; d < D; ++d) own = own && c[d] >= first_[d] && c[d] < end_[d];
+    if (own) [[likely]] {
+      const T* p = view_.origin;
+      for (std::size_t d = 0; d < D; ++d) p += (c[d] - shift()) * view_.strides[d];
+      return static_cast<double>(*p);
+    }
+    return completed(c);
+  }
+
+  /// The values at the corners of the cell whose lowest one is sample c: bit d of a corner's number is upper along axis d.
+  MENISCUS_INLINE std::array<double, 1 << D> corners(const Coord<D>& c) const {
+    std::array<double, 1 << D> values;
+    bool own = true;
+    for (std::size_t d = 0; d < D; ++d) own = own && c[d] >= first_[d] && c[d] + 1 < end_[d];
+    if (own) [[likely]] {
+      const T* p = view_.origin;
+      for (std::size_t d = 0; d < D; ++d) p += (c[d] - shift()) * view_.strides[d];
+      for (unsigned i = 0; i < 1U << D; ++i) {
+        Index offset = 0;
+        for (unsigned d = 0; d < D; ++d) offset += (i >> d & 1) ? view_.strides[d] : 0;
+        values[i] = static_cast<double>(p[offset]);
+      }
+      return values;
+    }
+    for (unsigned i = 0; i < 1U << D; ++i) {
+      Coord<D> at = c;
+      for (unsigned d = 0; d < D; ++d) at[d] += i >> d & 1;
+      values[i] = value(at);
+    }
+    return values;
+  }
+
+  /// Where the own samples of a row (all axes but the last) start, or null if the row is a mean of others.
+  const T* row(Coord<D> c) const {
+    for (int d = 0; d < D - 1; ++d) {
+      const auto [a, b] = sources(d, c[static_cast<std::size_t>(d)]);
+      if (a != b) return nullptr;
+      c[static_cast<std::size_t>(d)] = a;
+    }
+    c[D - 1] = first_[D - 1] - shift();
+    return view_.at(c);
+  }
+
+  /// The two samples of the field along axis d whose mean is sample i (often the same one).
+  std::array<Index, 2> sources(int d, Index i) const {
+    const auto a = static_cast<std::size_t>(d);
+    const Index n = view_.extents[a];
+    if (on_nodes_) {
+      const Index j = periodic_[a] && i == 0 ? n - 1 : i;
+      return {j, j};
+    }
+    if (periodic_[a] && (i == 0 || i == n + 1)) return {0, n - 1};
+    const Index j = std::clamp<Index>(i - 1, 0, n - 1);
+    return {j, j};
+  }
+
+ private:
+  Index shift() const { return on_nodes_ ? 0 : 1; }
+
+  MENISCUS_NOINLINE double completed(const Coord<D>& c) const {
+    std::array<std::array<Index, 2>, D> from;
+    for (int d = 0; d < D; ++d) from[static_cast<std::size_t>(d)] = sources(d, c[static_cast<std::size_t>(d)]);
+    const auto mean = [&](auto&& self, int d, const T* p) -> double {
+      if (d == D) return static_cast<double>(*p);
+      const auto a = static_cast<std::size_t>(d);
+      const double low = self(self, d + 1, p + from[a][0] * view_.strides[a]);
+      if (from[a][0] == from[a][1]) return low;
+      const double high = self(self, d + 1, p + from[a][1] * view_.strides[a]);
+      return 0.5 * low + 0.5 * high;
+    };
+    return mean(mean, 0, view_.origin);
+  }
+
+  grid::FieldView<const T, D> view_;
+  double spacing_;
+  bool on_nodes_ = true;
+  std::array<bool, D> periodic_{};
+  Coord<D> extents_{};
+  Coord<D> first_{};
+  Coord<D> end_{};
+  std::array<double, D> origin_{};
+};
+
+}  // namespace meniscus::surface

@@ -1,0 +1,139 @@
+#include "meniscus/surface/markers/particle_correction.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
+
+#include <atomic>
+#include <cmath>
+
+namespace meniscus::surface {
+namespace {
+
+using Shared = std::memory_order;
+
+/// Lowers, or raises, a value that other threads may change as well. The extreme of a set does not depend on the order.
+template <class T, class Better>
+void improve(T& target, T value, Better&& better) {
+  const std::atomic_ref<T> shared(target);
+  T current = shared.load(Shared::relaxed);
+  while (better(value, current) && !shared.compare_exchange_weak(current, value, Shared::relaxed)) {
+  }
+}
+
+/// Calls body(offset of the sample from the owned origin, distance to it) for the owned samples around x.
+template <class T, int D, class Body>
+MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, const Coord<D>& extents, const Coord<D>& strides,
+                                        const T* x, Body&& body) {
+  const grid::Grid<D>& grid = layout.grid;
+  const double h = grid.spacing();
+  std::array<Index, D> low;
+  std::array<double, D> t;
+  for (std::size_t d = 0; d < D; ++d) {
+    const double c =
+        (static_cast<double>(x[d]) - grid.origin()[static_cast<Index>(d)]) / h - 0.5 * (1 - layout.stagger.on_side[d]);
+    const double whole = std::floor(c);
+    low[d] = static_cast<Index>(whole);
+    t[d] = c - whole;
+  }
+  for (int q = 0; q < 1 << D; ++q) {
+    Index offset = 0;
+    double square = 0.0;
+    bool owned = true;
+    for (std::size_t d = 0; d < D; ++d) {
+      const int upper = (q >> d) & 1;
+      Index i = low[d] + upper;
+      const double away = t[d] - upper;
+      square += away * away;
+      if (grid.periodic()[d]) {
+        const Index n = grid.shape()[d];
+        i -= n * static_cast<Index>(std::floor(static_cast<double>(i) / static_cast<double>(n)));
+        // Of a shared first and last sample, the last one counts.
+        if (layout.stagger.on_side[d] && i == 0) i = n;
+      }
+      owned = owned && i >= 0 && i < extents[d];
+      offset += i * strides[d];
+    }
+    if (owned) body(offset, h * std::sqrt(square));
+  }
+}
+
+}  // namespace
+
+template <class T, int D>
+CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape, double time,
+                                    Workspace& workspace) {
+  require(std::isfinite(escape) && escape >= -1.0, "escape must be a number from -1, got ", escape);
+  const MarkerColumns<T, D> markers(particles);
+  const Index n = particles.size();
+  const auto values = workspace.take<T>(n);
+  grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
+
+  const auto part = static_cast<T>(escape);
+  const auto escaped = list_indices(
+      n,
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end; ++i)
+          if (-static_cast<T>(markers.sign[i]) * values.data()[i] > part * markers.radius[i]) take(i);
+      },
+      workspace);
+
+  CorrectionInfo info;
+  const grid::FieldView<T, D> view = phi.view();
+  const grid::FieldLayout<D>& layout = phi.layout();
+  // Both are used at the samples around escaped particles only, and set there first.
+  const auto upper_block = workspace.take<T>(layout.storage_size());
+  const auto lower_block = workspace.take<T>(layout.storage_size());
+  T* const upper = layout.view(upper_block.data()).origin;
+  T* const lower = layout.view(lower_block.data()).origin;
+  const auto each = [&](auto&& body) {
+    parallel_for(0, escaped.size, 1024, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index i = escaped.index[k];
+        for_samples_around<T, D>(layout, view.extents, view.strides, markers.position + i * D,
+                                 [&](Index offset, double distance) { body(i, offset, distance); });
+      }
+    });
+  };
+  each([&](Index, Index offset, double) {
+    std::atomic_ref<T>(upper[offset]).store(view.origin[offset], Shared::relaxed);
+    std::atomic_ref<T>(lower[offset]).store(view.origin[offset], Shared::relaxed);
+  });
+  each([&](Index i, Index offset, double distance) {
+    const T inside = static_cast<T>(static_cast<double>(markers.radius[i]) - distance);
+    if (markers.sign[i] > 0)
+      improve(upper[offset], inside, [](T a, T b) { return a > b; });
+    else
+      improve(lower[offset], -inside, [](T a, T b) { return a < b; });
+  });
+  info.inner = parallel_reduce(
+      0, escaped.size, 16384, Index{0},
+      [&](Index begin, Index end) {
+        Index count = 0;
+        for (Index k = begin; k < end; ++k) count += markers.sign[escaped.index[k]] < 0;
+        return count;
+      },
+      [](Index a, Index b) { return a + b; });
+  info.outer = escaped.size - info.inner;
+
+  const NoInterrupts commit;
+  // Several particles may write to a sample, all of them the same.
+  each([&](Index, Index offset, double) {
+    const T high = upper[offset];
+    const T low = lower[offset];
+    std::atomic_ref<T>(view.origin[offset]).store(std::abs(high) <= std::abs(low) ? high : low, Shared::relaxed);
+  });
+  return info;
+}
+
+#define MENISCUS_INSTANTIATE(T, D) \
+  template CorrectionInfo correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

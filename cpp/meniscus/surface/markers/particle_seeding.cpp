@@ -1,0 +1,300 @@
+#include "meniscus/surface/markers/particle_seeding.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/random.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
+#include "meniscus/surface/markers/particle_probe.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace meniscus::surface {
+namespace {
+
+constexpr int attraction_steps = 15;
+
+template <class T, int D>
+class Seeding {
+ public:
+  Seeding(grid::Field<T, D>& phi, grid::ParticleSet& particles, const LevelSetProbe<double, D>* solid,
+          const SeedingOptions& options, double time, Workspace& workspace)
+      : phi_(phi),
+        particles_(particles),
+        solid_(solid),
+        options_(options),
+        time_(time),
+        workspace_(workspace),
+        grid_(phi.grid()),
+        strides_(c_strides<D>(grid_.shape())),
+        cells_(product<D>(grid_.shape())),
+        probe_(phi) {}
+
+  SeedingInfo run() {
+    particles_.sort_by_cell(grid_, workspace_);
+    values_ = workspace_.take<T>(particles_.size());
+    grid::sample_points(phi_, MarkerColumns<T, D>(particles_).position, particles_.size(), grid::Interpolation::linear, time_,
+                        values_.data());
+    spared_ = workspace_.take<std::uint8_t>(cells_);
+    parallel_for(0, cells_, 1 << 16,
+                 [&](Index begin, Index end) { std::fill(spared_.data() + begin, spared_.data() + end, std::uint8_t{0}); });
+    if (options_.spare_escaped) spare_cells_of_escaped();
+    check_interrupt();
+    const NoInterrupts whole;
+    remove_useless();
+    add_missing();
+    return info_;
+  }
+
+ private:
+  bool escaped(const MarkerColumns<T, D>& m, Index i) const {
+    return -static_cast<T>(m.sign[i]) * values_.data()[i] > static_cast<T>(options_.escape) * m.radius[i];
+  }
+
+  void spare_cells_of_escaped() {
+    const MarkerColumns<T, D> m(particles_);
+    const grid::CellRuns& runs = particles_.cell_runs();
+    parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
+      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r) {
+        bool any = false;
+        for (Index i = runs.starts[r]; i < runs.starts[r + 1] && !any; ++i) any = escaped(m, i);
+        if (any) spare_around(index_of<D>(runs.keys[r], strides_));
+      }
+    });
+  }
+
+  void spare_around(const Coord<D>& cell) {
+    int around = 1;
+    for (int d = 0; d < D; ++d) around *= 3;
+    for (int q = 0; q < around; ++q) {
+      Index offset = 0;
+      bool inside = true;
+      for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
+        const auto axis = static_cast<std::size_t>(d);
+        Index i = cell[axis] + rest % 3 - 1;
+        const Index n = grid_.shape()[axis];
+        if (grid_.periodic()[axis]) i = (i + n) % n;
+        inside = inside && i >= 0 && i < n;
+        offset += i * strides_[axis];
+      }
+      if (inside) std::atomic_ref<std::uint8_t>(spared_.data()[offset]).store(1, std::memory_order::relaxed);
+    }
+  }
+
+  /// Flags what is out of the band, and of every sign in a cell what is too much.
+  void remove_useless() {
+    const MarkerColumns<T, D> m(particles_);
+    const grid::CellRuns& runs = particles_.cell_runs();
+    const Index n = particles_.size();
+    const auto band = static_cast<T>(options_.band * grid_.spacing());
+    enum Flag : std::uint8_t { keep = 0, far = 1, surplus = 2 };
+    const auto flags = workspace_.take<std::uint8_t>(n);
+    const auto order = workspace_.take<Index>(n);
+    parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
+      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r)
+        for (int sign = -1; sign <= 1; sign += 2) {
+          Index* const first = order.data() + runs.starts[r];
+          Index* last = first;
+          Index stay = 0;
+          for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i) {
+            if (m.sign[i] != sign) continue;
+            flags.data()[i] = keep;
+            if (escaped(m, i))
+              ++stay;
+            else if (std::abs(values_.data()[i]) > band)
+              flags.data()[i] = far;
+            else
+              *last++ = i;
+          }
+          const Index room = std::max<Index>(0, options_.per_cell - stay);
+          if (last - first <= room) continue;
+          const auto nearer = [&](Index a, Index b) {
+            const auto s = static_cast<T>(sign);
+            const T x = s * values_.data()[a] - m.radius[a];
+            const T y = s * values_.data()[b] - m.radius[b];
+            return x != y ? x < y : a < b;
+          };
+          std::nth_element(first, first + room, last, nearer);
+          for (Index* p = first + room; p < last; ++p) flags.data()[*p] = surplus;
+        }
+    });
+    for (Index i = 0; i < n; ++i) {
+      info_.out_of_band += flags.data()[i] == far;
+      info_.surplus += flags.data()[i] == surplus;
+    }
+    counts_ = workspace_.take<std::int32_t>(2 * cells_);
+    parallel_for(0, 2 * cells_, 1 << 16,
+                 [&](Index begin, Index end) { std::fill(counts_.data() + begin, counts_.data() + end, 0); });
+    parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
+      for (auto r = static_cast<std::size_t>(begin); r < static_cast<std::size_t>(end); ++r)
+        for (Index i = runs.starts[r]; i < runs.starts[r + 1]; ++i)
+          if (flags.data()[i] == keep) ++counts_.data()[2 * runs.keys[r] + (m.sign[i] > 0)];
+    });
+    particles_.remove(flags.data(), workspace_);
+  }
+
+  T value_at_center(const Coord<D>& cell) const {
+    const grid::FieldView<const T, D> view = std::as_const(phi_).view();
+    if (phi_.stagger() == grid::Stagger<D>::cell()) return *view.at(cell);
+    T sum = 0;
+    for (int q = 0; q < 1 << D; ++q) {
+      Coord<D> c = cell;
+      for (std::size_t d = 0; d < D; ++d) c[d] += (q >> d) & 1;
+      sum += *view.at(c);
+    }
+    return sum / static_cast<T>(1 << D);
+  }
+
+  /// How many particles of each sign (outside: 1) a cell lacks.
+  std::array<Index, 2> missing(Index cell) const {
+    if (spared_.data()[cell]) return {0, 0};
+    const double h = grid_.spacing();
+    const auto value = static_cast<double>(value_at_center(index_of<D>(cell, strides_)));
+    if (!(std::abs(value) < options_.band * h)) return {0, 0};
+    std::array<Index, 2> lacks;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const double part = std::clamp(0.5 + (side ? value : -value) / h, 0.0, 1.0);
+      const auto wanted = static_cast<Index>(std::lround(static_cast<double>(options_.per_cell) * part));
+      lacks[side] = std::max<Index>(0, wanted - counts_.data()[2 * cell + static_cast<Index>(side)]);
+    }
+    return lacks;
+  }
+
+  void add_missing() {
+    const auto cells = list_indices(
+        cells_,
+        [&](Index begin, Index end, auto&& take) {
+          for (Index c = begin; c < end; ++c) {
+            const auto lacks = missing(c);
+            if (lacks[0] + lacks[1] > 0) take(c);
+          }
+        },
+        workspace_);
+    const auto starts = workspace_.take<Index>(cells.size + 1);
+    starts.data()[0] = 0;
+    parallel_for(0, cells.size, 4096, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const auto lacks = missing(cells.index[k]);
+        starts.data()[k + 1] = lacks[0] + lacks[1];
+      }
+    });
+    for (Index k = 0; k < cells.size; ++k) starts.data()[k + 1] += starts.data()[k];
+    const Index added = starts.data()[cells.size];
+    if (added == 0) return;
+    const Index first = particles_.append(added);
+    const MarkerColumns<T, D> m(particles_);
+    const auto flags = workspace_.take<std::uint8_t>(first + added);
+    std::fill_n(flags.data(), first, std::uint8_t{0});
+    parallel_for(0, cells.size, 16, [&](Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) {
+        const Index cell = cells.index[k];
+        const auto lacks = missing(cell);
+        Index i = first + starts.data()[k];
+        for (std::size_t side = 0; side < 2; ++side)
+          for (Index j = 0; j < lacks[side]; ++j, ++i)
+            flags.data()[i] = !place(cell, side == 1, static_cast<std::uint32_t>(j), m, i);
+      }
+    });
+    info_.failed = particles_.remove(flags.data(), workspace_);
+    info_.added = added - info_.failed;
+  }
+
+  /// Puts particle i into the cell and attracts it. False where that fails.
+  bool place(Index cell, bool outside, std::uint32_t number, const MarkerColumns<T, D>& m, Index i) const {
+    const double h = grid_.spacing();
+    const double sign = outside ? 1.0 : -1.0;
+    const CounterRandom random(options_.seed, 2 * static_cast<std::uint64_t>(cell) + outside, options_.step);
+    const auto a = random.uniform2(2 * number);
+    const auto b = random.uniform2(2 * number + 1);
+    const std::array<double, 3> u{a[0], a[1], b[0]};
+    const Coord<D> c = index_of<D>(cell, strides_);
+    Vec<double, D> x;
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      x[d] = grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
+    }
+    // Values of its side that occur in this cell: so a cell keeps what is seeded for it.
+    const double least = options_.radii.least * h;
+    const double most = options_.band * h;
+    const double center = sign * static_cast<double>(value_at_center(c));
+    const double low = std::clamp(center - 0.5 * h, least, most);
+    const double high = std::clamp(center + 0.5 * h, low, most);
+    const double goal = sign * (low + b[1] * (high - low));
+    double scale = 1.0;
+    ProbedLevelSet<D> s = probe_(x);
+    bool placed = false;
+    for (int step = 0; step < attraction_steps && !placed; ++step) {
+      const double slope = s.gradient.norm();
+      if (slope == 0.0) break;
+      const Vec<double, D> there = x + scale * (goal - s.value) / slope * s.gradient;
+      const Vec<double, D> inside = onto_domain<D>(grid_, there);
+      const ProbedLevelSet<D> after = probe_(inside);
+      const bool in_range = sign * after.value >= least && sign * after.value <= most;
+      if (in_range || std::abs(after.value - goal) < std::abs(s.value - goal)) {
+        x = inside;
+        s = after;
+        placed = in_range;
+      } else {
+        scale *= 0.5;
+      }
+    }
+    for (int d = 0; d < D; ++d) m.position[i * D + d] = static_cast<T>(x[d]);
+    m.sign[i] = outside ? 1 : -1;
+    m.radius[i] = static_cast<T>(std::clamp(sign * s.value, options_.radii.least * h, options_.radii.most * h));
+    return placed && !(solid_ && solid_->value(x) <= 0.0);
+  }
+
+  grid::Field<T, D>& phi_;
+  grid::ParticleSet& particles_;
+  const LevelSetProbe<double, D>* solid_;
+  const SeedingOptions& options_;
+  double time_;
+  Workspace& workspace_;
+  const grid::Grid<D>& grid_;
+  Coord<D> strides_;
+  Index cells_;
+  LevelSetProbe<T, D> probe_;
+  SeedingInfo info_;
+  Workspace::Lease<T> values_;
+  Workspace::Lease<std::uint8_t> spared_;
+  Workspace::Lease<std::int32_t> counts_;
+};
+
+}  // namespace
+
+template <class T, int D>
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+                           const SeedingOptions& options, double time, Workspace& workspace) {
+  require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
+  require(std::isfinite(options.band) && options.radii.least > 0.0 && options.radii.least <= options.radii.most &&
+              options.band > options.radii.least,
+          "the radii must be positive and ascending and the least of them below the band, got ", options.radii.least, ", ",
+          options.radii.most, " and a band of ", options.band, " cells");
+  require(std::isfinite(options.escape) && options.escape >= 0.0, "escape must be a number from 0, got ", options.escape);
+  require(!solid || solid->grid() == phi.grid(), "the level set of the solid must be on the grid of the level set");
+  static_cast<void>(MarkerColumns<T, D>(particles));
+  require_finite(phi, "the level set");
+  phi.fill_ghosts(time);
+  std::optional<LevelSetProbe<double, D>> probe;
+  if (solid) {
+    solid->fill_ghosts(time);
+    probe.emplace(*solid);
+  }
+  return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                           \
+  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::Field<double, D>*, \
+                                            const SeedingOptions&, double, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

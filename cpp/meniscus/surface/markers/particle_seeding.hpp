@@ -1,0 +1,38 @@
+/// Marker particles in a band around the surface of a level set: seeding, and keeping their number (Enright, Fedkiw, Ferziger and
+/// Mitchell 2002, sections 3.1 and 3.6).
+#pragma once
+
+#include "meniscus/surface/markers/particle_radii.hpp"
+
+namespace meniscus::surface {
+
+struct SeedingOptions {
+  Index per_cell = 64;        ///< particles in a cell of the band, of both signs together
+  double band = 3.0;          ///< half width of the band, in cells
+  RadiusBounds radii;         ///< no particle is seeded closer to the surface than the least radius
+  double escape = 0.0;        ///< as in correct_by_particles
+  bool spare_escaped = true;  ///< seed nothing in cells that have an escaped particle in them or beside them
+  std::uint64_t seed = 0;
+  std::uint32_t step = 0;  ///< keys the random numbers, with the seed and the cell
+};
+
+struct SeedingInfo {
+  Index added = 0;
+  Index surplus = 0;      ///< removed: more than per_cell of their sign in their cell
+  Index out_of_band = 0;  ///< removed: farther from the surface than the band
+  Index failed = 0;       ///< could not be brought into the band and were not added
+};
+
+/// Brings the particles of every cell up to their number and removes those that are of no use. Escaped particles always stay.
+///
+/// A cell whose centre has |phi| < band wants per_cell * clamp(1/2 + s phi / h, 0, 1) particles of sign s; it has too many where
+/// there are more than per_cell of a sign, of which those nearest to the surface (smallest s phi - radius) stay. A new particle
+/// starts at a random place in its cell and is attracted, along the gradient, to a random value of the level set on its side,
+/// which is one that the cell has and between the least radius and the band; the step is halved where it fails, at most 15 times.
+/// None is put into the solid (level set on the nodes, or nullptr). The particles that stay are sorted by cell, new ones follow
+/// them. Radii are those of adjust_radii.
+template <class T, int D>
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+                           const SeedingOptions& options, double time, Workspace& workspace);
+
+}  // namespace meniscus::surface

@@ -1,0 +1,176 @@
+#include "meniscus/surface/markers/particle_spray.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::surface {
+namespace {
+
+/// Flags for ParticleSet::remove from a list.
+Workspace::Lease<std::uint8_t> flags_of(const IndexList& list, Index n, Workspace& workspace) {
+  auto flags = workspace.take<std::uint8_t>(n);
+  std::fill_n(flags.data(), n, std::uint8_t{0});
+  for (Index k = 0; k < list.size; ++k) flags.data()[list.index[k]] = 1;
+  return flags;
+}
+
+/// Adds to both faces per axis of the cell that holds x.
+template <class T, int D>
+void deposit(grid::MacField<T, D>& velocity, const T* x, const T* v, double part) {
+  const grid::Grid<D>& grid = velocity.grid();
+  Coord<D> cell;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const auto n = static_cast<double>(grid.shape()[axis]);
+    double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
+    if (grid.periodic()[axis]) c -= n * std::floor(c / n);
+    cell[axis] = static_cast<Index>(std::clamp(c, 0.0, n - 1.0));
+  }
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const grid::FieldView<T, D> view = velocity.component(d).view();
+    const T add = static_cast<T>(0.5 * part * static_cast<double>(v[d]));
+    Coord<D> face = cell;
+    // Of a shared first and last face, the last one counts; the first shows the same.
+    const bool shared = grid.periodic()[axis] && face[axis] == 0;
+    *view.at(face) += add;
+    if (shared) {
+      Coord<D> last = face;
+      last[axis] = grid.shape()[axis];
+      *view.at(last) += add;
+    }
+    ++face[axis];
+    *view.at(face) += add;
+    if (grid.periodic()[axis] && face[axis] == grid.shape()[axis]) {
+      Coord<D> first = face;
+      first[axis] = 0;
+      *view.at(first) += add;
+    }
+  }
+}
+
+}  // namespace
+
+template <class T, int D>
+Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                           Workspace& workspace) {
+  require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
+  require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
+  require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
+  require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
+  const MarkerColumns<T, D> m(markers);
+  if (removed) static_cast<void>(SprayColumns<T, D>(*removed));
+  const Index n = markers.size();
+  const auto values = workspace.take<T>(n);
+  grid::sample_points(phi, m.position, n, grid::Interpolation::linear, time, values.data());
+  const auto list = list_indices(
+      n,
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end; ++i)
+          if (m.sign[i] == sign && -static_cast<T>(sign) * values.data()[i] > static_cast<T>(distance) * m.radius[i]) take(i);
+      },
+      workspace);
+  Transferred info;
+  info.count = list.size;
+  if (list.size == 0) return info;
+  const auto points = workspace.take<T>(list.size * D);
+  const auto speeds = workspace.take<T>(list.size * D);
+  const auto radii = workspace.take<T>(list.size);
+  for (Index k = 0; k < list.size; ++k) {
+    std::copy_n(m.position + list.index[k] * D, D, points.data() + k * D);
+    radii.data()[k] = radius > 0.0 ? static_cast<T>(radius) : m.radius[list.index[k]];
+    info.volume += ball_volume<D>(static_cast<double>(radii.data()[k]));
+  }
+  grid::sample_points(velocity, points.data(), list.size, time, speeds.data());
+
+  const NoInterrupts commit;
+  if (removed) {
+    const Index first = removed->append(list.size);
+    const SprayColumns<T, D> s(*removed);
+    std::copy_n(points.data(), list.size * D, s.position + first * D);
+    std::copy_n(speeds.data(), list.size * D, s.velocity + first * D);
+    std::copy_n(radii.data(), list.size, s.radius + first);
+  }
+  markers.remove(flags_of(list, n, workspace).data(), workspace);
+  return info;
+}
+
+template <class T, int D>
+Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                             double time, Workspace& workspace) {
+  require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
+  require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
+  require(std::isfinite(scale), "scale must be finite, got ", scale);
+  require(!velocity || phi.grid() == velocity->grid(), "the level set and the velocity must have the same grid");
+  const SprayColumns<T, D> s(removed);
+  static_cast<void>(MarkerColumns<T, D>(markers));
+  const Index n = removed.size();
+  const auto values = workspace.take<T>(n);
+  grid::sample_points(phi, s.position, n, grid::Interpolation::linear, time, values.data());
+  const auto list = list_indices(
+      n,
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end; ++i)
+          if (static_cast<T>(sign) * values.data()[i] >= -static_cast<T>(fraction) * s.radius[i]) take(i);
+      },
+      workspace);
+  Reincorporated info;
+  info.count = list.size;
+  if (list.size == 0) return info;
+
+  const NoInterrupts commit;
+  const double h = phi.grid().spacing();
+  const double cell = std::pow(h, D);
+  const Index first = markers.append(list.size);
+  const MarkerColumns<T, D> m(markers);
+  // In the order of the particles, for the sake of the same bits.
+  for (Index k = 0; k < list.size; ++k) {
+    const Index i = list.index[k];
+    const double volume = ball_volume<D>(static_cast<double>(s.radius[i]));
+    info.volume += volume;
+    if (velocity) {
+      for (int d = 0; d < D; ++d)
+        info.momentum[static_cast<std::size_t>(d)] += scale * volume * static_cast<double>(s.velocity[i * D + d]);
+      deposit(*velocity, s.position + i * D, s.velocity + i * D, scale * volume / cell);
+    }
+    std::copy_n(s.position + i * D, D, m.position + (first + k) * D);
+    m.sign[first + k] = static_cast<std::int8_t>(sign);
+    m.radius[first + k] = std::clamp(s.radius[i], static_cast<T>(bounds.least * h), static_cast<T>(bounds.most * h));
+  }
+  removed.remove(flags_of(list, n, workspace).data(), workspace);
+  return info;
+}
+
+template <class T, int D>
+double total_volume(const T* radius, Index n) {
+  return parallel_reduce(
+      0, n, 4096, 0.0,
+      [&](Index begin, Index end) {
+        double sum = 0.0;
+        for (Index i = begin; i < end; ++i) sum += ball_volume<D>(static_cast<double>(radius[i]));
+        return sum;
+      },
+      [](double a, double b) { return a + b; });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                      \
+  template Transferred remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&, \
+                                            grid::ParticleSet*, double, double, Workspace&);                            \
+  template Reincorporated reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,  \
+                                              const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);  \
+  template double total_volume<T, D>(const T*, Index);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

@@ -1,0 +1,40 @@
+/// Particles that leave their level set and come back: removal of those that have escaped too far, and reincorporation
+/// (Enright, Marschner and Fedkiw, "Animation and rendering of complex water surfaces", 2002; Guendelman, Selle, Losasso and
+/// Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005).
+#pragma once
+
+#include "meniscus/surface/markers/particle_radii.hpp"
+
+namespace meniscus::surface {
+
+/// How many particles a stage moved from one set to another, and the volume of their balls (m^3; m^2 in two dimensions).
+struct Transferred {
+  Index count = 0;
+  double volume = 0.0;
+};
+
+/// Takes the particles of a sign with -s phi(x) > distance * r out of the markers. They are added to `removed`, where that is
+/// given, with the velocity of the flow at their place and the given radius (m), or the one they have if that is zero. Nothing is
+/// changed if anything is thrown.
+template <class T, int D>
+Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                           Workspace& workspace);
+
+struct Reincorporated : Transferred {
+  std::array<double, 3> momentum{};  ///< deposited, per density: volume * velocity * scale
+};
+
+/// Makes markers of the removed particles of a sign (spray: -1, bubbles: +1) with s phi(x) >= -fraction * r, with radii within
+/// the bounds. Where `velocity` is given, each of the two faces per axis a of the cell of such a particle gets
+/// 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed if anything is thrown.
+template <class T, int D>
+Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                             double time, Workspace& workspace);
+
+/// Sum of the volumes of balls with the given radii.
+template <class T, int D>
+double total_volume(const T* radius, Index n);
+
+}  // namespace meniscus::surface

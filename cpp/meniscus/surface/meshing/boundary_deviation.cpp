@@ -1,0 +1,120 @@
+#include "meniscus/surface/meshing/boundary_deviation.hpp"
+
+#include <cmath>
+
+namespace meniscus::surface {
+namespace {
+
+constexpr std::array<std::array<double, 3>, 12> sample_weights{{{0.5, 0.5, 0.0},
+                                                                {0.0, 0.5, 0.5},
+                                                                {0.5, 0.0, 0.5},
+                                                                {0.5, 0.25, 0.25},
+                                                                {0.25, 0.5, 0.25},
+                                                                {0.25, 0.25, 0.5},
+                                                                {0.75, 0.25, 0.0},
+                                                                {0.25, 0.75, 0.0},
+                                                                {0.0, 0.75, 0.25},
+                                                                {0.0, 0.25, 0.75},
+                                                                {0.25, 0.0, 0.75},
+                                                                {0.75, 0.0, 0.25}}};
+
+}  // namespace
+
+mesh::Point BoundaryDeviation::projected(const mesh::Point& x) const {
+  const collision::MeshPoint q = surface_.closest(x, hint_);
+  hint_ = q.slot;
+  return q.position;
+}
+
+Deviation BoundaryDeviation::of_face(const mesh::Triangle& face) const {
+  Deviation worst;
+  const mesh::Point& a = mesh_.position(face[0]);
+  const mesh::Point& b = mesh_.position(face[1]);
+  const mesh::Point& c = mesh_.position(face[2]);
+  double largest = -1;
+  for (const auto& w : sample_weights) {
+    const mesh::Point p = w[0] * a + w[1] * b + w[2] * c;
+    const collision::MeshPoint q = surface_.closest(p, hint_);
+    hint_ = q.slot;
+    if (q.squared_distance <= largest) continue;
+    largest = q.squared_distance;
+    worst.sample = p;
+  }
+  worst.distance = std::sqrt(largest);
+  return worst;
+}
+
+Deviation BoundaryDeviation::of_edge(std::int32_t a, std::int32_t b) const {
+  Deviation worst;
+  double largest = -1;
+  for (const double t : {0.5, 0.25, 0.75}) {
+    const mesh::Point p = (1 - t) * mesh_.position(a) + t * mesh_.position(b);
+    const collision::MeshPoint q = surface_.closest(p, hint_);
+    hint_ = q.slot;
+    if (q.squared_distance <= largest) continue;
+    largest = q.squared_distance;
+    worst.sample = p;
+  }
+  worst.distance = std::sqrt(largest);
+  return worst;
+}
+
+double BoundaryDeviation::of_faces(std::span<const mesh::Triangle> faces, double enough) const {
+  double worst = 0;
+  for (const mesh::Triangle& f : faces) {
+    worst = std::max(worst, of_face(f).distance);
+    if (worst > enough) break;
+  }
+  return worst;
+}
+
+Excess BoundaryDeviation::excess(std::span<const mesh::Triangle> faces) const {
+  Excess result;
+  for (const mesh::Triangle& f : faces) {
+    const double d = std::max(0.0, of_face(f).distance - tolerance_);
+    result.largest = std::max(result.largest, d);
+    result.sum += d * d;
+  }
+  return result;
+}
+
+Excess BoundaryDeviation::excess_near(std::int32_t start, const mesh::Point& x, double radius) const {
+  std::vector<std::int32_t> near{start}, around;
+  std::vector<mesh::Triangle> faces, all;
+  std::vector<std::int32_t> seen{start};
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    mesh_.boundary_faces_at(near[i], faces);
+    all.insert(all.end(), faces.begin(), faces.end());
+    mesh_.neighbours(near[i], around);
+    for (const std::int32_t v : around) {
+      if (!mesh_.on_boundary(v) || (mesh_.position(v) - x).norm() > radius) continue;
+      const auto place = std::lower_bound(seen.begin(), seen.end(), v);
+      if (place != seen.end() && *place == v) continue;
+      seen.insert(place, v);
+      near.push_back(v);
+    }
+  }
+  for (mesh::Triangle& f : all) std::rotate(f.begin(), std::min_element(f.begin(), f.end()), f.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return excess(all);
+}
+
+std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing) {
+  std::vector<mesh::Point> result(mesh.vertices.begin(), mesh.vertices.end());
+  for (Index t = 0; t < mesh.size(); ++t) {
+    const mesh::Point& a = mesh.corner(t, 0);
+    const mesh::Point& b = mesh.corner(t, 1);
+    const mesh::Point& c = mesh.corner(t, 2);
+    const double longest = std::sqrt(std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()}));
+    const int n = static_cast<int>(std::min(std::ceil(longest / spacing), 1000.0));
+    for (int i = 0; i <= n; ++i)
+      for (int k = 0; i + k <= n; ++k) {
+        if (i == n || k == n || i + k == 0) continue;
+        result.push_back(a + (static_cast<double>(i) / n) * (b - a) + (static_cast<double>(k) / n) * (c - a));
+      }
+  }
+  return result;
+}
+
+}  // namespace meniscus::surface

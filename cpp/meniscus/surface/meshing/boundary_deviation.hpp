@@ -1,0 +1,52 @@
+/// How far the boundary of a mesh that is being edited is away from a surface, as samples see it.
+#pragma once
+
+#include "meniscus/mesh/refinement/tet_editing.hpp"
+#include "meniscus/surface/shapes/mesh_distance.hpp"
+
+#include <limits>
+
+namespace meniscus::surface {
+
+/// The largest distance of the samples of a triangle or an edge from the surface, m, and the sample.
+struct Deviation {
+  double distance = 0;
+  mesh::Point sample{mesh::Point::Zero()};
+};
+
+/// What some triangles are beyond the tolerance: the largest, m, and the sum of squares, m^2.
+struct Excess {
+  double largest = 0, sum = 0;
+  bool below(const Excess& other) const { return largest <= other.largest || sum < other.sum; }
+};
+
+class BoundaryDeviation {
+ public:
+  /// Both have to live as long. Up to `tolerance` (m) nothing is in excess.
+  BoundaryDeviation(const mesh::TetEditor& mesh, const MeshDistance& surface, double tolerance)
+      : mesh_(mesh), surface_(surface), tolerance_(tolerance) {}
+
+  double tolerance() const { return tolerance_; }
+  mesh::Point projected(const mesh::Point& x) const;
+
+  Deviation of_edge(std::int32_t a, std::int32_t b) const;
+  Deviation of_face(const mesh::Triangle& face) const;
+  /// The largest one of some faces, or any that is above `enough`, m.
+  double of_faces(std::span<const mesh::Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
+
+  Excess excess(std::span<const mesh::Triangle> faces) const;
+  /// That of the boundary faces within a radius of x that hang together with the vertex `start`.
+  Excess excess_near(std::int32_t start, const mesh::Point& x, double radius) const;
+
+ private:
+  const mesh::TetEditor& mesh_;
+  const MeshDistance& surface_;
+  double tolerance_;
+  /// Where the last closest point was found: the next one is not far. It changes no result.
+  mutable std::int32_t hint_ = 0;
+};
+
+/// The corners of the triangles of a mesh, and points on them that are at most `spacing` (m) apart.
+std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing);
+
+}  // namespace meniscus::surface

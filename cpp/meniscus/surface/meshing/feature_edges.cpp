@@ -1,0 +1,100 @@
+#include "meniscus/surface/meshing/feature_edges.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/mesh/topology/triangle_topology.hpp"
+#include "meniscus/mesh/topology/vertex_stars.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace meniscus::surface {
+namespace {
+
+std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+double angle_between(const mesh::Point& a, const mesh::Point& b) { return std::atan2(a.cross(b).norm(), a.dot(b)); }
+
+/// Normals of the triangles; of those without an area, zero.
+std::vector<mesh::Point> normals_of(const mesh::TriangleMeshView& mesh) {
+  std::vector<mesh::Point> n;
+  for (const mesh::Triangle& t : mesh.triangles) {
+    const mesh::Point& a = mesh.vertices[z(t[0])];
+    const mesh::Point& b = mesh.vertices[z(t[1])];
+    const mesh::Point& c = mesh.vertices[z(t[2])];
+    n.push_back(mesh::has_no_area(a, b, c) ? mesh::Point(mesh::Point::Zero()) : mesh::area_vector(a, b, c).normalized());
+  }
+  return n;
+}
+
+class Groups {
+ public:
+  explicit Groups(std::size_t n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
+  std::size_t find(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(std::size_t i, std::size_t k) {
+    const std::size_t a = find(i), b = find(k);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+}  // namespace
+
+FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, double shortest) {
+  require(angle > 0 && angle < std::numbers::pi, "the angle of sharp edges must be in (0, pi), but is ", angle);
+  const mesh::TriangleTopology topology(mesh.triangles);
+  const std::vector<mesh::Point> normal = normals_of(mesh);
+  const auto x = [&](std::int32_t v) -> const mesh::Point& { return mesh.vertices[z(v)]; };
+  for (std::size_t e = 0; e < topology.edges().size(); ++e) {
+    const auto at = topology.triangles_at(static_cast<Index>(e));
+    const bool sharp = at.size() != 2 || angle_between(normal[z(at[0])], normal[z(at[1])]) > angle;
+    if (sharp && x(topology.edges()[e][0]) != x(topology.edges()[e][1])) edges_.push_back(topology.edges()[e]);
+  }
+  if (edges_.empty()) return;
+  const mesh::VertexStars<2> stars(edges_, static_cast<Index>(mesh.vertices.size()));
+  std::vector<bool> corner(mesh.vertices.size(), false);
+  Groups groups(edges_.size());
+  for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v) {
+    const auto at = stars.at(v);
+    if (at.size() < 2) continue;
+    const auto other = [&](std::int32_t c) { return x(edges_[z(c / 2)][z(1 - c % 2)]); };
+    corner[z(v)] = at.size() > 2 || angle_between(other(at[0]) - x(v), x(v) - other(at[1])) > angle;
+    if (!corner[z(v)]) groups.join(z(at[0] / 2), z(at[1] / 2));
+  }
+  std::vector<double> length(edges_.size(), 0.0);
+  std::vector<int> ends(edges_.size(), 0);
+  for (std::size_t e = 0; e < edges_.size(); ++e) {
+    length[groups.find(e)] += (x(edges_[e][0]) - x(edges_[e][1])).norm();
+    for (const std::int32_t v : edges_[e]) ends[groups.find(e)] += corner[z(v)];
+  }
+  std::vector<std::int32_t> number(edges_.size(), -1);
+  std::vector<mesh::Segment> kept;
+  std::vector<mesh::Triangle> segments;
+  for (std::size_t e = 0; e < edges_.size(); ++e) {
+    const std::size_t g = groups.find(e);
+    if (length[g] < shortest && ends[g] < 2) continue;
+    if (number[g] < 0) number[g] = curves_++;
+    kept.push_back(edges_[e]);
+    curve_.push_back(number[g]);
+    segments.push_back({edges_[e][0], edges_[e][1], edges_[e][1]});
+  }
+  edges_ = std::move(kept);
+  if (edges_.empty()) return;
+  tree_.emplace(mesh::TriangleMeshView{mesh.vertices, segments});
+  // What was left out may leave a vertex with fewer edges than a corner has.
+  const mesh::VertexStars<2> of_kept(edges_, static_cast<Index>(mesh.vertices.size()));
+  for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v)
+    if (corner[z(v)] && of_kept.at(v).size() > 1) corners_.push_back(x(v));
+}
+
+FeaturePoint FeatureEdges::closest(const mesh::Point& p) const {
+  const collision::MeshPoint found = collision::closest_point(*tree_, p);
+  return {found.position, std::sqrt(found.squared_distance), curve_[z(found.triangle)]};
+}
+
+}  // namespace meniscus::surface

@@ -1,0 +1,403 @@
+#include "meniscus/surface/meshing/feature_meshing.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/surface/meshing/constrained_improvement.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace meniscus::surface {
+namespace {
+
+/// What improvement aims at; steps are accepted at the bound that was asked for.
+constexpr double target_quality = 0.26;
+/// Nothing is inserted closer to another vertex than this, in cells.
+constexpr double closest_vertex = 0.08;
+/// Edges where normals turn by more than this (radians) are good places for vertices, without being bound to.
+constexpr double ridge_angle = 0.2;
+/// Steps of several parts are for what is beyond the tolerance by this factor.
+constexpr double worth_more = 1.3;
+/// Once with single steps, then with steps of several parts.
+constexpr int phases = 4;
+/// How many edges are fitted after a step that has made things worse.
+constexpr std::size_t most_nested = 8;
+/// The neighbourhood in which steps of several parts have to be of use, in cells.
+constexpr double neighbourhood = 3;
+
+class FeatureFit {
+ public:
+  FeatureFit(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options)
+      : mesh_(mesh),
+        options_(options),
+        tolerance_(options.tolerance * options.cell),
+        near_(neighbourhood * options.cell),
+        creases_(surface.mesh(), options.sharp_angle, 1.5 * options.cell),
+        ridges_(surface.mesh(), ridge_angle, 0.0),
+        surface_(surface),
+        off_(mesh_, surface, tolerance_),
+        improvement_(mesh_, off_, creases_, options.cell),
+        least_(std::sin(options.least_angle)) {
+    for (const mesh::Tet& t : mesh.tets) least_ = std::min(least_, mesh_.quality(t));
+    touched_.assign(mesh.vertices.size(), 0);
+  }
+
+  mesh::TetMeshData run() {
+    for (int phase = 0; phase < phases; ++phase) {
+      compound_ = phase > 0;
+      if (compound_) {
+        // Better tetrahedra around leave more room.
+        improve_all();
+        std::fill(touched_.begin(), touched_.end(), round_);
+      }
+      fit_corners();
+      for (int rounds = 0; rounds < 6; ++rounds) {
+        ++round_;
+        const Index edges = fit_edges();
+        if (edges + fit_surface() + fit_faces() == 0) break;
+      }
+    }
+    improve_all();
+    return mesh_.mesh();
+  }
+
+ private:
+  struct Task {
+    double deviation;
+    std::int32_t a, b;
+  };
+
+  struct Binding {
+    std::int8_t freedom;
+    std::int32_t curve;
+  };
+
+  int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
+
+  bool take_back(std::size_t mark) {
+    mesh_.undo(mark);
+    touched_.resize(static_cast<std::size_t>(mesh_.vertices()));
+    return false;
+  }
+
+  /// Accepts what has been done at x since a mark, or takes it back.
+  bool settle(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
+              const mesh::Point& x) {
+    touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
+    mesh_.changed(mark, changed_);
+    mesh_.boundary_faces(changed_, faces_);
+    // The improvement keeps the boundary where it is, so that what comes before it counts.
+    const bool of_use = off_.excess(faces_).below(before);
+    if (!of_use && (!compound_ || nested_)) return take_back(mark);
+    improvement_.improve(seeds, 1.15 * least_, 4);
+    mesh_.changed(mark, changed_);
+    for (const std::int32_t t : changed_)
+      if (mesh_.quality(mesh_.tet(t)) < least_) return take_back(mark);
+    if (!of_use) {
+      nested_ = true;
+      mesh_.boundary_faces(changed_, faces_);
+      std::vector<Task> tasks = far_edges(std::vector<mesh::Triangle>(faces_));
+      if (tasks.size() > most_nested) tasks.resize(most_nested);
+      for (const Task& task : tasks) fit_task(task);
+      nested_ = false;
+      mesh_.changed(mark, changed_);
+      std::int32_t start = -1;
+      for (const std::int32_t t : changed_)
+        for (const std::int32_t v : mesh_.tet(t))
+          if (mesh_.on_boundary(v)) start = v;
+      const Excess after = off_.excess_near(start, x, near_);
+      if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
+    }
+    if (nested_) return true;
+    mesh_.changed(mark, changed_);
+    for (const std::int32_t t : changed_)
+      for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
+    mesh_.keep();
+    return true;
+  }
+
+  bool move_onto(std::int32_t v, const mesh::Point& x, const Binding& binding) {
+    const Excess near = compound_ && !nested_ ? off_.excess_near(v, x, near_) : Excess{};
+    const std::size_t mark = mesh_.mark();
+    mesh_.boundary_faces_at(v, faces_);
+    const Excess before = off_.excess(faces_);
+    mesh_.set(v, {x, binding.freedom, binding.curve});
+    std::vector<std::int32_t> seeds;
+    mesh_.neighbours(v, seeds);
+    seeds.push_back(v);
+    return settle(mark, seeds, before, near, x);
+  }
+
+  /// Splits an edge or a face, given by its corners, with a vertex at x.
+  bool insert(std::span<const std::int32_t> corners, const mesh::Point& x, const Binding& binding) {
+    for (const std::int32_t v : corners)
+      if ((x - mesh_.position(v)).norm() < closest_vertex * options_.cell) return false;
+    std::vector<std::int32_t> tets;
+    for (const std::int32_t t : mesh_.star(corners[0])) {
+      std::size_t common = 0;
+      for (const std::int32_t v : mesh_.tet(t)) common += std::find(corners.begin(), corners.end(), v) != corners.end() ? 1 : 0;
+      if (common == corners.size()) tets.push_back(t);
+    }
+    if (tets.empty()) return false;
+    const Excess near = compound_ && !nested_ ? off_.excess_near(corners[0], x, near_) : Excess{};
+    const std::size_t mark = mesh_.mark();
+    mesh_.boundary_faces(tets, faces_);
+    const Excess before = off_.excess(faces_);
+    const std::int32_t m = mesh_.add_vertex({x, binding.freedom, binding.curve});
+    for (const std::int32_t i : tets) {
+      const mesh::Tet t = mesh_.tet(i);
+      mesh_.remove_tet(i);
+      for (const std::int32_t end : corners) {
+        mesh::Tet part = t;
+        for (std::int32_t& v : part)
+          if (v == end) v = m;
+        mesh_.add_tet(part);
+      }
+    }
+    std::vector<std::int32_t> seeds;
+    mesh_.neighbours(m, seeds);
+    seeds.push_back(m);
+    return settle(mark, seeds, before, near, x);
+  }
+
+  void fit_corners() {
+    for (const mesh::Point& c : creases_.corners()) {
+      check_interrupt();
+      std::vector<std::pair<double, std::int32_t>> near;
+      bool there = false;
+      for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v)
+        if (mesh_.on_boundary(v) && !mesh_.star(v).empty()) {
+          const double d = (mesh_.position(v) - c).norm();
+          there |= d == 0 && mesh_.vertex(v).freedom == 0;
+          if (d < 1.5 * options_.cell && mesh_.vertex(v).freedom > 0) near.push_back({d, v});
+        }
+      if (there) continue;
+      std::sort(near.begin(), near.end());
+      for (std::size_t i = 0; i < std::min<std::size_t>(near.size(), 8); ++i)
+        if (move_onto(near[i].second, c, {0, -1})) break;
+    }
+  }
+
+  /// Those edges of some boundary faces that are too far away, the farthest first.
+  std::vector<Task> far_edges(std::span<const mesh::Triangle> faces) {
+    std::vector<Task> tasks;
+    for (const mesh::Triangle& f : faces)
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::int32_t a = f[k];
+        const std::int32_t b = f[(k + 1) % 3];
+        // The triangle beyond passes the edge the other way round.
+        if (a > b) continue;
+        if (!nested_ && std::max(stamp(a), stamp(b)) < round_ - 1) continue;
+        const double d = off_.of_edge(a, b).distance;
+        if (d > (compound_ ? worth_more : 1) * tolerance_) tasks.push_back({d, a, b});
+      }
+    std::sort(tasks.begin(), tasks.end(), [](const Task& s, const Task& t) {
+      return std::tuple(-s.deviation, s.a, s.b) < std::tuple(-t.deviation, t.a, t.b);
+    });
+    return tasks;
+  }
+
+  std::vector<mesh::Triangle> boundary() {
+    std::vector<mesh::Triangle> all, faces;
+    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) {
+      mesh_.boundary_faces_at(v, faces);
+      for (const mesh::Triangle& f : faces)
+        if (std::min({f[0], f[1], f[2]}) == v) all.push_back(f);
+    }
+    return all;
+  }
+
+  Index fit_edges() {
+    Index done = 0;
+    for (const Task& task : far_edges(boundary())) {
+      check_interrupt();
+      done += fit_task(task);
+    }
+    return done;
+  }
+
+  bool fit_task(const Task& task) {
+    mesh::EdgeRing ring;
+    if (task.a >= mesh_.vertices() || task.b >= mesh_.vertices()) return false;
+    if (!mesh_.find_ring(task.a, task.b, ring) || !ring.open) return false;
+    const Deviation d = off_.of_edge(task.a, task.b);
+    if (d.distance <= tolerance_) return false;
+    return fit_edge(task.a, task.b, d);
+  }
+
+  bool fit_edge(std::int32_t a, std::int32_t b, const Deviation& d) {
+    const mesh::Point xa = mesh_.position(a), xb = mesh_.position(b);
+    const double length = (xb - xa).norm();
+    const std::array<std::int32_t, 2> edge{a, b};
+    for (const FeatureEdges* lines : {&creases_, &ridges_}) {
+      if (lines->empty()) continue;
+      // The point of the lines that is closest to the edge, by turns.
+      FeaturePoint q = lines->closest(d.sample);
+      double t = 0.5;
+      for (int i = 0; i < 4; ++i) {
+        t = std::clamp((q.position - xa).dot(xb - xa) / (length * length), 0.0, 1.0);
+        q = lines->closest(xa + t * (xb - xa));
+      }
+      if (q.distance > 0.7 * length) continue;
+      const bool crease = lines == &creases_;
+      const auto binding = [&](const FeaturePoint& p) { return crease ? Binding{1, p.curve} : Binding{2, -1}; };
+      const auto snap = [&](std::int32_t v) {
+        if (mesh_.vertex(v).freedom != 2) return false;
+        const FeaturePoint own = lines->closest(mesh_.position(v));
+        if (own.distance > 0.6 * length || own.distance == 0) return false;
+        return move_onto(v, own.position, binding(own));
+      };
+      if (t < 0.4 && snap(a)) return true;
+      if (t > 0.6 && snap(b)) return true;
+      if (insert(edge, q.position, binding(q))) return true;
+      if (t < 0.5 ? snap(a) || snap(b) : snap(b) || snap(a)) return true;
+    }
+    if (insert(edge, surface_.closest(d.sample).position, {2, -1})) return true;
+    return reconnect(a, b);
+  }
+
+  /// Flips or contracts an edge of the boundary.
+  bool reconnect(std::int32_t a, std::int32_t b) {
+    using When = ConstrainedImprovement::When;
+    const mesh::Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
+    const Excess near = compound_ && !nested_ ? off_.excess_near(a, x, near_) : Excess{};
+    for (const int way : {0, 1, 2}) {
+      const std::size_t mark = mesh_.mark();
+      std::vector<std::int32_t> seeds{a, b};
+      mesh::EdgeRing ring;
+      if (!mesh_.find_ring(a, b, ring)) return false;
+      seeds.insert(seeds.end(), ring.vertices.begin(), ring.vertices.end());
+      mesh_.boundary_faces(way == 0 ? std::span<const std::int32_t>(ring.tets) : mesh_.star(way == 1 ? a : b), faces_);
+      const Excess before = off_.excess(faces_);
+      const bool changed = way == 0   ? improvement_.remove_edge(a, b, When::always)
+                           : way == 1 ? improvement_.contract(a, b, When::always)
+                                      : improvement_.contract(b, a, When::always);
+      if (changed && settle(mark, seeds, before, near, x)) return true;
+    }
+    return false;
+  }
+
+  /// Points of the surface that are too far away from the boundary become vertices.
+  Index fit_surface() {
+    const std::vector<mesh::Triangle> faces = boundary();
+    std::vector<mesh::Point> x;
+    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
+    const mesh::TriangleTree tree(mesh::TriangleMeshView{x, faces});
+    const std::vector<mesh::Point> samples = triangle_samples(surface_.mesh(), 0.33 * options_.cell);
+    std::vector<collision::MeshPoint> found(samples.size());
+    collision::closest_points(tree, samples, found);
+    std::vector<std::pair<double, std::size_t>> far;
+    for (std::size_t i = 0; i < samples.size(); ++i)
+      // What is farther away than a cell, the lattice has not found.
+      if (found[i].squared_distance > 2.25 * tolerance_ * tolerance_ && found[i].squared_distance < options_.cell * options_.cell)
+        far.push_back({-found[i].squared_distance, i});
+    std::sort(far.begin(), far.end());
+    Index done = 0;
+    std::vector<mesh::Point> mended;
+    for (const auto& [d, i] : far) {
+      check_interrupt();
+      // One step for each place and round.
+      if (std::any_of(mended.begin(), mended.end(),
+                      [&](const mesh::Point& p) { return (p - samples[i]).norm() < 0.7 * options_.cell; }))
+        continue;
+      mended.push_back(samples[i]);
+      const mesh::Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
+      if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
+      done += fit_sample(f, samples[i]);
+    }
+    return done;
+  }
+
+  /// Faces that are too far away in the middle.
+  Index fit_faces() {
+    Index done = 0;
+    for (const mesh::Triangle& f : boundary()) {
+      if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
+      if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
+      const Deviation d = off_.of_face(f);
+      if (d.distance > 1.2 * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
+    }
+    return done;
+  }
+
+  bool fit_sample(const mesh::Triangle& f, const mesh::Point& given) {
+    mesh::Point x = given;
+    Binding binding{2, -1};
+    if (!creases_.empty()) {
+      const FeaturePoint q = creases_.closest(x);
+      if (q.distance < 0.2 * options_.cell) {
+        x = q.position;
+        binding = {1, q.curve};
+      }
+    }
+    std::array<std::pair<double, std::int32_t>, 3> corners;
+    for (std::size_t k = 0; k < 3; ++k) corners[k] = {(mesh_.position(f[k]) - x).norm(), f[k]};
+    std::sort(corners.begin(), corners.end());
+    for (const auto& [d, v] : corners)
+      if (mesh_.vertex(v).freedom > binding.freedom || (mesh_.vertex(v).freedom == 2 && binding.freedom == 2))
+        if (move_onto(v, x, binding)) return true;
+    for (std::size_t k = 0; k < 3; ++k)
+      if (insert(std::array<std::int32_t, 2>{corners[k].second, corners[(k + 1) % 3].second}, x, binding)) return true;
+    return insert(f, x, binding);
+  }
+
+  void improve_all() {
+    std::vector<std::int32_t> all;
+    for (int pass = 0; pass < 3; ++pass) {
+      all.clear();
+      for (std::int32_t t = 0; t < static_cast<std::int32_t>(mesh_.slots()); ++t)
+        if (mesh_.alive(t)) all.push_back(t);
+      const Index useful = improvement_.improve_tets(all, target_quality);
+      mesh_.keep();
+      if (useful == 0) break;
+    }
+  }
+
+  mesh::TetEditor mesh_;
+  FeatureMeshingOptions options_;
+  double tolerance_;
+  double near_;
+  FeatureEdges creases_;
+  FeatureEdges ridges_;
+  const MeshDistance& surface_;
+  BoundaryDeviation off_;
+  ConstrainedImprovement improvement_;
+  double least_;
+  /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
+  bool compound_ = false, nested_ = false;
+  /// The round in which something around each vertex has changed last.
+  std::vector<int> touched_;
+  int round_ = 0;
+  std::vector<std::int32_t> changed_;
+  std::vector<mesh::Triangle> faces_;
+};
+
+}  // namespace
+
+mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface,
+                                const FeatureMeshingOptions& options) {
+  require(options.cell > 0 && std::isfinite(options.cell), "cell must be positive and finite, but is ", options.cell);
+  require(options.tolerance > 0 && std::isfinite(options.tolerance), "deviation must be positive and finite, but is ",
+          options.tolerance);
+  require(options.least_angle > 0 && options.least_angle < 1, "least_angle must be in (0, 1), but is ", options.least_angle);
+  if (mesh.tets.empty()) return mesh;
+  return FeatureFit(mesh, surface, options).run();
+}
+
+mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
+                               double sharp_angle, double deviation) {
+  require(options.fit_surface && !std::isfinite(options.depth), "sharp edges are for meshes that are fitted and not hollow");
+  require(surface.report().watertight(), "sharp edges need a watertight surface");
+  FeatureMeshingOptions fit;
+  fit.cell = options.cell / std::exp2(options.refinements);
+  fit.sharp_angle = sharp_angle;
+  fit.tolerance = deviation;
+  const mesh::TetMeshData cut = mesh_level_set(
+      [&](std::span<const mesh::Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box,
+      options);
+  mesh::TetMeshData result = mesh_features(cut, surface, fit);
+  mesh::sort_along_curve(result);
+  return result;
+}
+
+}  // namespace meniscus::surface

@@ -1,0 +1,39 @@
+/// Tetrahedral meshes whose boundary follows the sharp edges and the details of a triangle surface.
+///
+/// The mesh comes fitted to the surface but for what lies between its vertices. Wherever its boundary is farther away than a
+/// tolerance, a vertex is moved onto the crease there, or an edge is split on it, or on the surface where there is no crease. The
+/// tetrahedra around are then improved by moving vertices (those on creases along these, those on the surface along it),
+/// by contracting edges and by changing the tetrahedra around edges. Each such step is taken back if an angle stays below the
+/// bound, so that the bound holds all the time.
+///
+/// Sources: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007 (improvement); Lee 2018, section 2.3.1
+/// (compression of a lattice mesh to a surface).
+#pragma once
+
+#include "meniscus/surface/meshing/bcc_meshing.hpp"
+#include "meniscus/surface/shapes/mesh_distance.hpp"
+
+namespace meniscus::surface {
+
+struct FeatureMeshingOptions {
+  /// Edge of the cubes of the lattice at the surface, m.
+  double cell = 0;
+  /// Edges where normals turn by more than this are sharp, radians.
+  double sharp_angle = 0.6;
+  /// How far the boundary may be away from the surface, in cells, as samples of its triangles see it.
+  double tolerance = 0.025;
+  /// No dihedral angle gets smaller than this one (radians) if none was before, and none larger than 180 degrees less 1.45 times
+  /// it.
+  double least_angle = 0.183;
+};
+
+/// `mesh` is conforming, with a boundary that is a manifold with its vertices on the surface. Where the angles do not allow it,
+/// the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
+mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
+
+/// The mesh of what a watertight surface encloses, as `mesh_level_set` makes it with `fit_surface`, with its sharp edges and
+/// within `deviation` (in cells of the finest lattice) of it. The box has to hold the surface.
+mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
+                               double sharp_angle, double deviation);
+
+}  // namespace meniscus::surface

@@ -1,0 +1,280 @@
+#include "meniscus/surface/redistancing/interface_distance.hpp"
+
+#include "meniscus/surface/redistancing/interface_search.hpp"
+
+namespace meniscus::surface {
+namespace {
+
+/// Whether any of the lanes differs in sign from its neighbours, and whether all are finite. `beside` holds the rows beside along
+/// the other axes. The lanes before the first and after the last are memory of the field, but may be stale: they only make the
+/// answer more cautious.
+template <class T, int D>
+MENISCUS_INLINE bool changes_sign(const T* row, const std::array<const T*, 2 * D - 2>& beside, Index first, int lanes,
+                                  bool& finite) {
+  const T* own = row + first;
+  int change = 0, bad = 0;
+  for (int k = 0; k < lanes; ++k) {
+    const int s = own[k] > T(0);
+    int m = (s ^ static_cast<int>(own[k - 1] > T(0))) | (s ^ static_cast<int>(own[k + 1] > T(0)));
+    for (std::size_t d = 0; d < 2 * D - 2; ++d) m |= s ^ static_cast<int>(beside[d][first + k] > T(0));
+    change |= m;
+    bad |= static_cast<int>(!(own[k] - own[k] == T(0)));
+  }
+  finite = finite && bad == 0;
+  return change != 0;
+}
+
+/// Finds the samples next to an interface, strip by strip.
+template <class T, int D, class Visibility>
+class InterfaceFinder {
+ public:
+  using Search = InterfaceSearch<T, D>;
+  using Batch = typename Search::Batch;
+
+  InterfaceFinder(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
+                  DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
+      : method_(method),
+        visibility_(visibility),
+        strips_(strips),
+        grid_(strips.grid),
+        queue_(queue),
+        search_(phi.view(), grid_, phi.grid().spacing()),
+        visible_{visibility, grid_, strips.extents},
+        beside_(workspace.take<std::uint16_t>(grid_.strips())),
+        rows_(workspace.take<std::uint8_t>(grid_.rows)) {}
+
+  /// The samples beside a change of sign. False where a sample is not finite.
+  bool first_layer() {
+    std::atomic<bool> all_finite{true};
+    parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
+      Batch batch;
+      bool finite = true;
+      for (Index row = b; row < e; ++row) scan_row(row, batch, finite);
+      if (batch.count > 0) search_.closest_points(batch, visible_);
+      if (!finite) all_finite.store(false, std::memory_order_relaxed);
+    });
+    return all_finite.load();
+  }
+
+  /// The samples that touch those of the first layer, at least with a corner.
+  void second_layer() {
+    parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
+      Batch batch;
+      std::array<Index, rows_around> around;
+      for (Index row = b; row < e; ++row) {
+        const Coord<D> start = grid_.row_coordinate(row);
+        bool any = false;
+        for (int i = 0; i < rows_around; ++i) {
+          const Index r = row_beside(start, i);
+          around[static_cast<std::size_t>(i)] = r;
+          any |= r >= 0 && rows_.data()[r];
+        }
+        if (!any) continue;
+        for (Index s = 0; s < grid_.row_strips; ++s) {
+          const unsigned wanted = touching(around, row, s);
+          if (wanted) search_strip(around, StripPlace<D>::of(grid_, start, row, s), wanted, batch);
+        }
+      }
+      if (batch.count > 0) search_.closest_points(batch, visible_);
+    });
+  }
+
+ private:
+  static constexpr int rows_around = D == 3 ? 9 : 3;
+
+  void scan_row(Index row, Batch& batch, bool& finite) {
+    constexpr Index block = 64;
+    std::array<bool, block> candidate;
+    const Coord<D> start = grid_.row_coordinate(row);
+    const T* own = search_.at(start);
+    std::array<const T*, 2 * D - 2> beside;
+    for (int d = 0; d < D - 1; ++d)
+      for (int up = 0; up < 2; ++up) {
+        Coord<D> c = start;
+        c[d] = grid_.neighbour(d, start[d], up ? 1 : -1);
+        beside[static_cast<std::size_t>(2 * d + up)] = c[d] < 0 ? own : search_.at(c);
+      }
+    rows_.data()[row] = 0;
+    for (Index first = 0; first < grid_.row_strips; first += block) {
+      const Index end = std::min(first + block, grid_.row_strips);
+      simd_dispatch([&] {
+        for (Index s = first; s < end; ++s) {
+          const Index at = s * strip_lanes;
+          const int lanes = grid_.lanes(s);
+          candidate[static_cast<std::size_t>(s - first)] = lanes == strip_lanes
+                                                               ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
+                                                               : changes_sign<T, D>(own, beside, at, lanes, finite);
+        }
+      });
+      for (Index s = first; s < end; ++s) {
+        // Across a periodic side the lane beside the row may be stale.
+        const bool at_side = grid_.periodic[D - 1] && (s == 0 || s == grid_.row_strips - 1);
+        unsigned found = 0;
+        if (candidate[static_cast<std::size_t>(s - first)] || at_side)
+          found = examine(StripPlace<D>::of(grid_, start, row, s), own, beside, !at_side, batch);
+        beside_.data()[row * grid_.row_strips + s] = static_cast<std::uint16_t>(found);
+        if (found) rows_.data()[row] = 1;
+      }
+    }
+  }
+
+  /// The lanes of a strip that are beside a change of sign. `quick`: the signs of the lanes beyond its ends can be relied on.
+  unsigned examine(const StripPlace<D>& place, const T* row, const std::array<const T*, 2 * D - 2>& beside, bool quick,
+                   Batch& batch) {
+    unsigned found = 0;
+    for (int k = 0; k < place.lanes; ++k) {
+      Coord<D> c = place.start;
+      c[D - 1] += k;
+      if (quick) {
+        const T* own = row + c[D - 1];
+        const bool outside = *own > T(0);
+        bool differs = ((own[-1] > T(0)) != outside) | ((own[1] > T(0)) != outside);
+        for (const T* other : beside) differs |= (other[c[D - 1]] > T(0)) != outside;
+        if (!differs) continue;
+      }
+      if (!visible_(c)) continue;
+      const auto axes = search_.crossings(c, visible_);
+      if (axes.nearest > 1.0) continue;
+      found |= 1u << k;
+      T* target = strips_.touch(place, visibility_) + k;
+      if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {
+        *target = -static_cast<T>(axes.combined);
+        continue;
+      }
+      search_.add(batch, c, axes, target);
+      if (batch.full()) search_.closest_points(batch, visible_);
+    }
+    if (found) enqueue(place);
+    return found;
+  }
+
+  void enqueue(const StripPlace<D>& place) {
+    queue_.add(place.strip);
+    queue_.add_beside(place, [](std::size_t) { return true; });
+  }
+
+  /// Row number i of the 3 or 9 around a row, itself included; -1 where there is none.
+  Index row_beside(const Coord<D>& start, int i) const {
+    Index row = 0;
+    for (int d = 0; d < D - 1; ++d) {
+      const int step = (d == D - 2 ? i % 3 : i / 3) - 1;
+      const Index c = step == 0 ? start[d] : grid_.neighbour(d, start[d], step);
+      if (c < 0) return -1;
+      row = row * grid_.count[d] + c;
+    }
+    return row;
+  }
+
+  /// Lanes of strip s that touch the first layer and are not in it.
+  unsigned touching(const std::array<Index, rows_around>& around, Index row, Index s) const {
+    const Index n = grid_.row_strips;
+    const Index before = s > 0 ? s - 1 : grid_.periodic[D - 1] ? n - 1 : -1;
+    const Index after = s < n - 1 ? s + 1 : grid_.periodic[D - 1] ? 0 : -1;
+    unsigned own = 0, low = 0, high = 0;
+    for (const Index r : around) {
+      if (r < 0) continue;
+      const std::uint16_t* bits = beside_.data() + r * n;
+      own |= bits[s];
+      if (before >= 0) low |= bits[before];
+      if (after >= 0) high |= bits[after];
+    }
+    const int lanes = grid_.lanes(s);
+    const unsigned carried = before >= 0 ? low >> (grid_.lanes(before) - 1) & 1u : 0u;
+    const unsigned touched = own | own << 1 | own >> 1 | carried | (high & 1u) << (lanes - 1);
+    return touched & ((1u << lanes) - 1u) & ~static_cast<unsigned>(beside_.data()[row * n + s]);
+  }
+
+  void search_strip(const std::array<Index, rows_around>& around, const StripPlace<D>& place, unsigned wanted, Batch& batch) {
+    T* own = strips_.touch(place, visibility_);
+    enqueue(place);
+    for (; wanted != 0; wanted &= wanted - 1) {
+      const int k = std::countr_zero(wanted);
+      if (std::signbit(own[k])) continue;  // hidden
+      Coord<D> c = place.start;
+      c[D - 1] += k;
+      add_second(around, c, own + k, batch);
+      if (batch.full()) search_.closest_points(batch, visible_);
+    }
+  }
+
+  /// The search for a sample of the second layer starts where its neighbour in the first layer with the shortest distance has
+  /// found, or would have begun to look for, the surface. The distance may not exceed what the distances of the first layer
+  /// allow, by the triangle inequality.
+  void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
+    static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
+    const bool outside = search_.value(c) > 0.0;
+    double nearest = far_away, most = far_away;
+    Coord<D> from{}, offset{};
+    for (int i = 0; i < rows_around; ++i) {
+      const Index row = around[static_cast<std::size_t>(i)];
+      if (row < 0 || !rows_.data()[row]) continue;
+      Coord<D> q, step;
+      Index square = 0;
+      for (int d = 0; d < D - 1; ++d) {
+        step[d] = (d == D - 2 ? i % 3 : i / 3) - 1;
+        q[d] = step[d] == 0 ? c[d] : grid_.neighbour(d, c[d], static_cast<int>(step[d]));
+        square += step[d] * step[d];
+      }
+      for (int along = -1; along <= 1; ++along) {
+        step[D - 1] = along;
+        q[D - 1] = along == 0 ? c[D - 1] : grid_.neighbour(D - 1, c[D - 1], along);
+        if (q[D - 1] < 0) continue;
+        const Index strip = row * grid_.row_strips + q[D - 1] / strip_lanes, lane = q[D - 1] % strip_lanes;
+        if (!(beside_.data()[strip] >> lane & 1)) continue;
+        const double d = -static_cast<double>(strips_.at(strip)[lane]);
+        const double length = roots[static_cast<std::size_t>(square + along * along)];
+        most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
+        if (d < nearest) {
+          nearest = d;
+          from = q;
+          offset = step;
+        }
+      }
+    }
+    if (nearest >= far_away) return;
+    const auto axes = search_.crossings(from, visible_);
+    const auto i = static_cast<std::size_t>(batch.count++);
+    batch.sample[i] = c;
+    batch.start[i] = search_.first_step(from, axes);
+    for (std::size_t d = 0; d < D; ++d) batch.start[i][d] += static_cast<double>(offset[d]);
+    batch.slope[i] = axes.all_beside ? Search::norm(axes.gradient) : 0.0;
+    batch.low[i] = 0.5;
+    batch.high[i] = most + crossing_slack;
+    batch.otherwise[i] = -1.0;
+    batch.target[i] = target;
+  }
+
+  InterfaceDistance method_;
+  const Visibility& visibility_;
+  DistanceStrips<T, D>& strips_;
+  const StripGrid<D>& grid_;
+  StripQueue<D>& queue_;
+  Search search_;
+  VisibleAt<D, Visibility> visible_;
+  Workspace::Lease<std::uint16_t> beside_;  ///< lanes of the first layer
+  Workspace::Lease<std::uint8_t> rows_;     ///< rows that have any
+};
+
+}  // namespace
+
+template <class T, int D, class Visibility>
+bool find_interface(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
+                    DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
+  InterfaceFinder<T, D, Visibility> finder(phi, method, visibility, strips, queue, workspace);
+  if (!finder.first_layer()) return false;
+  if (method == InterfaceDistance::closest_point) finder.second_layer();
+  return true;
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                     \
+  template bool find_interface<T, D, EverySample>(const grid::Field<T, D>&, InterfaceDistance, const EverySample&,     \
+                                                  DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);                  \
+  template bool find_interface<T, D, MaskedSamples>(const grid::Field<T, D>&, InterfaceDistance, const MaskedSamples&, \
+                                                    DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

@@ -1,0 +1,28 @@
+/// Level sets made into signed distance functions, in place, without moving the surface.
+#pragma once
+
+#include "meniscus/surface/redistancing/interface_distance.hpp"
+
+namespace meniscus::surface {
+
+enum class EikonalMethod {
+  rounds,         ///< in parallel, see parallel_marching.hpp
+  fast_marching,  ///< serially, see fast_marching.hpp
+};
+
+struct RedistanceOptions {
+  EikonalMethod method = EikonalMethod::rounds;
+  InterfaceDistance interface = InterfaceDistance::closest_point;
+  /// Metres; infinite: everywhere.
+  double band = std::numeric_limits<double>::infinity();
+};
+
+/// Replaces phi (cells or nodes, metres) by the signed distance to its zero set. No sample changes sides (phi <= 0 is inside).
+/// Samples that are farther than the band, or that no interface reaches, become +-band; without a band the latter keep their
+/// values. `hidden` (owned extents, or nullptr) marks samples that are neither sources nor targets; they keep their values.
+/// Values that are the distance already, to round-off, keep their bits, so that nothing drifts. Ghosts are not filled.
+/// When anything is thrown, phi is unchanged. Returns the number of samples within the band.
+template <class T, int D>
+Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace);
+
+}  // namespace meniscus::surface

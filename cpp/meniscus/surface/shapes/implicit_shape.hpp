@@ -1,0 +1,62 @@
+/// Solids as signed distance functions: negative inside, positive outside, in metres.
+///
+/// Every shape has a Lipschitz constant of one and the right sign, so |phi(x)| is never above the distance from x to the surface.
+/// Primitives give that distance itself; which combinations do is said where they are declared.
+#pragma once
+
+#include "meniscus/core/types.hpp"
+
+#include <limits>
+#include <memory>
+
+namespace meniscus::surface {
+
+/// An axis-aligned box, possibly unbounded; empty where a lower value exceeds an upper one.
+template <int D>
+struct Bounds {
+  Vec<double, D> lower;
+  Vec<double, D> upper;
+
+  static Bounds everything() {
+    return {Vec<double, D>::Constant(-std::numeric_limits<double>::infinity()),
+            Vec<double, D>::Constant(std::numeric_limits<double>::infinity())};
+  }
+  /// Grown by `distance` on every side; shrunk by a negative one.
+  Bounds grown(double distance) const { return {lower.array() - distance, upper.array() + distance}; }
+};
+
+/// Points per call of `ImplicitShape::evaluate`: enough to hide the virtual calls of a tree, few enough for its stack.
+inline constexpr int shape_batch = 64;
+
+template <int D>
+class ImplicitShape {
+ public:
+  virtual ~ImplicitShape() = default;
+  /// Signed distances out[n] at points (n, D), row-major, n <= shape_batch.
+  virtual void evaluate(const double* points, int n, double* out) const = 0;
+  /// A box around {phi <= level}. The level matters because a bound of the distance, unlike the distance, may stay small far from
+  /// the surface (beyond the corner of an intersection).
+  virtual Bounds<D> bounds(double level = 0.0) const = 0;
+};
+
+template <int D>
+using ShapePointer = std::shared_ptr<const ImplicitShape<D>>;
+
+/// Signed distances out[n] at points (n, D), row-major, in parallel.
+template <int D>
+void signed_distance(const ImplicitShape<D>& shape, const double* points, Index n, double* out);
+
+/// A rotation followed by a translation: x -> rotation x + translation.
+template <int D>
+struct RigidPose {
+  Eigen::Matrix<double, D, D> rotation = Eigen::Matrix<double, D, D>::Identity();
+  Vec<double, D> translation = Vec<double, D>::Zero();
+
+  Vec<double, D> to_body(const Vec<double, D>& x) const { return rotation.transpose() * (x - translation); }
+};
+
+/// A box around the image of `bounds` under a pose after scaling by `scale` about the origin.
+template <int D>
+Bounds<D> transformed(const Bounds<D>& bounds, const RigidPose<D>& pose, double scale);
+
+}  // namespace meniscus::surface

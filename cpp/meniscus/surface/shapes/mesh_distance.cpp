@@ -1,0 +1,159 @@
+#include "meniscus/surface/shapes/mesh_distance.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace meniscus::surface {
+namespace {
+
+/// Points that a thread takes at a time.
+constexpr Index batch = 128;
+
+/// Boxes and volumes of the components.
+struct Components {
+  std::vector<mesh::Box> boxes;
+  std::vector<double> volumes;
+
+  Components(const mesh::TriangleMeshView& mesh, const mesh::WatertightReport& report)
+      : boxes(static_cast<std::size_t>(report.components)), volumes(boxes.size(), 0.0) {
+    // Volumes from a point of the mesh, so that a mesh far from the origin loses no digits.
+    const mesh::Point origin = mesh.corner(0, 0);
+    for (Index t = 0; t < mesh.size(); ++t) {
+      const std::int32_t component = report.component[static_cast<std::size_t>(t)];
+      if (component < 0) continue;
+      for (int k = 0; k < 3; ++k) boxes[static_cast<std::size_t>(component)].add(mesh.corner(t, k));
+      volumes[static_cast<std::size_t>(component)] +=
+          (mesh.corner(t, 0) - origin).dot((mesh.corner(t, 1) - origin).cross(mesh.corner(t, 2) - origin)) / 6;
+    }
+  }
+
+  /// True when no two boxes overlap, so that no component can lie within another or cross it.
+  bool apart() const {
+    std::vector<std::size_t> order(boxes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return boxes[a].low[0] < boxes[b].low[0]; });
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (std::size_t j = i + 1; j < order.size() && boxes[order[j]].low[0] <= boxes[order[i]].high[0]; ++j)
+        if (boxes[order[i]].overlaps(boxes[order[j]])) return false;
+    return true;
+  }
+};
+
+/// True when a part of the surface lies within another, as where a mesh crosses itself: the winding number of a centroid, which
+/// is one half on a surface with the outside on one side and the inside on the other, is something else.
+bool overlaps_itself(const mesh::TriangleTree& tree, const collision::WindingTree& winding) {
+  return parallel_reduce(
+      0, tree.size(), batch, false,
+      [&](Index begin, Index end) {
+        for (Index s = begin; s < end; ++s) {
+          const auto& [a, b, c] = tree.corners(s);
+          if (mesh::has_no_area(a, b, c)) continue;
+          // Round-off puts the centroid on one side of its own triangle, which is left out therefore.
+          const double others = winding(tree, (a + b + c) / 3, collision::WindingTree::default_accuracy, s);
+          if (std::abs(others - 0.5) > 0.25) return true;
+        }
+        return false;
+      },
+      [](bool x, bool y) { return x || y; });
+}
+
+}  // namespace
+
+MeshDistance::MeshDistance(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles) {
+  mesh::require_valid({vertices, triangles});
+  connectivity_ =
+      std::make_shared<const Connectivity>(Connectivity{{triangles.begin(), triangles.end()}, mesh::TriangleTopology(triangles)});
+  const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
+  geometry_ = make_geometry({vertices.begin(), vertices.end()}, mesh::TriangleTree(mesh),
+                            mesh::check_watertight(mesh, connectivity_->topology));
+}
+
+void MeshDistance::update(std::span<const mesh::Point> vertices) {
+  require(vertices.size() == geometry_->vertices.size(), "vertices must hold ", geometry_->vertices.size(), " positions, not ",
+          vertices.size());
+  mesh::require_finite(vertices, "vertices");
+  const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
+  mesh::TriangleTree tree = geometry_->tree;
+  tree.refit(mesh);
+  mesh::WatertightReport report = geometry_->report;
+  report.degenerate = mesh::degenerate_triangles(mesh);
+  geometry_ = make_geometry({vertices.begin(), vertices.end()}, std::move(tree), std::move(report));
+}
+
+std::shared_ptr<const MeshDistance::Geometry> MeshDistance::make_geometry(std::vector<mesh::Point> vertices,
+                                                                          mesh::TriangleTree tree,
+                                                                          mesh::WatertightReport report) const {
+  const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
+  const Components components(mesh, report);
+  const bool apart = report.watertight() && components.apart();
+  const bool reverse_all = std::accumulate(components.volumes.begin(), components.volumes.end(), 0.0) < 0;
+  std::vector<char> reversed(mesh.triangles.size(), 0);
+  for (std::size_t t = 0; t < reversed.size(); ++t) {
+    const std::int32_t c = report.component[t];
+    if (c >= 0) reversed[t] = apart ? components.volumes[static_cast<std::size_t>(c)] < 0 : report.watertight() && reverse_all;
+  }
+  PseudoNormals normals(mesh, connectivity_->topology, reversed);
+  collision::WindingTree winding(tree, reversed);
+  const bool pseudo_normals_decide = apart && !overlaps_itself(tree, winding);
+  return std::make_shared<const Geometry>(Geometry{std::move(vertices), std::move(tree), std::move(report), pseudo_normals_decide,
+                                                   std::move(normals), std::move(winding)});
+}
+
+double MeshDistance::round_off(const mesh::Point& p) const {
+  return 16 * std::numeric_limits<double>::epsilon() * std::max(geometry_->tree.largest_coordinate(), p.cwiseAbs().maxCoeff());
+}
+
+bool MeshDistance::inside_by_winding_number(const mesh::Point& p) const {
+  // The error of the expansion falls with the cube of the accuracy; what is closer to one half than it can be is asked again.
+  const double coarse = geometry_->winding(geometry_->tree, p);
+  if (std::abs(coarse - 0.5) > 0.1) return coarse > 0.5;
+  const double fine = geometry_->winding(geometry_->tree, p, 4 * collision::WindingTree::default_accuracy);
+  if (std::abs(fine - 0.5) > 0.1 / 64) return fine > 0.5;
+  return geometry_->winding.exact(geometry_->tree, p) > 0.5;
+}
+
+bool MeshDistance::inside(const mesh::Point& p, const collision::MeshPoint& closest) const {
+  if (!geometry_->pseudo_normals_decide) return inside_by_winding_number(p);
+  const mesh::Point offset = p - closest.position;
+  const mesh::Point normal = geometry_->normals.at(closest, mesh().triangle(closest.triangle), connectivity_->topology);
+  const double side = normal.dot(offset);
+  const double distance = offset.norm();
+  const double error = round_off(p);
+  // On the surface to within round-off both answers are right.
+  if (distance <= error || std::abs(side) > 1e-3 * distance + error) return side <= 0;
+  return inside_by_winding_number(p);
+}
+
+double MeshDistance::signed_distance(const mesh::Point& p, const collision::MeshPoint& closest) const {
+  const double distance = std::sqrt(closest.squared_distance);
+  return inside(p, closest) ? -distance : distance;
+}
+
+bool MeshDistance::contains(const mesh::Point& p) const {
+  return geometry_->pseudo_normals_decide ? inside(p, closest(p)) : inside_by_winding_number(p);
+}
+
+double MeshDistance::signed_distance(const mesh::Point& p) const { return signed_distance(p, closest(p)); }
+
+void MeshDistance::contains(std::span<const mesh::Point> points, std::span<bool> out) const {
+  parallel_for(0, static_cast<Index>(points.size()), batch, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) out[i] = contains(points[i]);
+  });
+}
+
+void MeshDistance::signed_distance(std::span<const mesh::Point> points, std::span<double> out) const {
+  parallel_for(0, static_cast<Index>(points.size()), batch, [&](Index b, Index e) {
+    std::int32_t hint = 0;
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+      const collision::MeshPoint m = closest(points[i], hint);
+      hint = m.slot;
+      out[i] = signed_distance(points[i], m);
+    }
+  });
+}
+
+}  // namespace meniscus::surface

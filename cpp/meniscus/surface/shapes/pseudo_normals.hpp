@@ -1,0 +1,28 @@
+/// Angle-weighted pseudo-normals: a point is outside of a watertight mesh exactly if it lies on the positive side of the
+/// pseudo-normal of the feature (vertex, edge or face) that its closest point is on.
+///
+/// Source: Baerentzen and Aanaes, "Signed distance computation using the angle weighted pseudonormal", 2005.
+#pragma once
+
+#include "meniscus/collision/proximity/closest_point.hpp"
+#include "meniscus/mesh/topology/triangle_topology.hpp"
+
+namespace meniscus::surface {
+
+class PseudoNormals {
+ public:
+  /// `reversed` says of each triangle whether its orientation counts as the opposite.
+  PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology, std::span<const char> reversed);
+
+  /// The unit pseudo-normal at a closest point; zero where the geometry is too thin to say (a triangle without area, or normals
+  /// around the feature that cancel).
+  mesh::Point at(const collision::MeshPoint& closest, const mesh::Triangle& triangle,
+                 const mesh::TriangleTopology& topology) const;
+
+ private:
+  std::vector<mesh::Point> face_;
+  std::vector<mesh::Point> edge_;
+  std::vector<mesh::Point> vertex_;
+};
+
+}  // namespace meniscus::surface

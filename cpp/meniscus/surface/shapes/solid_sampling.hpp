@@ -1,0 +1,45 @@
+/// Solids that move in a given way, brought to the samples of a grid: level sets and velocities.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/surface/shapes/implicit_shape.hpp"
+
+#include <vector>
+
+namespace meniscus::surface {
+
+/// The translations (m) of a solid with these bounds that can hold the nearest surface point of some point of the domain, where
+/// its periodic axes repeat the solid; the zero translation is the only one along other axes and along axes on which the solid
+/// is unbounded.
+template <int D>
+std::vector<Vec<double, D>> periodic_shifts(const grid::Grid<D>& grid, const Bounds<D>& bounds);
+
+/// Sets `phi` to the signed distance of the shape under a pose; with `periodic_images`, of its union with its periodic images.
+///
+/// Blocks of samples that lie farther than `band` (m, may be infinite) from the surface get one value each, of the right sign, at
+/// least `band` in size and not above the distance; closer samples get the shape's own value.
+template <class T, int D>
+void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& pose, double band, bool periodic_images,
+                            grid::Field<T, D>& phi, Workspace& workspace);
+
+/// v(x) = linear + gradient (x - reference), m/s.
+template <int D>
+struct AffineVelocity {
+  Vec<double, D> linear;
+  Eigen::Matrix<double, D, D> gradient;
+  Vec<double, D> reference;
+};
+
+/// Sets the faces of `velocity` to v. On the axes that `wrapped` names x is the periodic image of the face nearest to `center`.
+template <class T, int D>
+void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& center, const std::array<bool, D>& wrapped,
+                            grid::MacField<T, D>& velocity, Workspace& workspace);
+
+/// Adds a solid to a group: faces that are closer to it (by the mean of phi over their corners) take its velocity, nodes the
+/// smaller phi. Throws InvalidArgument for fields of another grid.
+template <class T, int D>
+void merge_solid(const grid::Field<double, D>& solid_phi, const grid::MacField<T, D>& solid_velocity, grid::Field<double, D>& phi,
+                 grid::MacField<T, D>& velocity);
+
+}  // namespace meniscus::surface

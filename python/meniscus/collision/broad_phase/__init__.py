@@ -1,0 +1,1 @@
+"""Broad phase: elements whose boxes overlap."""

@@ -1,0 +1,1 @@
+"""Point location in tetrahedral meshes."""

@@ -1,0 +1,1 @@
+"""Proximity, intersection and closest points."""

@@ -1,0 +1,1 @@
+"""Ray casting against thickened triangle surfaces."""

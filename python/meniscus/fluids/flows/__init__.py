@@ -1,0 +1,1 @@
+"""Procedural flows and emitters."""

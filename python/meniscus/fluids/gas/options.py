@@ -1,0 +1,94 @@
+"""What a smoke solver is told, and what it tells about a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from meniscus import _checks
+from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.pressure.solid_masks import Slip
+from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
+from meniscus.numerics.solve import SolveInfo
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmokeOptions:
+    """Coefficients and schemes of a SmokeSolver.
+
+    Attributes:
+        density_weight: how heavy smoke is: downward acceleration per unit of density, m/s^2.
+        temperature_weight: how heat rises: upward acceleration per unit above ambient, m/s^2.
+        ambient: temperature of the air without buoyancy.
+        up: direction against gravity; default along the last axis.
+        acceleration: of everything, m/s^2; default none.
+        confinement: epsilon of vorticity confinement, without unit.
+        vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
+        vortex_kernel: 'gaussian' or 'tent'.
+        viscosity: kinematic, m^2/s.
+        air_density: kg/m^3; only the pressure depends on it.
+        slip: how the air passes solids, 'free' or 'no-slip'.
+        method, trace, interpolation, limiter: of the transport, as in `advect`.
+        tolerance: of the projection, relative to the divergence before it.
+        cfl: cells that the fastest air passes in the step that `max_dt` advises.
+    """
+
+    density_weight: float = 0.0
+    temperature_weight: float = 0.0
+    ambient: float = 0.0
+    up: Sequence[float] | None = None
+    acceleration: Sequence[float] | None = None
+    confinement: float = 0.0
+    vortex_strength: float = 0.0
+    vortex_kernel: Kernel = "gaussian"
+    viscosity: float = 0.0
+    air_density: float = 1.2
+    slip: Slip = "free"
+    method: Method = "maccormack"
+    trace: Trace = "midpoint"
+    interpolation: Interpolation = "linear"
+    limiter: LimiterName = "reversion"
+    tolerance: float = 1e-5
+    cfl: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers; the operators check the rest."""
+        for name in ("density_weight", "temperature_weight", "ambient", "confinement", "vortex_strength", "viscosity"):
+            _checks.number(name, getattr(self, name))
+        _checks.positive("air_density", self.air_density)
+        _checks.positive("tolerance", self.tolerance)
+        _checks.positive("cfl", self.cfl)
+        if self.viscosity < 0:
+            raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
+        _checks.choice("slip", self.slip, Slip)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmokeReport:
+    """What one step did.
+
+    Attributes:
+        dt: seconds.
+        smoke: integral of the density outside of the solid after the step, density times m^dim.
+        emitted: what emitters have added to it.
+        transport_change: what transport has added to it: through open sides, else the error of the scheme.
+        uncovered: what the motion of the solid has added to it: smoke beside uncovered cells is continued into them, that in covered
+            ones is lost.
+        kinetic_energy: per density, m^(dim + 2)/s^2.
+        max_speed: largest component, m/s.
+        projection: how the pressure solve went.
+        viscosity: how the solves of viscosity went.
+        vortices: what happened to vortex particles.
+    """
+
+    dt: float
+    smoke: float
+    emitted: float
+    transport_change: float
+    uncovered: float
+    kinetic_energy: float
+    max_speed: float
+    projection: ProjectionInfo
+    viscosity: tuple[SolveInfo, ...] = ()
+    vortices: VortexInfo | None = None

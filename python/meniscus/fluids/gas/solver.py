@@ -1,0 +1,286 @@
+"""The gas solver: smoke, heat, and the air that carries them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.fluids.flows.emitter import Emitter, EmitterCells
+from meniscus.fluids.gas.forces import ViscositySolver, add_buoyancy, diffuse
+from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
+from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
+from meniscus.fluids.staged_solver import StagedSolver
+from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
+from meniscus.grid.boundary import BoundarySpec
+from meniscus.grid.fields import CellField, MacField, ScalarField
+from meniscus.grid.transport.advection import advect, max_speed
+from meniscus.grid.uniform import Grid
+
+
+class SmokeSolver(StagedSolver[SmokeReport]):
+    """Smoke and heat carried by incompressible air around moving solids.
+
+    A step emits, carries everything by the velocity, adds forces, diffuses and projects; each is a public method that a script may call
+    by itself, in another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as
+    it was before.
+
+    Args:
+        grid: 2-D or 3-D.
+        options: coefficients and schemes.
+        dtype: of all fields, float32 (default) or float64.
+        boundary: of the velocity; default closed walls at rest.
+        solid: what the air flows around: anything that `project` takes; a moving one is followed.
+        emitters: sources.
+        vortices: vortex particles that come along; they may be seeded between steps.
+
+    Attributes:
+        velocity: of the air, m/s.
+        density: of the smoke, in any unit.
+        temperature: in the unit of `ambient`.
+        pressure: of the last projection, Pa, float64.
+        time: seconds.
+
+    Raises:
+        TypeError, ValueError: wrong types or values.
+
+    Source: Selle 2008, chapters 2 and 3, section 4.4.1; Müller et al. 2008, section 10.1.
+    """
+
+    stages = ("emit", "transport", "add_forces", "diffuse", "project")
+
+    def __init__(
+        self,
+        grid: Grid,
+        options: SmokeOptions | None = None,
+        *,
+        dtype: npt.DTypeLike = np.float32,
+        boundary: BoundarySpec = None,
+        solid: SolidLike | None = None,
+        emitters: Sequence[Emitter] = (),
+        vortices: VortexParticles | None = None,
+    ) -> None:
+        super().__init__()
+        self.options = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
+        self.velocity = MacField(grid, dtype, boundary)
+        self.density = CellField(grid, dtype)
+        self.temperature = CellField(grid, dtype)
+        self.temperature.array[...] = self.options.ambient
+        self.pressure = CellField(grid)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid)
+        self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
+        self._grid = grid
+        self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]
+        self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
+        self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy(), self.pressure.copy())
+        self._workspace = Workspace()
+        self._pressure_solver = PressureSolver(grid)
+        self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self._grid
+
+    @property
+    def solid(self) -> SolidLike | None:
+        """What the air flows around; may be set."""
+        return self._solid.solid
+
+    @solid.setter
+    def solid(self, value: SolidLike | None) -> None:
+        self._solid.solid = value
+        self._solid.forget()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by fields, scratch and solvers; without the vortex particles, and what solids hold for themselves."""
+        fields: list[ScalarField] = [self.density, self.temperature, self.pressure, *self._backup[1:], *(e.phi for e in self._emitters)]
+        velocities = [self.velocity, self._backup[0]]
+        if self._divergence is not None:
+            fields.append(self._divergence)
+        total = self._solid.nbytes + sum(f.with_ghosts.nbytes for f in fields)
+        for v in velocities:
+            total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
+        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
+        return total + self._workspace.bytes + self._pressure_solver.nbytes + viscosity
+
+    def max_dt(self) -> float:
+        """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
+
+        Solids and emitters count with their speed, because the air takes it from them.
+        """
+        h, o = self._grid.spacing, self.options
+        lift = abs(o.density_weight) * float(np.abs(self.density.array).max())
+        lift += abs(o.temperature_weight) * float(np.abs(self.temperature.array - o.ambient).max())
+        lift += 0.0 if o.acceleration is None else float(np.linalg.norm(o.acceleration))
+        speed = max_speed(self.velocity) + math.sqrt(h * lift)
+        for emitter in (e.emitter for e in self._emitters):
+            if emitter.velocity is not None and emitter.is_on(self.time):
+                speed = max(speed, float(np.abs(emitter.velocity).max()))
+        speed = max(speed, self._solid.speed(self.velocity, self.time))
+        return o.cfl * h / speed if speed > 0 else math.inf
+
+    def emit(self, dt: float) -> None:
+        """Let the emitters that are on work for dt."""
+        solid = self._solid.at(self.time)
+        before = self._smoke(solid)
+        if self._divergence is not None:
+            self._divergence.array[...] = 0.0
+        for cells in self._emitters:
+            emitter = cells.emitter
+            if not emitter.is_on(self.time):
+                continue
+            inside = cells.inside(self.time, self._workspace)
+            if emitter.density is not None:
+                np.maximum(self.density.array, emitter.density, out=self.density.array, where=inside)
+            if emitter.density_rate:
+                np.add(self.density.array, dt * emitter.density_rate, out=self.density.array, where=inside, casting="same_kind")
+            if emitter.temperature is not None:
+                np.copyto(self.temperature.array, emitter.temperature, where=inside, casting="same_kind")
+            if emitter.divergence and self._divergence is not None:
+                np.add(self._divergence.array, emitter.divergence, out=self._divergence.array, where=inside, casting="same_kind")
+            cells.set_velocity(self.velocity, inside)
+        self._parts["emitted"] = self._smoke(solid) - before
+
+    def transport(self, dt: float) -> None:
+        """Carry smoke, heat, vortex particles and the velocity itself along the velocity for dt."""
+        o = self.options
+        solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
+        if solid is not None:
+            masks = self._solid.masks(solid, self.velocity, self.time)
+            _, solid_velocity = on_grid(solid, self.velocity, self.time)
+            masks.prepare_velocity(self.velocity, solid_velocity, o.slip, self._workspace)
+            for field in (self.density, self.temperature):
+                masks.prepare_scalar(field, self._workspace)
+        schemes: dict[str, Any] = {
+            "method": o.method,
+            "trace": o.trace,
+            "interpolation": o.interpolation,
+            "limiter": o.limiter,
+            "time": self.time,
+            "workspace": self._workspace,
+        }
+        before = self._smoke(solid)
+        for field in (self.density, self.temperature):
+            advect(field, self.velocity, dt, **schemes)
+        after = self._parts["carried"] = self._smoke(solid)
+        self._parts["transport_change"] = after - before
+        if self.vortices is not None:
+            self._parts["vortices"] = advance_vortices(
+                self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
+            )
+        advect(self.velocity, self.velocity, dt, **schemes)
+
+    def add_forces(self, dt: float) -> None:
+        """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""
+        o = self.options
+        if o.density_weight or o.temperature_weight:
+            add_buoyancy(
+                self.velocity,
+                dt,
+                density=self.density if o.density_weight else None,
+                temperature=self.temperature if o.temperature_weight else None,
+                density_weight=o.density_weight,
+                temperature_weight=o.temperature_weight,
+                ambient=o.ambient,
+                up=o.up,
+                time=self.time,
+            )
+        if o.acceleration is not None:
+            for d, a in enumerate(o.acceleration):
+                faces = self.velocity.component(d)
+                np.add(faces, dt * a, out=faces, casting="same_kind")
+        solid = self._solid.at(self.time)
+        if o.confinement:
+            add_vorticity_confinement(self.velocity, dt, o.confinement, solid=solid, time=self.time, workspace=self._workspace)
+        if self.vortices is not None and len(self.vortices) and o.vortex_strength:
+            add_vortex_forces(
+                self.velocity,
+                self.vortices,
+                dt,
+                o.vortex_strength,
+                kernel=o.vortex_kernel,
+                time=self.time,
+                workspace=self._workspace,
+            )
+
+    def diffuse(self, dt: float) -> None:
+        """Let viscosity act for dt."""
+        if self._viscosity_solver is not None:
+            self._parts["viscosity"] = diffuse(
+                self.velocity,
+                dt,
+                self.options.viscosity,
+                solid=self._solid.at(self.time + dt, dt),
+                slip=self.options.slip,
+                time=self.time + dt,
+                tolerance=min(self.options.tolerance, 1e-6),
+                solver=self._viscosity_solver,
+            )
+
+    def project(self, dt: float) -> None:
+        """Make the velocity divergence-free, but for what emitters ask for, around the solid as it is at the end of the step."""
+        self._parts["projection"] = project(
+            self.velocity,
+            dt,
+            self._solid.at(self.time + dt, dt),
+            self.options.air_density,
+            self.options.tolerance,
+            target_divergence=self._divergence,
+            pressure=self.pressure,
+            time=self.time + dt,
+            solver=self._pressure_solver,
+        )
+
+    def _smoke(self, solid: Any = None) -> float:
+        """Return the integral of the density, outside of a solid."""
+        density = self.density.array
+        where = True if solid is None else self._solid.masks(solid, self.velocity, self.time).outside_cells
+        return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
+
+    def _summarise(self, dt: float) -> SmokeReport:
+        smoke = self._smoke(self._solid.at(self.time + dt))
+        energy = kinetic_energy(self.velocity)
+        for name, total in (("density", smoke), ("temperature", float(self.temperature.array.sum())), ("velocity", energy)):
+            if not math.isfinite(total):
+                raise ValueError(f"the {name} must be finite after a step")
+        return SmokeReport(
+            dt=dt,
+            smoke=smoke,
+            emitted=self._parts.get("emitted", 0.0),
+            transport_change=self._parts.get("transport_change", 0.0),
+            uncovered=smoke - self._parts.get("carried", smoke),
+            kinetic_energy=energy,
+            max_speed=max_speed(self.velocity),
+            projection=self._parts["projection"],
+            viscosity=self._parts.get("viscosity", ()),
+            vortices=self._parts.get("vortices"),
+        )
+
+    def _save(self) -> None:
+        velocity, density, temperature, pressure = self._backup
+        for d in range(self._grid.dimension):
+            velocity.component(d)[...] = self.velocity.component(d)
+        density.array[...] = self.density.array
+        temperature.array[...] = self.temperature.array
+        pressure.array[...] = self.pressure.array
+        self._kept_vortices = None if self.vortices is None else self.vortices.snapshot()
+
+    def _restore(self) -> None:
+        velocity, density, temperature, pressure = self._backup
+        for d in range(self._grid.dimension):
+            self.velocity.component(d)[...] = velocity.component(d)
+        self.density.array[...] = density.array
+        self.temperature.array[...] = temperature.array
+        self.pressure.array[...] = pressure.array
+        if self.vortices is not None and self._kept_vortices is not None:
+            self.vortices.restore(self._kept_vortices)
+        self._solid.forget()

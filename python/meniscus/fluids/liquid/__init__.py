@@ -1,0 +1,1 @@
+"""Liquids with a level set."""

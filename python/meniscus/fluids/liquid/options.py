@@ -1,0 +1,183 @@
+"""What a liquid solver is told, and what it tells about a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from meniscus import _checks
+from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.pressure.solid_masks import Slip
+from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
+from meniscus.numerics.solve import SolveInfo
+
+Tracking = Literal["particle-level-set", "level-set"]
+SurfaceOrder = Literal["second", "first"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiquidOptions:
+    """Coefficients and schemes of a LiquidSolver.
+
+    Attributes:
+        density: kg/m^3.
+        gravity: acceleration, m/s^2; default 9.81 down the last axis.
+        viscosity: kinematic, m^2/s; the surface is free of traction, see `diffuse_liquid`.
+        surface_tension: coefficient, N/m.
+        air_pressure: Pa.
+        slip: how the liquid passes solids, 'free' or 'no-slip'.
+        tracking: of the surface, by a level set with particles on both sides, or without.
+        per_cell: particles per cell at the surface; default 16 in 2-D and 64 in 3-D.
+        reseed_every: steps after which particles are seeded anew; zero: never.
+        spray: whether particles that have escaped from the liquid fly on as drops, with mass and momentum.
+        restitution: part of its normal speed that a drop keeps when it hits a solid or a wall.
+        drag: rate at which the air slows drops, 1/s.
+        method, trace, interpolation, limiter: of the transport of the velocity, as in `advect`.
+        surface_order: 'second' trusts the correction of the transport up to the surface; 'first' leaves it out within CFL cells of it.
+        band: cells of air around the liquid that are given a velocity.
+        balanced_extension: whether the velocity continued into the air is made divergence-free there, without which volume is gained or
+            lost in proportion to the spacing where the liquid stretches.
+        drift_correction: whether the level set is moved so that each component of the liquid keeps the volume it should have.
+        vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
+        vortex_kernel: 'gaussian' or 'tent'.
+        tolerance: of the projection, relative to the divergence before it.
+        max_iterations: of the projection.
+        cfl: cells that the fastest liquid passes in the step that `max_dt` advises.
+        seed: of the random numbers.
+    """
+
+    density: float = 1000.0
+    gravity: Sequence[float] | None = None
+    viscosity: float = 0.0
+    surface_tension: float = 0.0
+    air_pressure: float = 0.0
+    slip: Slip = "free"
+    tracking: Tracking = "particle-level-set"
+    per_cell: int | None = None
+    reseed_every: int = 10
+    spray: bool = True
+    restitution: float = 0.0
+    drag: float = 0.0
+    method: Method = "maccormack"
+    trace: Trace = "midpoint"
+    interpolation: Interpolation = "linear"
+    limiter: LimiterName = "reversion"
+    surface_order: SurfaceOrder = "second"
+    band: int = 5
+    balanced_extension: bool = True
+    drift_correction: bool = False
+    vortex_strength: float = 0.0
+    vortex_kernel: Kernel = "gaussian"
+    tolerance: float = 1e-8
+    max_iterations: int = 200
+    cfl: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values; the operators check the rest."""
+        for name in ("density", "tolerance", "cfl"):
+            _checks.positive(name, getattr(self, name))
+        for name in ("viscosity", "surface_tension", "drag", "restitution"):
+            if _checks.number(name, getattr(self, name)) < 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
+        for name in ("air_pressure", "vortex_strength"):
+            _checks.number(name, getattr(self, name))
+        _checks.integer("band", self.band, 2)
+        _checks.integer("reseed_every", self.reseed_every, 0)
+        if self.per_cell is not None:
+            _checks.integer("per_cell", self.per_cell, 1)
+        _checks.choice("slip", self.slip, Slip)
+        _checks.choice("tracking", self.tracking, Tracking)
+        _checks.choice("surface_order", self.surface_order, SurfaceOrder)
+
+
+@dataclass(frozen=True)
+class ComponentVolume:
+    """A connected part of the liquid.
+
+    Attributes:
+        volume: m^3 (m^2 in 2-D), outside of solids.
+        expected: what it should be: the volume of what has come together in it.
+        cells: their number.
+        first_cell: index of its first cell in storage order.
+    """
+
+    volume: float
+    expected: float
+    cells: int
+    first_cell: tuple[int, ...]
+
+    @property
+    def error(self) -> float:
+        """Volume gained, relative to what it should be; infinite for liquid out of nothing."""
+        return self.volume / self.expected - 1.0 if self.expected > 0 else float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class VolumeReport:
+    """Where the liquid is, and where it came from and went since the surface was set; all in m^3 (m^2 in 2-D).
+
+    Attributes:
+        liquid: enclosed by the level set, outside of solids.
+        spray: in drops that fly.
+        initial: when the surface was set.
+        emitted: by sources.
+        drained: by drains.
+        inflow: through the sides of the domain.
+        outflow: through the sides of the domain, drops included.
+        components: the connected parts of the liquid, by their first cell.
+    """
+
+    liquid: float
+    spray: float
+    initial: float
+    emitted: float
+    drained: float
+    inflow: float
+    outflow: float
+    components: tuple[ComponentVolume, ...] = ()
+
+    @property
+    def expected(self) -> float:
+        """What liquid and spray together should be."""
+        return self.initial + self.emitted - self.drained + self.inflow - self.outflow
+
+    @property
+    def error(self) -> float:
+        """Volume gained since the surface was set."""
+        return self.liquid + self.spray - self.expected
+
+    @property
+    def relative_error(self) -> float:
+        """The error relative to all liquid that there has ever been; zero without any."""
+        total = self.initial + self.emitted + self.inflow
+        return self.error / total if total > 0 else 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiquidReport:
+    """What one step did.
+
+    Attributes:
+        dt: seconds.
+        volume: enclosed by the level set, outside of solids, m^dim.
+        kinetic_energy: of the liquid, J (J/m in 2-D).
+        max_speed: largest component in the liquid, m/s.
+        projection: how the pressure solve went.
+        viscosity: how the solves of viscosity went.
+        vortices: what happened to vortex particles.
+        drops: that fly.
+        correction: largest distance that the drift correction has moved the surface by, m.
+    """
+
+    dt: float
+    volume: float
+    kinetic_energy: float
+    max_speed: float
+    projection: ProjectionInfo
+    viscosity: tuple[SolveInfo, ...] = ()
+    vortices: VortexInfo | None = None
+    drops: int = 0
+    correction: float = 0.0

@@ -1,0 +1,154 @@
+"""How much liquid there should be, as a whole and in each connected part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core import Workspace
+from meniscus.grid.fields import MacField
+from meniscus.grid.uniform import Grid
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int32]
+
+SPREAD = 4
+"""Cells around a component that count to it: where its surface is moved, and where drops leave and join it."""
+
+RESOLVED = {2: 12, 3: 40}
+"""Cells' worth of liquid, about two cells in radius, from which on a component is resolved."""
+
+TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
+
+
+class VolumeBudget:
+    """Follows the components of a liquid through motion, mergers and break-ups.
+
+    Where a component breaks up, its pieces share its expected volume by the number of their cells that come from it; where components
+    merge, theirs add up. A component that comes from none (drops of spray that meet) is expected to have the volume it has at first, and so
+    is one too small to be resolved, always. What is left over (components that have vanished, drops that come from nowhere) is shared by
+    the resolved ones in proportion, so that what is expected of all of them, with the spray, is what the totals say.
+
+    Attributes:
+        labels: of the cells, 0 in air, else the number of the component from 1.
+        volumes: measured; entry 0 is unused.
+        expected: entry 0 is unused.
+        unassigned: expected of no component until `share`.
+        totals: since the surface was set.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self.labels: Labels = np.zeros(grid.shape, np.int32)
+        self._origin: Labels = np.zeros(grid.shape, np.int32)
+        self._around: Labels = np.zeros(grid.shape, np.int32)
+        self.volumes: Floats = np.zeros(1)
+        self.expected: Floats = np.zeros(1)
+        self.unassigned = 0.0
+        self.totals = dict.fromkeys(TOTALS, 0.0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.labels.nbytes + self._origin.nbytes + self._around.nbytes + self.volumes.nbytes + self.expected.nbytes
+
+    def reset(self, labels: Labels, volumes: Floats) -> None:
+        """Start from a surface that was set; `volumes` of components 1, 2, ..."""
+        self._take(labels, volumes)
+        self.expected = self.volumes.copy()
+        self.unassigned = 0.0
+        self.totals = {**dict.fromkeys(TOTALS, 0.0), "initial": float(self.volumes.sum())}
+
+    def follow(self, velocity: MacField, dt: float, labels: Labels, volumes: Floats) -> None:
+        """Take the components after they have moved along a velocity for dt."""
+        expected, known = self._handed_on(self.expected, velocity, dt, labels, len(volumes) + 1)
+        before = float(self.expected.sum())
+        self._take(labels, volumes)
+        self.expected = np.where(known, expected, self.volumes)
+        self.unassigned += before - float(self.expected.sum())
+
+    def change(self, total: str | None, labels: Labels, volumes: Floats) -> float:
+        """Take the components after they were changed where they are, as they should be: by sources or drains. Returns the change."""
+        before, all_expected = float(self.volumes.sum()), float(self.expected.sum())
+        excess, _ = self._handed_on(self.expected - self.volumes, None, 0.0, labels, len(volumes) + 1)
+        self._take(labels, volumes)
+        self.expected = self.volumes + excess
+        change = float(self.volumes.sum()) - before
+        if total is None:
+            change = 0.0
+        else:
+            self.totals[total] += abs(change)
+        self.unassigned += all_expected + change - float(self.expected.sum())
+        return change
+
+    def cross(self, total: str, amounts: Floats, labels: Labels) -> None:
+        """Let amounts of liquid (n,) leave ('outflow') or enter ('inflow') the components with the labels (n,); label 0: none of them."""
+        sign = -1.0 if total == "outflow" else 1.0
+        self.totals[total] += float(amounts.sum())
+        self.move(sign * amounts, labels)
+
+    def move(self, amounts: Floats, labels: Labels) -> None:
+        """Add amounts (n,) to what is expected of the components with the labels (n,)."""
+        before = float(self.expected.sum())
+        self.expected += np.bincount(labels, amounts, len(self.expected))
+        self.expected[0] = 0.0
+        np.maximum(self.expected, 0.0, out=self.expected)
+        self.unassigned += before + float(amounts.sum()) - float(self.expected.sum())
+
+    def share(self) -> None:
+        """Let the components share what is expected of none. Those too small to be resolved are expected to be as they are."""
+        small = self.volumes < RESOLVED[self._grid.dimension] * self._grid.spacing**self._grid.dimension
+        if not small[1:].all():
+            self.unassigned += float((self.expected - self.volumes)[small].sum())
+            self.expected[small] = 0.0
+        total = float(self.expected.sum())
+        if total > 0 and self.unassigned:
+            given = max(total + self.unassigned, 0.0)
+            self.unassigned += total - given
+            self.expected *= given / total
+        if not small[1:].all():
+            self.expected[small] = self.volumes[small]
+
+    def around(self, workspace: Workspace) -> Labels:
+        """Return the labels, grown into the air around; overwritten by the next call."""
+        np.copyto(self._around, self.labels)
+        core: Any = _fluids
+        core.spread_labels(self._grid._core, self._around, SPREAD, workspace)
+        return self._around
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies, for `restore`."""
+        arrays = {"labels": self.labels.copy(), "volumes": self.volumes.copy(), "expected": self.expected.copy()}
+        return {**arrays, "unassigned": self.unassigned, "totals": [self.totals[k] for k in TOTALS]}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become what the snapshot saw."""
+        self.labels[...] = snapshot["labels"]
+        self.volumes, self.expected = (np.array(snapshot[k], np.float64) for k in ("volumes", "expected"))
+        self.unassigned = float(snapshot["unassigned"])
+        self.totals = dict(zip(TOTALS, (float(t) for t in snapshot["totals"]), strict=True))
+
+    def _handed_on(
+        self, amounts: Floats, velocity: MacField | None, dt: float, labels: Labels, count: int
+    ) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return what the new components have of amounts that the present ones hold, and which of them come from any."""
+        if len(amounts) == 2 and count == 2:
+            return amounts, np.ones(2, bool)  # one component that stays one
+        if velocity is None:
+            np.copyto(self._origin, self.labels)
+        else:
+            core: Any = _fluids  # overloaded over dimension and scalar
+            core.component_origins(velocity._core, dt, self.labels, labels, self._origin)
+        both = (self._origin > 0) & (labels > 0)
+        pairs, cells = np.unique(self._origin[both].astype(np.int64) * count + labels[both], return_counts=True)
+        origin, label = pairs // count, pairs % count
+        shares = cells / np.bincount(origin, cells, len(amounts))[origin]
+        handed_on = np.bincount(label, amounts[origin] * shares, count).astype(np.float64)
+        return handed_on, np.bincount(label, minlength=count) > 0
+
+    def _take(self, labels: Labels, volumes: Floats) -> None:
+        np.copyto(self.labels, labels)
+        self.volumes = np.concatenate(([0.0], volumes))

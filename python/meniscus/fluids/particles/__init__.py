@@ -1,0 +1,1 @@
+"""Liquids of particles: PIC, FLIP and APIC."""

@@ -1,0 +1,72 @@
+"""The faces around a liquid of particles: what the particles give to them, and what lies beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core import Workspace
+from meniscus.fluids.particles.transfer import particles_to_grid
+from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
+from meniscus.grid.fields import MacField, component_shapes
+from meniscus.grid.particles.storage import Particles
+from meniscus.grid.transport.extrapolation import extrapolate
+from meniscus.surface import LevelSet
+
+Bools = npt.NDArray[np.bool_]
+_LAYERS = 4  # as far into a solid as short traces reach
+
+
+class ParticleFaces:
+    """Masks of the faces of one velocity, one array per axis."""
+
+    def __init__(self, velocity: MacField) -> None:
+        shapes = component_shapes(velocity.grid)
+        self._given: list[Bools] = [np.zeros(s, bool) for s in shapes]
+        self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(m.nbytes for m in (*self._given, *self._wet))
+
+    def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
+        """Set the velocity to that of the particles, and continue it to the faces of liquid that none is near."""
+        particles_to_grid(particles, velocity, known=self._given, workspace=workspace)
+        extrapolate(velocity, self._given, layers=2, workspace=workspace)
+
+    def extend(
+        self,
+        velocity: MacField,
+        before: MacField | None,
+        levelset: LevelSet,
+        masks: SolidMasks | None,
+        solid_velocity: MacField | None,
+        slip: Slip,
+        band: int,
+        workspace: Workspace,
+    ) -> None:
+        """Continue velocities from the faces of the liquid into `band` cells of air, then into the solid; elsewhere they become zero.
+
+        With slip 'no-slip', faces in the solid take its velocity (None: at rest).
+        """
+        core: Any = _fluids  # overloaded over dimension and scalar
+        for d, mask in enumerate(self._wet):
+            core.liquid_faces(levelset.field._core, d, mask)
+            if masks is not None:
+                np.logical_and(mask, masks.open_faces[d], out=mask)
+        for field in (velocity, before):
+            if field is None:
+                continue
+            known = extrapolate(field, self._wet, layers=band, workspace=workspace)
+            if masks is not None:
+                known = extrapolate(field, known, layers=_LAYERS, workspace=workspace)
+            for d, k in enumerate(known):
+                np.copyto(field.component(d), 0.0, where=~k)
+        if masks is not None and slip == "no-slip":
+            for d, inside in enumerate(masks.inside_faces):
+                u = 0.0 if solid_velocity is None else solid_velocity.component(d)
+                np.copyto(velocity.component(d), u, where=inside, casting="same_kind")

@@ -1,0 +1,110 @@
+"""What a liquid solver by particles is told, and what it tells about a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from meniscus import _checks
+from meniscus.fluids.particles.surface import ParticleSurface
+from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.pressure.solid_masks import Slip
+from meniscus.grid.transport.advection import Trace
+from meniscus.numerics.solve import SolveInfo
+
+Transfer = Literal["flip", "pic", "apic"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParticleLiquidOptions:
+    """Coefficients and schemes of a ParticleLiquidSolver.
+
+    Attributes:
+        transfer: 'flip': particles take the change of the velocity of the grid, blended with the velocity itself; 'pic': the velocity;
+            'apic': the velocity and its gradient.
+        flip_ratio: part of the change in 'flip'; the rest is the velocity itself.
+        density: kg/m^3.
+        gravity: acceleration, m/s^2; default 9.81 down the last axis.
+        viscosity: kinematic, m^2/s.
+        air_pressure: Pa.
+        slip: how the liquid passes solids, 'free' or 'no-slip'.
+        surface: how the level set follows from the particles, as in `particle_levelset`.
+        per_cell: particles per cell; default 4 in 2-D and 8 in 3-D.
+        jitter: how far from the middle of its part of the cell a new particle may be, from 0 (regular) to 1 (anywhere in it).
+        density_correction: whether particles are moved apart where they crowd and together where they thin out, by a second solve, so that
+            the liquid keeps its volume.
+        trace: how particles move, as in `ms.grid.trace`.
+        band: cells of air around the liquid that are given a velocity, at least.
+        tolerance: of the projection, relative to the divergence before it.
+        max_iterations: of the projection.
+        cfl: cells that the fastest particle passes in the step that `max_dt` advises.
+        seed: of the random numbers.
+    """
+
+    transfer: Transfer = "flip"
+    flip_ratio: float = 0.95
+    density: float = 1000.0
+    gravity: Sequence[float] | None = None
+    viscosity: float = 0.0
+    air_pressure: float = 0.0
+    slip: Slip = "free"
+    surface: ParticleSurface = "average"
+    per_cell: int | None = None
+    jitter: float = 0.5
+    density_correction: bool = False
+    trace: Trace = "midpoint"
+    band: int = 3
+    tolerance: float = 1e-8
+    max_iterations: int = 200
+    cfl: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the values; the operators check the rest."""
+        _checks.choice("transfer", self.transfer, Transfer)
+        _checks.choice("slip", self.slip, Slip)
+        _checks.choice("surface", self.surface, ParticleSurface)
+        _checks.choice("trace", self.trace, Trace)
+        for name in ("density", "tolerance", "cfl"):
+            _checks.positive(name, getattr(self, name))
+        if _checks.number("viscosity", self.viscosity) < 0:
+            raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
+        _checks.number("air_pressure", self.air_pressure)
+        for name in ("flip_ratio", "jitter"):
+            if not 0.0 <= _checks.number(name, getattr(self, name)) <= 1.0:
+                raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name):g}")
+        if self.per_cell is not None:
+            _checks.integer("per_cell", self.per_cell, 1)
+        _checks.integer("band", self.band, 2)
+        _checks.integer("max_iterations", self.max_iterations, 1)
+        _checks.integer("seed", self.seed, 0, 2**64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParticleLiquidReport:
+    """What one step did.
+
+    Attributes:
+        dt: seconds.
+        particles: their number.
+        volume: that they stand for, m^dim.
+        kinetic_energy: of the particles, J (J/m in 2-D); what affine particles turn by is left out.
+        max_speed: largest component of a particle, m/s.
+        projection: how the pressure solve went.
+        viscosity: how the solves of viscosity went.
+        correction: how the solve of the density correction went, or None.
+        left: particles that left through open sides.
+        in_solid: particles in the solid that did not find a way out.
+    """
+
+    dt: float
+    particles: int
+    volume: float
+    kinetic_energy: float
+    max_speed: float
+    projection: ProjectionInfo
+    viscosity: tuple[SolveInfo, ...] = ()
+    correction: ProjectionInfo | None = None
+    left: int = 0
+    in_solid: int = 0

@@ -1,0 +1,1 @@
+"""Pressure projection around solids."""

@@ -1,0 +1,1 @@
+"""Vorticity, its confinement and vortex particles."""

@@ -1,0 +1,1 @@
+"""Poisson problems on grids."""

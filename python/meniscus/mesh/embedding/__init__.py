@@ -1,0 +1,1 @@
+"""Embedded points and morphs."""

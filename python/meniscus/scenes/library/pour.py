@@ -1,0 +1,57 @@
+"""A stream of water that is poured over a mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from meniscus import _checks
+from meniscus.fluids.liquid.solver import LiquidSolver
+from meniscus.fluids.liquid.sources import LiquidSource
+from meniscus.grid import Grid
+from meniscus.io.frames import FrameItem
+from meniscus.scenes.obstacle import UpAxis, knot, load, placed
+from meniscus.scenes.scene import parameter
+from meniscus.scenes.stepper import TimeStepper
+from meniscus.scenes.water import Water
+from meniscus.surface import KinematicSolid, Sphere
+
+
+@dataclass(kw_only=True)
+class Pour(Water):
+    """Water poured over a closed triangle mesh in a box of 1 m by 1 m by 1.25 m, where it gathers on the floor.
+
+    Source: Selle 2008, section 4.4.3; Guendelman et al. 2005, section 7 (poured water).
+    """
+
+    name: ClassVar[str] = "pour"
+    summary: ClassVar[str] = "a stream of water poured over a mesh"
+
+    resolution: int = parameter(56, "cells across the box, 1 m")
+    mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
+    mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward", choices=("x", "y", "z"))
+    mesh_size: float = parameter(0.6, "longest edge of the obstacle's bounding box, m")
+    mesh_height: float = parameter(0.45, "of the middle of the obstacle, m")
+    nozzle_radius: float = parameter(0.13, "of the ball that water comes from, m")
+    nozzle_x: float = parameter(0.42, "where the stream comes from, m")
+    speed: float = parameter(1.5, "of the water at the source, m/s")
+    pouring: float = parameter(1.5, "how long water is poured, s")
+    frames: int = parameter(48, "frames to write")
+    end: float = parameter(2.0, "length of the run, s")
+
+    def setup(self) -> TimeStepper:
+        """Create the obstacle and the source."""
+        n = _checks.integer("resolution", self.resolution, 8)
+        grid = Grid((n, n, round(1.25 * n)), 1 / n)
+        mesh = knot() if self.mesh is None else load(self.mesh, self.mesh_up)
+        obstacle = KinematicSolid(placed(mesh, (0.5, 0.5, self.mesh_height), self.mesh_size))
+        nozzle = Sphere((self.nozzle_x, 0.5, 1.23 - self.nozzle_radius), _checks.positive("nozzle_radius", self.nozzle_radius))
+        source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)), end=self.pouring)
+        self._sample = obstacle.sample(grid)
+        self.use(LiquidSolver(grid, self.liquid_options(), solid=self._sample, sources=[source]))
+        self.solver.fill(nozzle, source.velocity)
+        return TimeStepper(_checks.positive("end", self.end), self.frames)
+
+    def solid_distance(self) -> FrameItem:
+        """Return the signed distance of the obstacle on nodes, m."""
+        return self._sample.levelset

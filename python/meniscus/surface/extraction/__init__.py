@@ -1,0 +1,1 @@
+"""Extraction and measures of level-set surfaces."""

@@ -1,0 +1,1 @@
+"""Marker particles of level sets."""

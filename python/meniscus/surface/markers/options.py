@@ -1,0 +1,211 @@
+"""What a particle level set is told, and what its stages tell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from meniscus import _checks
+from meniscus.grid.transport.advection import Interpolation, Method, Trace
+
+OuterEscape = Literal["keep", "delete", "bubbles"]
+Ball = Literal["share", "marker"]
+RadiiFrom = Literal["flow", "levelset"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParticleOptions:
+    """Numbers and schemes of a ParticleLevelSet.
+
+    Lengths are in cells, so that the options do not depend on the grid.
+
+    Attributes:
+        per_cell: marker particles of both signs together in a cell of the band; None: 16 in 2-D, 64 in 3-D.
+        band: half width of the band with particles.
+        radii: smallest and largest radius of a marker; none is seeded closer to the surface than the smallest.
+        radii_from: what a radius is in the next step. 'flow': the distance to the surface when it was seeded, or came closer than the
+            largest radius, stretched with the flow since then. Its ball then touches the surface that the flow has carried, and tells
+            every deviation of the level set. 'levelset': s phi of the corrected level set, as in the documents, which forgets deviations
+            of less than a radius.
+        escape: a marker of sign s and radius r corrects the level set where -s phi > escape * r. -1: as soon as its ball reaches across
+            the surface; 0: as soon as its centre does; 1: once it is altogether on the wrong side, as in the documents. None: -0.9 for
+            radii from the flow, 0 for those from the level set (below, they would mean nothing).
+        reseed_every: steps between reseedings; None: never, which is best for given flows that stretch the surface below the spacing,
+            where only particles know what is left of it.
+        reread: radii that follow the flow are read from the level set again when it is reseeded, of markers on their own side: the strain
+            is measured in one cell, and its errors, as those of a velocity that is continued into the outside, should not add up.
+        spare_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
+        method: how the level set is carried. 'semi-lagrangian' passes over the band only; the others over the whole grid (`grid.advect`).
+        interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the documents.
+        trace: of characteristics of the level set, 'euler', 'midpoint' or 'rk3'.
+        marker_trace: of the markers; 'midpoint' (RK2) as in the documents, or 'rk3'.
+        spray: remove markers of the inside that have escaped by more than `removal` radii, as droplets.
+        outer: what becomes of markers of the outside that have: 'keep' them, 'delete' them, or remove them as 'bubbles'.
+        outer_depth: cells; with outer='delete', markers of the outside go when they are deeper than this inside, however large. None:
+            no such bound. For liquids below air that is not simulated: a marker of the air that deep belongs to a pocket that has closed,
+            and would carve out of the liquid what nothing gives back.
+        removal: in radii.
+        ball: the radius of removed particles. 'share': that of a ball with the volume of one particle's share of a cell, so that what is
+            removed keeps its volume on average; 'marker': that of the marker, as in the documents, of which many overlap.
+        seed: of the random numbers.
+    """
+
+    per_cell: int | None = None
+    band: float = 3.0
+    radii: tuple[float, float] = (0.1, 0.5)
+    radii_from: RadiiFrom = "flow"
+    escape: float | None = None
+    reseed_every: int | None = 10
+    reread: bool = True
+    spare_escaped: bool = True
+    method: Method = "semi-lagrangian"
+    interpolation: Interpolation = "cubic"
+    trace: Trace = "midpoint"
+    marker_trace: Trace = "midpoint"
+    spray: bool = False
+    outer: OuterEscape = "keep"
+    outer_depth: float | None = None
+    removal: float = 1.5
+    ball: Ball = "share"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check everything."""
+        if self.outer_depth is not None:
+            _checks.positive("outer_depth", self.outer_depth)
+        if self.per_cell is not None:
+            _checks.integer("per_cell", self.per_cell, 1, 4097)
+        least, most = _checks.vector("radii", self.radii, 2)
+        if not 0 < least <= most:
+            raise ValueError(f"radii must be positive and ascending, not {least:g} and {most:g}")
+        if _checks.positive("band", self.band) <= most:
+            raise ValueError(f"band must be wider than the largest radius, {most:g}, not {self.band:g}")
+        _checks.choice("radii_from", self.radii_from, RadiiFrom)
+        lowest = -1 if self.radii_from == "flow" else 0
+        if self.escape is not None and _checks.number("escape", self.escape) < lowest:
+            raise ValueError(f"escape must be at least {lowest} for radii from the {self.radii_from}, not {self.escape:g}")
+        if self.reseed_every is not None:
+            _checks.integer("reseed_every", self.reseed_every, 1)
+        choices = {"method": Method, "interpolation": Interpolation, "trace": Trace, "outer": OuterEscape, "ball": Ball}
+        for name, literal in choices.items():
+            _checks.choice(name, getattr(self, name), literal)
+        _checks.choice("marker_trace", self.marker_trace, Trace)
+        _checks.positive("removal", self.removal)
+        _checks.integer("seed", self.seed, 0, 2**64)
+
+    @property
+    def correction_threshold(self) -> float:
+        """The number that `escape` stands for."""
+        if self.escape is None:
+            return -0.9 if self.radii_from == "flow" else 0.0
+        return self.escape
+
+    @property
+    def radius_bounds(self) -> tuple[float, float]:
+        """Bounds of the radii, in cells: those that follow the flow may shrink to a hundredth."""
+        return (min(0.01, self.radii[0]), self.radii[1]) if self.radii_from == "flow" else self.radii
+
+    def removed_radius(self, dimension: int) -> float:
+        """Radius of removed particles in cells, within the bounds; 0: that of the marker."""
+        if self.ball == "marker":
+            return 0.0
+        share = 1.0 / self.particles_per_cell(dimension)
+        radius = math.sqrt(share / math.pi) if dimension == 2 else (0.75 * share / math.pi) ** (1 / 3)
+        return min(max(radius, self.radii[0]), self.radii[1])
+
+    def particles_per_cell(self, dimension: int) -> int:
+        """Markers in a cell of the band."""
+        return 4**dimension if self.per_cell is None else self.per_cell
+
+
+@dataclass(frozen=True)
+class MarkerMotion:
+    """What became of markers: how many left the domain or were removed in the solid, and how many were pushed out of it."""
+
+    left: int
+    in_solid: int
+    pushed: int
+
+
+@dataclass(frozen=True)
+class Correction:
+    """How many markers of the outside and of the inside had escaped and corrected the level set."""
+
+    outer: int
+    inner: int
+
+
+@dataclass(frozen=True)
+class Seeding:
+    """How many markers were added, removed as surplus or out of the band, and given up because there was no place for them."""
+
+    added: int
+    surplus: int
+    out_of_band: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """How many particles changed from one set to another, and the volume of their balls, m^3 (in 2-D the area of discs, m^2)."""
+
+    count: int = 0
+    volume: float = 0.0
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Markers that were removed: of the inside, as spray; of the outside, as bubbles or altogether."""
+
+    spray: Transfer = Transfer()
+    outer: Transfer = Transfer()
+
+
+@dataclass(frozen=True)
+class Reincorporation:
+    """Removed particles that became markers again.
+
+    Attributes:
+        spray: droplets back in the inside.
+        bubbles: bubbles back in the outside.
+        momentum: what the droplets have added to the velocity, per density: sum of volume * velocity * scale, m^4/s (in 2-D m^3/s).
+    """
+
+    spray: Transfer = Transfer()
+    bubbles: Transfer = Transfer()
+    momentum: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class SprayFlight:
+    """What became of droplets.
+
+    Attributes:
+        left: those that left the domain through open sides; removed.
+        in_solid: those that were so deep in the solid that there was no way out; removed.
+        hits: how many touched the solid or a side.
+    """
+
+    left: Transfer = Transfer()
+    in_solid: Transfer = Transfer()
+    hits: int = 0
+
+
+@dataclass(frozen=True)
+class ParticleReport:
+    """What one `ParticleLevelSet.advance` did.
+
+    Attributes:
+        carried: samples of the level set that were carried.
+        markers: how the markers moved.
+        corrections: before and after redistancing.
+        removal: markers that were removed as spray or bubbles.
+        seeding: None where this step did not reseed.
+    """
+
+    carried: int
+    markers: MarkerMotion
+    corrections: tuple[Correction, Correction]
+    removal: Removal
+    seeding: Seeding | None = field(default=None)

@@ -1,0 +1,487 @@
+"""Level sets that marker particles keep from losing what they carry."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
+from meniscus.grid import Grid, MacField, Particles, advect, max_speed, sample
+from meniscus.grid.boundary import side_names
+from meniscus.surface.levelset import LevelSet, Location
+from meniscus.surface.markers.options import (
+    Correction,
+    MarkerMotion,
+    ParticleOptions,
+    ParticleReport,
+    Reincorporation,
+    Removal,
+    Seeding,
+    SprayFlight,
+    Transfer,
+)
+from meniscus.surface.markers.particle_sets import SolidOnGrid, columns_of, no_markers, none_removed, require_velocity, solid_on_grid
+from meniscus.surface.redistancing.redistance import redistance
+from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.solid import Solid, SolidSample
+
+# Cells beyond the band of particles within which the level set is kept a distance: correction and the widest interpolation look two
+# cells farther.
+_MARGIN = 2.0
+
+
+class ParticleLevelSet:
+    """A level set with marker particles on both sides of its surface, which correct it where it has lost them.
+
+    A step is `advance`: the level set and the markers are carried, the markers correct the level set, it becomes a distance again, is
+    corrected again, markers that have escaped too far are removed, radii are adjusted, and now and then the band is reseeded. Every
+    stage is a method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
+
+    A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and
+    memory of a step are those of the band, but for readings of the whole field that find the band, and for two scratch blocks of its size.
+
+    Args:
+        grid: 2-D or 3-D.
+        location: of the samples, 'cells' or 'nodes'.
+        dtype: of samples and particles, float64 (default) or float32.
+        options: a ParticleOptions; default ParticleOptions().
+
+    Raises:
+        TypeError, ValueError: not a grid, unknown location, another dtype, wrong options.
+
+    Source: Enright, Fedkiw, Ferziger and Mitchell 2002; Selle 2008, section 4.4.3.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        location: Location = "cells",
+        dtype: npt.DTypeLike = np.float64,
+        *,
+        options: ParticleOptions | None = None,
+    ) -> None:
+        self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
+        self.levelset = LevelSet(grid, location, dtype)
+        none = np.empty((0, grid.dimension), self.levelset.dtype)
+        self.particles = no_markers(none)
+        self.spray = none_removed(none)
+        self.bubbles = none_removed(none)
+        self._steps = 0
+        self._seedings = 0
+        self._workspace = Workspace()
+        self._solid_sample: SolidSample | None = None
+
+    @property
+    def options(self) -> ParticleOptions:
+        """Numbers and schemes."""
+        return self._options
+
+    @property
+    def grid(self) -> Grid:
+        """The grid."""
+        return self.levelset.grid
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of samples and particles."""
+        return self.levelset.dtype
+
+    @property
+    def band(self) -> float:
+        """Half width of the band with particles, m."""
+        return self._options.band * self.grid.spacing
+
+    @property
+    def spray_volume(self) -> float:
+        """Volume of the droplets, m^3 (in 2-D the area of discs, m^2)."""
+        return float(_surface.total_volume(self.spray["radius"], self.grid.dimension))
+
+    @property
+    def bytes_per_particle(self) -> int:
+        """Of a marker."""
+        p = self.particles
+        return sum(a.itemsize * math.prod(a.shape[1:]) for a in (p.positions, p.ids, p["sign"], p["radius"]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples with their ghosts, of all particles, and of the scratch memory that is kept."""
+        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in columns_of(p)) for p in self._sets()}
+        held = sum(row[id(p)] * p.capacity for p in self._sets())
+        return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
+
+    def seed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
+        """Remove all markers and seed the band, as if for the first time. Arguments and what is raised: as `reseed`."""
+        core = self._solid(solid, time)[0]
+        self._steps = self._seedings = 0
+        everything = np.ones(len(self.particles), bool)
+        self.particles.remove(everything, workspace=self._workspace)
+        return self._seed(core, time)
+
+    def reseed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
+        """Remove markers out of the band and surplus ones, and add what is missing. Escaped markers stay.
+
+        A cell whose centre is within the band wants `per_cell` markers, in cells that the surface cuts divided between the signs by
+        volume. Of each sign, a cell keeps at most `per_cell`, those with the smallest s phi - r. The random numbers are those of the cell
+        and of this reseeding, so nothing depends on the number of threads.
+
+        Args:
+            solid: where none are put: a `SolidSample`, a level set on the nodes (float64), or a `Solid`, as of `time`.
+            time: s.
+
+        Raises:
+            TypeError, ValueError: a solid of another grid or type, samples that are not finite; nothing is added or removed.
+
+        Source: Enright et al. 2002, sections 3.1 and 3.6.
+        """
+        return self._seed(self._solid(solid, time)[0], time)
+
+    def advance(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> ParticleReport:
+        """Do one step: all stages in their order. Droplets fly in `advance_spray` and come back in `reincorporate`.
+
+        Args:
+            velocity: m/s, of the grid and dtype of the level set, continued into the outside at least as far as the band; frozen during
+                the step (for a given flow: at the middle of the step).
+            dt: s, positive.
+            solid: keeps markers out, as of the end of the step: a `SolidSample`, a level set on the nodes (float64), or a `Solid`.
+            time: s, at the start of the step; handed to boundary functions.
+
+        Raises:
+            TypeError, ValueError: wrong types, dtypes or grids, a dt that is not positive, values that are not finite.
+
+        Source: Enright et al. 2002, section 3; Selle 2008, section 4.4.3.
+        """
+        end = _checks.number("time", time) + _checks.positive("dt", dt)
+        self._require_velocity(velocity)
+        carried, markers = self.advect(velocity, dt, solid=solid, time=time)
+        first = self.correct(time=end)
+        self.redistance(dt * max_speed(velocity))
+        corrections = first, self.correct(time=end)
+        removal = self.remove_escaped(velocity, time=end)
+        self.adjust_radii(time=end)
+        self._steps += 1
+        every = self._options.reseed_every
+        seeding = None
+        if every is not None and self._steps % every == 0:
+            if self._options.reread:
+                self._read_radii(_surface.RadiusOf.inside, end)
+            seeding = self.reseed(solid=solid, time=end)
+        return ParticleReport(carried, markers, corrections, removal, seeding)
+
+    def advect(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
+        """Carry the level set, the markers and the bubbles; return how many samples were carried and what became of the markers.
+
+        Markers that cross walls of the domain are put onto them, those that cross other sides are removed, those that end in the solid
+        are pushed out of it. Arguments and what is raised: as `advance`.
+        """
+        o, seconds, start = self._options, _checks.positive("dt", dt), _checks.number("time", time)
+        self._require_velocity(velocity)
+        speed = max_speed(velocity)
+        if not math.isfinite(speed):
+            for d in range(self.grid.dimension):
+                _checks.require_finite(f"component {d} of velocity", velocity.component(d))
+        _grid.require_finite(self.levelset.field._core, "the level set")
+        core = self._solid(solid, start + seconds)[0]
+        # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
+        reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
+        self._stretch(velocity, 0.5 * seconds, False, start)
+        if o.method == "semi-lagrangian":
+            carried = _surface.advect_band(
+                self.levelset.field._core,
+                velocity._core,
+                seconds,
+                reach,
+                getattr(_grid.Trace, o.trace),
+                getattr(_grid.Interpolation, o.interpolation),
+                start,
+                self._workspace,
+            )
+        else:
+            active = np.abs(self.levelset.array) < reach
+            advect(
+                self.levelset.field,
+                velocity,
+                seconds,
+                method=o.method,
+                trace=o.trace,
+                interpolation=o.interpolation,
+                active=active,
+                time=start,
+                workspace=self._workspace,
+            )
+            carried = int(np.count_nonzero(active))
+        trace = getattr(_grid.Trace, o.marker_trace)
+        small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
+        args = velocity._core, seconds, trace, core
+        motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))
+        _surface.advance_markers(self.bubbles._core, *args, 0.0, start, self._workspace)
+        self._stretch(velocity, 0.5 * seconds, True, start)
+        return carried, motion
+
+    def correct(self, *, time: float = 0.0) -> Correction:
+        """Let escaped markers correct the level set at the samples around them.
+
+        A marker of sign s, radius r at x_p is a ball with the level set s (r - |x - x_p|). At every corner of the lattice cell around it,
+        of the escaped markers of the outside (and phi) the largest counts, of those of the inside (and phi) the smallest, and of these two
+        the one of smaller magnitude. The result does not depend on the order of the markers.
+
+        Args:
+            time: s, handed to boundary functions.
+
+        Source: Enright et al. 2002, section 3.3.
+        """
+        when, threshold = _checks.number("time", time), self._options.correction_threshold
+        return Correction(*_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace))
+
+    def redistance(self, way: float = 0.0) -> int:
+        """Make the level set a distance again, as far as markers and the next step need it; return the number of samples in reach.
+
+        Args:
+            way: m; how far the surface may move in the next step.
+        """
+        most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
+        return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
+
+    def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
+        """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.
+
+        Args:
+            every: of every marker in any case: for when the level set has been moved by something that the markers do not know of.
+            time: s, handed to boundary functions.
+
+        Source: Enright et al. 2002, section 3.5.
+        """
+        which = _surface.RadiusOf.every if every or self._options.radii_from == "levelset" else _surface.RadiusOf.far
+        self._read_radii(which, time)
+
+    def accept(self, *, time: float = 0.0) -> int:
+        """Take the level set for right: remove markers on its wrong side, read all radii from it; return how many markers went.
+
+        For changes from outside, such as liquid that is poured in: escaped markers would undo them. `reseed` then fills the new band.
+
+        Args:
+            time: s, handed to boundary functions.
+        """
+        phi = sample(self.levelset.field, self.particles.positions, time=time)
+        gone = self.particles.remove(phi * self.particles["sign"] < 0, workspace=self._workspace)
+        self.adjust_radii(every=True, time=time)
+        return gone
+
+    def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
+        """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
+
+        Droplets and bubbles get the velocity of the flow at their place.
+
+        Args:
+            velocity: as in `advance`.
+            time: s, handed to boundary functions.
+
+        Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 8.
+        """
+        o, when = self._options, _checks.number("time", time)
+        self._require_velocity(velocity)
+
+        radius = o.removed_radius(self.grid.dimension) * self.grid.spacing
+
+        def remove(sign: int, target: Particles | None) -> Transfer:
+            core = None if target is None else target._core
+            args = self.levelset.field._core, self.particles._core, sign, o.removal, velocity._core, core, radius, when
+            return Transfer(*_surface.remove_escaped(*args, self._workspace))
+
+        spray = remove(-1, self.spray) if o.spray else Transfer()
+        outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)
+        if o.outer == "delete" and o.outer_depth is not None:
+            phi = sample(self.levelset.field, self.particles.positions, time=when)
+            deep = (self.particles["sign"] > 0) & (phi < -o.outer_depth * self.grid.spacing)
+            volume = float(_surface.total_volume(self.particles["radius"][deep], self.grid.dimension))
+            count = self.particles.remove(deep, workspace=self._workspace)
+            outer = Transfer(outer.count + count, outer.volume + volume)
+        return Removal(spray, outer)
+
+    def advance_spray(
+        self,
+        dt: float,
+        gravity: Sequence[float],
+        solid: SolidOnGrid | None = None,
+        *,
+        drag: float = 0.0,
+        restitution: float = 0.0,
+        open_sides: Sequence[str] = (),
+        time: float = 0.0,
+    ) -> SprayFlight:
+        """Let the droplets fly for dt: exact parabolas between contacts, which stop the velocity across the surface.
+
+        The path is followed against the level set of the solid, so that nothing is passed through however long the step.
+
+        Args:
+            dt: s, positive.
+            gravity: m/s^2.
+            solid: as of the end of the step: a `SolidSample` (its velocity counts in contacts), a level set on the nodes (float64), or
+                a `Solid`.
+            drag: 1/s: dv/dt = gravity - drag v.
+            restitution: part of the velocity across a surface that is reflected, 0 to 1.
+            open_sides: names of the sides ('x-', ...) through which droplets leave and are removed; the others stop them.
+            time: s, at the start of the step.
+
+        Raises:
+            TypeError, ValueError: wrong types, dtypes or grids, numbers out of range, unknown sides; nothing moves.
+
+        Source: Guendelman et al. 2005, section 8 (ballistic motion and collision).
+        """
+        seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
+        g = _checks.vector("gravity", gravity, self.grid.dimension)
+        sides = side_names(self.grid.dimension)
+        for side in open_sides:
+            if side not in sides:
+                raise ValueError(f"open_sides must be of {', '.join(map(repr, sides))}, not {side!r}")
+        levelset, velocity = self._solid(solid, start + seconds)
+        left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
+            self.grid._core,
+            self.spray._core,
+            seconds,
+            g,
+            _checks.number("drag", drag),
+            _checks.number("restitution", restitution),
+            [side in open_sides for side in sides],
+            levelset,
+            velocity,
+            start + seconds,
+            self._workspace,
+        )
+        return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
+
+    def reincorporate(
+        self, velocity: MacField | None = None, *, fraction: float = 1.0, scale: float = 1.0, time: float = 0.0
+    ) -> Reincorporation:
+        """Make markers again of droplets with phi <= fraction * r, and of bubbles with phi >= -fraction * r.
+
+        Args:
+            velocity: gets the momentum of the droplets: each of the two faces per axis of a droplet's cell 0.5 * scale * v * V_ball /
+                V_cell. None: none.
+            fraction: in radii.
+            scale: of the momentum.
+            time: s, handed to boundary functions.
+
+        Raises:
+            TypeError, ValueError: wrong types, dtypes or grids, numbers that are not finite; nothing is changed.
+
+        Source: Guendelman et al. 2005, section 8.
+        """
+        if velocity is not None:
+            self._require_velocity(velocity)
+        part, factor, when = _checks.number("fraction", fraction), _checks.number("scale", scale), _checks.number("time", time)
+
+        def back(removed: Particles, sign: int, field: Any) -> Any:
+            args = self.levelset.field._core, removed._core, sign, self.particles._core, part, self._options.radii, field, factor
+            return _surface.reincorporate(*args, when, self._workspace)
+
+        droplets = back(self.spray, -1, None if velocity is None else velocity._core)
+        bubbles = back(self.bubbles, 1, None)
+        momentum = tuple(droplets[2][: self.grid.dimension])
+        return Reincorporation(Transfer(*droplets[:2]), Transfer(*bubbles[:2]), momentum)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of everything that a step depends on, for `restore`."""
+        return {
+            "levelset": self.levelset.snapshot(),
+            "particles": self.particles.snapshot(),
+            "spray": self.spray.snapshot(),
+            "bubbles": self.bubbles.snapshot(),
+            "counters": (self._steps, self._seedings),
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become what `snapshot` saw, bit for bit. Raises ValueError or TypeError if it is of another kind."""
+        wanted = {"levelset", "particles", "spray", "bubbles", "counters"}
+        if not isinstance(snapshot, dict) or set(snapshot) != wanted:
+            raise ValueError("snapshot must be one of a particle level set")
+        before = self.snapshot()
+        try:
+            self._set(snapshot)
+        except BaseException:
+            self._set(before)
+            raise
+
+    def copy(self) -> ParticleLevelSet:
+        """Return an independent particle level set with the same contents."""
+        rebuild, arguments = self.__reduce__()
+        result: ParticleLevelSet = rebuild(*arguments)
+        return result
+
+    def __copy__(self) -> ParticleLevelSet:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ParticleLevelSet:
+        """Same as `copy`."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle grid, location, dtype, options and contents."""
+        return _rebuild, (type(self), self.grid, self.levelset.location, self.dtype.name, self._options, self.snapshot())
+
+    def __repr__(self) -> str:
+        """One line: the level set, and how many particles there are."""
+        extra = "".join(f", {len(p)} {name}" for name, p in (("droplets", self.spray), ("bubbles", self.bubbles)) if len(p))
+        return f"<ParticleLevelSet {self.levelset!r}, {len(self.particles)} markers{extra}>"
+
+    def _seed(self, solid: Any, time: float) -> Seeding:
+        o = self._options
+        options = _surface.SeedingOptions(
+            o.particles_per_cell(self.grid.dimension),
+            o.band,
+            o.radii,
+            max(o.correction_threshold, 0.0),
+            o.spare_escaped,
+            o.seed,
+            self._seedings,
+        )
+        when = _checks.number("time", time)
+        info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
+        self._seedings += 1
+        return Seeding(*info)
+
+    def _read_radii(self, which: Any, time: float) -> None:
+        far = which == _surface.RadiusOf.far
+        bounds = self._options.radius_bounds if far else self._options.radii
+        args = self.levelset.field._core, self.particles._core, bounds, which, _checks.number("time", time)
+        _surface.adjust_radii(*args, self._workspace)
+
+    def _stretch(self, velocity: MacField, dt: float, second: bool, time: float) -> None:
+        """Half a step of the radii, the first with the level set a distance, the second with everything carried."""
+        if self._options.radii_from == "flow":
+            args = self.levelset.field._core, self.particles._core, velocity._core, dt, self._options.radius_bounds, second, time
+            _surface.stretch_radii(*args, self._workspace)
+
+    def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
+        """Native level set and velocity of a solid, each None where there is none."""
+        if isinstance(solid, (Solid, Shape)) and self._solid_sample is None:
+            self._solid_sample = SolidSample(self.grid, self.dtype)
+        return solid_on_grid(solid, self.levelset, time, self._solid_sample)
+
+    def _require_velocity(self, velocity: MacField) -> None:
+        require_velocity(velocity, self.levelset)
+
+    def _sets(self) -> tuple[Particles, Particles, Particles]:
+        return self.particles, self.spray, self.bubbles
+
+    def _set(self, snapshot: dict[str, Any]) -> None:
+        self.levelset.restore(snapshot["levelset"])
+        for name in ("particles", "spray", "bubbles"):
+            getattr(self, name).restore(snapshot[name])
+        steps, seedings = snapshot["counters"]
+        self._steps, self._seedings = int(steps), int(seedings)
+
+
+def _rebuild(
+    kind: type[ParticleLevelSet], grid: Grid, location: Location, dtype: str, options: ParticleOptions, snapshot: dict[str, Any]
+) -> ParticleLevelSet:
+    result = kind(grid, location, dtype, options=options)
+    result.restore(snapshot)
+    return result

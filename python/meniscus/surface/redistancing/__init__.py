@@ -1,0 +1,1 @@
+"""Redistancing and extension of fields."""

@@ -1,0 +1,203 @@
+"""Signed distances from level sets, and fields continued along their normals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
+from meniscus.grid import CellField, MacField, NodeField, ScalarField
+from meniscus.grid.transport.advection import component_masks, workspace_or_new
+
+if TYPE_CHECKING:
+    from meniscus.surface.levelset import LevelSet
+
+Method = Literal["parallel", "fast-marching"]
+Side = Literal["outside", "both"]
+Interface = Literal["closest-point", "axis-crossings"]
+
+
+def redistance(
+    levelset: LevelSet | ScalarField,
+    *,
+    band: float | None = None,
+    method: Method = "parallel",
+    interface: Interface = "closest-point",
+    hidden: npt.ArrayLike | None = None,
+    workspace: Workspace | None = None,
+) -> int:
+    """Replace a level set by the signed distance to its zero set, in place, without moving the surface.
+
+    No sample changes sides (phi <= 0 is inside). Values that are the distance already keep their bits up to round-off, so that nothing
+    drifts when this is repeated.
+
+    Args:
+        levelset: a `LevelSet`, or a field on cells or nodes, m.
+        band: m; samples farther than this, or that no interface reaches, become +-band. None: distances everywhere; where there is no
+            interface to reach, values stay.
+        method: how |grad phi| = 1 is solved: 'parallel', in rounds over strips beside a change, or 'fast-marching', serially with a heap.
+            Both solve the same upwind equations and agree to round-off.
+        interface: distances beside the interface: 'closest-point', on a piecewise cubic interpolant, or 'axis-crossings',
+            1 / d^2 = sum 1 / d_a^2 over the linear crossings along the axes, which is the choice of the documents and of first order.
+        hidden: bool mask of the shape of the samples; True where a sample is neither source nor target, such as inside a solid. Such
+            samples keep their values.
+        workspace: scratch memory to reuse.
+
+    Returns:
+        How many samples are within the band.
+
+    Raises:
+        TypeError, ValueError: wrong type, dtype or shape, a band that is not positive, samples that are not finite; nothing is changed.
+
+    Source: Selle 2008, section 4.4.3 "Level Set Method"; interface: Chopp 2001; rounds: Jeong and Whitaker 2008; marching: Sethian 1996.
+    """
+    field = scalar_field(levelset)
+    reach = math.inf if band is None else _checks.positive("band", band)
+    eikonal = _surface.EikonalMethod
+    options = _surface.RedistanceOptions(
+        eikonal.rounds if _checks.choice("method", method, Method) == "parallel" else eikonal.fast_marching,
+        getattr(_surface.InterfaceDistance, _checks.choice("interface", interface, Interface).replace("-", "_")),
+        reach,
+    )
+    mask = None if hidden is None else _checks.mask("hidden", hidden, field.shape)
+    return int(_surface.redistance(field._core, options, mask, workspace_or_new(workspace)))
+
+
+def scalar_field(levelset: LevelSet | ScalarField) -> ScalarField:
+    """Return the field of a level set, or the field itself."""
+    field = getattr(levelset, "field", levelset)
+    if not isinstance(field, (CellField, NodeField)):
+        raise TypeError(f"levelset must be a LevelSet, CellField or NodeField, not {type(levelset).__name__}")
+    return field
+
+
+@dataclass(frozen=True)
+class Extended:
+    """What an extension did.
+
+    Attributes:
+        known: the mask, or the masks of the velocity components, of what is known now.
+        reached: how many samples were given a value.
+        unreached: how many samples of the band no known sample reaches; they kept their values.
+    """
+
+    known: Any
+    reached: int
+    unreached: int
+
+
+def extend(
+    field: ScalarField,
+    levelset: LevelSet | ScalarField,
+    known: npt.ArrayLike,
+    *,
+    band: float | None = None,
+    side: Side = "outside",
+    out: npt.NDArray[np.bool_] | None = None,
+    workspace: Workspace | None = None,
+) -> Extended:
+    """Continue a field off a surface, constant along the normals, in place: grad phi . grad f = 0.
+
+    Samples that are not known and closer to the surface than `band` take the weighted mean of their neighbours of smaller phi, with the
+    weights (phi - phi_neighbour) of upwinding; where none of those has a value, the mean of the known samples beside them. Constants are
+    continued exactly, and functions that are linear along a plane too.
+
+    Args:
+        field: on cells or nodes.
+        levelset: of the same grid and dtype, on cells or nodes; a distance function (m), at least within the band.
+        known: bool mask of the known samples, of the shape of `field.array`. Not changed, unless it is also `out`.
+        band: m; default 5 cells.
+        side: 'outside': by increasing phi; 'both': away from the surface on both sides, by increasing |phi|.
+        out: bool, C-contiguous: where the mask of the result goes; may be `known`.
+        workspace: scratch memory to reuse.
+
+    Raises:
+        TypeError, ValueError: wrong type, dtype, shape or grid, a band that is not positive, known values or a level set that are not
+            finite; nothing is changed.
+
+    Source: Selle 2008, sections 2.9 and 4.4 (velocity extrapolation); Adalsteinsson and Sethian 1999.
+    """
+    _checks.one_of_type("field", field, (CellField, NodeField))
+    phi, reach = _level_for(field, levelset, band)
+    mask = _mask_into("known", known, "out", out, field.shape)
+    reached, unreached = _surface.extend(field._core, phi._core, mask, reach, _side(side), workspace_or_new(workspace))
+    return Extended(mask, reached, unreached)
+
+
+def extend_velocity(
+    velocity: MacField,
+    levelset: LevelSet | ScalarField,
+    known: Sequence[npt.ArrayLike],
+    *,
+    band: float | None = None,
+    side: Side = "outside",
+    out: Sequence[npt.NDArray[np.bool_]] | None = None,
+    workspace: Workspace | None = None,
+) -> Extended:
+    """Continue a velocity off a surface, constant along the normals, component by component: see `extend`.
+
+    At the faces phi is the mean of the samples beside them.
+
+    Args:
+        velocity: is changed in place. When a component is refused, the earlier ones have been continued.
+        levelset: of the same grid and dtype, on cells or nodes; a distance function (m), at least within the band.
+        known: one bool mask per component.
+        band: m; default 5 cells.
+        side: 'outside': by increasing phi; 'both': away from the surface on both sides, by increasing |phi|.
+        out: one mask per component, where those of the result go; may be `known`.
+        workspace: scratch memory to reuse.
+
+    Raises:
+        TypeError, ValueError: as `extend`.
+
+    Source: as `extend`.
+    """
+    _checks.one_of_type("velocity", velocity, MacField)
+    phi, reach = _level_for(velocity, levelset, band)
+    masks = component_masks("known", known, velocity)
+    if masks is None:
+        raise TypeError("known must be a sequence of masks, one per velocity component")
+    if out is not None and len(out) != len(masks):
+        raise ValueError(f"out must hold {len(masks)} masks, one per velocity component, not {len(out)}")
+    targets = [_mask_into(f"known[{d}]", m, f"out[{d}]", None if out is None else out[d], m.shape) for d, m in enumerate(masks)]
+    space = workspace_or_new(workspace)
+    reached = unreached = 0
+    for d, mask in enumerate(targets):
+        a, b = _surface.extend_component(velocity._core, d, phi._core, mask, reach, _side(side), space)
+        reached, unreached = reached + a, unreached + b
+    return Extended(targets, reached, unreached)
+
+
+def _level_for(field: ScalarField | MacField, levelset: LevelSet | ScalarField, band: float | None) -> tuple[ScalarField, float]:
+    phi = scalar_field(levelset)
+    if phi.grid != field.grid:
+        raise ValueError(f"levelset must be on {field.grid!r}, not on {phi.grid!r}")
+    if phi.dtype != field.dtype:
+        raise TypeError(f"levelset must be of dtype {field.dtype} like the field, not {phi.dtype}")
+    return phi, 5.0 * field.grid.spacing if band is None else _checks.positive("band", band)
+
+
+def _side(side: Side) -> Any:
+    return getattr(_surface.ExtensionSide, _checks.choice("side", side, Side))
+
+
+def _mask_into(name: str, value: npt.ArrayLike, out_name: str, out: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    mask: npt.NDArray[np.bool_] = _checks.mask(name, value, shape)
+    if out is None:
+        copied: npt.NDArray[np.bool_] = mask.copy()
+        return copied
+    if not isinstance(out, np.ndarray) or out.dtype != np.bool_ or not out.flags.c_contiguous or not out.flags.writeable:
+        raise TypeError(f"{out_name} must be a writable, C-contiguous array of bool")
+    if out.shape != shape:
+        raise ValueError(f"{out_name} must have shape {shape}, not {out.shape}")
+    target: npt.NDArray[np.bool_] = out
+    if target is not mask:
+        target[...] = mask
+    return target

@@ -1,0 +1,1 @@
+"""Shapes, signed distances and kinematic solids."""

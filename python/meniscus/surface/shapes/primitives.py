@@ -1,0 +1,153 @@
+"""Primitive shapes, each with the exact signed distance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from meniscus import _checks
+from meniscus.surface.shapes.constructive import Shape, Vector
+
+
+def _dimension_of(name: str, value: object) -> int:
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) not in (2, 3):
+        raise ValueError(f"{name} must hold 2 or 3 numbers, not {value!r}")
+    return len(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sphere(Shape):
+    """A ball, in 2-D a disc: center (m), radius (m). The length of `center` decides the dimension."""
+
+    center: Vector
+    radius: float
+
+    def _make(self) -> None:
+        n = _dimension_of("center", self.center)
+        c, r = _checks.vector("center", self.center, n), _checks.positive("radius", self.radius)
+        self._finish(f"sphere{n}", n, c, r, center=c, radius=r)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Box(Shape):
+    """An axis-aligned box from its lower to its upper corner (m), edges rounded by `rounding` (m) within; turn it with `rotated`."""
+
+    lower: Vector
+    upper: Vector
+    rounding: float = 0.0
+
+    def _make(self) -> None:
+        n = _dimension_of("lower", self.lower)
+        a, b = _checks.vector("lower", self.lower, n), _checks.vector("upper", self.upper, n)
+        r = _checks.number("rounding", self.rounding)
+        self._finish(f"box{n}", n, a, b, r, lower=a, upper=b, rounding=r)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HalfSpace(Shape):
+    """Everything behind the plane through `point` (m); `normal`, of any length but zero, points out of the solid."""
+
+    point: Vector
+    normal: Vector
+
+    def _make(self) -> None:
+        n = _dimension_of("point", self.point)
+        p, v = _checks.vector("point", self.point, n), _checks.vector("normal", self.normal, n)
+        self._finish(f"half_space{n}", n, p, v, point=p, normal=v)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Capsule(Shape):
+    """All points within `radius` (m) of the segment from `start` to `end` (m)."""
+
+    start: Vector
+    end: Vector
+    radius: float
+
+    def _make(self) -> None:
+        n = _dimension_of("start", self.start)
+        a, b = _checks.vector("start", self.start, n), _checks.vector("end", self.end, n)
+        r = _checks.positive("radius", self.radius)
+        self._finish(f"capsule{n}", n, a, b, r, start=a, end=b, radius=r)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cylinder(Shape):
+    """A cylinder (3-D) around the segment from `start` to `end` (m), with flat ends."""
+
+    start: Vector
+    end: Vector
+    radius: float
+
+    def _make(self) -> None:
+        a, b = _checks.vector("start", self.start, 3), _checks.vector("end", self.end, 3)
+        r = _checks.positive("radius", self.radius)
+        self._finish("cone", 3, a, b, r, r, start=a, end=b, radius=r)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cone(Shape):
+    """A frustum (3-D) around the segment from `start` to `end` (m) with flat ends; one of the radii (m) may be zero."""
+
+    start: Vector
+    end: Vector
+    start_radius: float
+    end_radius: float = 0.0
+
+    def _make(self) -> None:
+        a, b = _checks.vector("start", self.start, 3), _checks.vector("end", self.end, 3)
+        r, s = _checks.number("start_radius", self.start_radius), _checks.number("end_radius", self.end_radius)
+        self._finish("cone", 3, a, b, r, s, start=a, end=b, start_radius=r, end_radius=s)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Torus(Shape):
+    """A ring (3-D) of circular section: the circle of `major_radius` (m) around `axis`, thick by `minor_radius` (m)."""
+
+    center: Vector
+    axis: Vector
+    major_radius: float
+    minor_radius: float
+
+    def _make(self) -> None:
+        c, a = _checks.vector("center", self.center, 3), _checks.vector("axis", self.axis, 3)
+        r, s = _checks.positive("major_radius", self.major_radius), _checks.positive("minor_radius", self.minor_radius)
+        self._finish("torus", 3, c, a, r, s, center=c, axis=a, major_radius=r, minor_radius=s)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ellipsoid(Shape):
+    """An ellipsoid, in 2-D an ellipse, along the axes; one radius (m) per axis.
+
+    Source of the distance: Eberly, "Distance from a point to an ellipse, an ellipsoid, or a hyperellipsoid".
+    """
+
+    center: Vector
+    radii: Vector
+
+    def _make(self) -> None:
+        n = _dimension_of("center", self.center)
+        c, r = _checks.vector("center", self.center, n), _checks.vector("radii", self.radii, n)
+        self._finish(f"ellipsoid{n}", n, c, r, center=c, radii=r)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Polygon(Shape):
+    """A polygon (2-D): one loop of vertices (n, 2), m, or a sequence of loops; inside is what an odd number of them surrounds.
+
+    Loops may run either way and may be holes; they should not cross themselves or each other (where they do, the even-odd rule holds).
+    """
+
+    loops: Any
+
+    def _make(self) -> None:
+        value = self.loops
+        if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or len(value) == 0:
+            raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
+        if np.ndim(value[0]) == 1:
+            value = [value]
+        loops = tuple(tuple(_checks.vector(f"loops[{i}][{j}]", v, 2) for j, v in enumerate(loop)) for i, loop in enumerate(value))
+        self._finish("polygon", 2, loops, loops=loops)

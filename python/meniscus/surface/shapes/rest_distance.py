@@ -1,0 +1,225 @@
+"""What a kinematic solid is made of: one interface over shapes, meshes and functions of points, all at rest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus.core import Workspace
+from meniscus.grid import Grid, NodeField
+from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.mesh_distance import MeshDistance
+from meniscus.surface.shapes.pose import Pose, Rows
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int32]
+
+
+class ClosestTriangles(Protocol):
+    """The closest points of a mesh to n points."""
+
+    @property
+    def triangles(self) -> npt.NDArray[Any]:
+        """The triangle (n,) that each lies on."""
+
+    @property
+    def barycentric(self) -> Floats:
+        """Its barycentric coordinates (n, 3) there."""
+
+
+@runtime_checkable
+class MeshQueries(Protocol):
+    """What a kinematic solid asks of a closed triangle mesh; `MeshDistance` answers it."""
+
+    @property
+    def vertices(self) -> Floats:
+        """Current positions (n, 3), m."""
+
+    def signed_distance(self, points: Floats) -> Floats:
+        """Return the signed distances (n,), m, of points (n, 3)."""
+
+    def closest(self, points: Floats) -> ClosestTriangles:
+        """Return the closest points of the mesh to points (n, 3)."""
+
+    def update(self, vertices: Floats) -> None:
+        """Take new positions of the same vertices."""
+
+
+class Distance(ABC):
+    """A solid at rest."""
+
+    dimension: int
+    """2 or 3."""
+
+    @abstractmethod
+    def signed_distance(self, points: Floats) -> Floats:
+        """Return phi (n,), m, at points (n, dim)."""
+
+    def bounds(self) -> tuple[Floats, Floats] | None:
+        """Return the corners of a box around the solid, or None if they are not known."""
+        return None
+
+    @abstractmethod
+    def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
+        """Set a level set to the solid under a pose."""
+
+
+class ShapeDistance(Distance):
+    """An analytic shape."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self.dimension = shape.dimension
+
+    def signed_distance(self, points: Floats) -> Floats:
+        """Return the shape's values."""
+        return self._shape.signed_distance(points)
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Return the shape's box."""
+        return self._shape.bounds
+
+    def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
+        """Sample natively."""
+        self._shape.sample(phi, pose=pose, band=band, periodic_images=periodic_images, workspace=workspace)
+
+
+class FunctionDistance(Distance):
+    """A function phi(points) -> (n,). Nothing is known about its slope, so it is evaluated at every node."""
+
+    def __init__(self, function: Callable[[Floats], Any], dimension: int) -> None:
+        self._function = function
+        self.dimension = dimension
+
+    def signed_distance(self, points: Floats) -> Floats:
+        """Return the function's values, checked."""
+        return checked_distances("shape", self._function(points), len(points))
+
+    def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
+        """Evaluate everywhere."""
+        points = np.stack([x.ravel() for x in np.broadcast_arrays(*phi.coordinates())], axis=1)
+        phi.array[...] = self.signed_distance(pose.to_body(points)).reshape(phi.shape)
+
+
+class MeshSolid(Distance):
+    """A closed triangle mesh."""
+
+    def __init__(self, queries: MeshQueries) -> None:
+        self._queries = queries
+        self.dimension = 3
+
+    def signed_distance(self, points: Floats) -> Floats:
+        """Return the mesh's values, checked."""
+        if not len(points):
+            return np.empty(0)
+        return checked_distances("shape.signed_distance", self._queries.signed_distance(points), len(points))
+
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Return the box of the vertices."""
+        vertices = np.asarray(self._queries.vertices)
+        return vertices.min(axis=0), vertices.max(axis=0)
+
+    def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
+        """Evaluate the centres of blocks of nodes, then the nodes of blocks close to the surface."""
+        shifts = [np.zeros(3)]
+        if periodic_images:
+            shifts = periodic_shifts(phi.grid, posed_bounds(self.bounds(), pose))
+        phi.array[...] = _sampled_in_blocks(phi, lambda x: self.signed_distance(pose.to_body(x)), shifts, band)
+
+
+def _sampled_in_blocks(phi: NodeField, distance: Callable[[Floats], Floats], shifts: list[Floats], band: float) -> Floats:
+    """Sample the union of images of an exact distance: as `sample_signed_distance` of the native core does for shapes."""
+    edge = 8
+    axes = [x.ravel() for x in phi.coordinates()]
+    starts = [np.arange(0, len(x), edge) for x in axes]
+    ends = [np.minimum(s + edge, len(x)) for s, x in zip(starts, axes, strict=True)]
+    low = np.stack(np.meshgrid(*(x[s] for x, s in zip(axes, starts, strict=True)), indexing="ij"), axis=-1)
+    high = np.stack(np.meshgrid(*(x[e - 1] for x, e in zip(axes, ends, strict=True)), indexing="ij"), axis=-1)
+    radius = 0.5 * np.linalg.norm(high - low, axis=-1) + 1e-6 * phi.grid.spacing
+    center = 0.5 * (low + high).reshape(-1, len(axes))
+    at_center = np.stack([distance(center - s).reshape(radius.shape) for s in shifts])
+    nearest = at_center.min(axis=0)
+    close = np.abs(nearest) - radius <= band
+    lengths = [e - s for s, e in zip(starts, ends, strict=True)]
+
+    def per_node(block_values: Any) -> Any:
+        for axis, n in enumerate(lengths):
+            block_values = np.repeat(block_values, n, axis=axis)
+        return block_values
+
+    bound = np.copysign(np.abs(nearest) - radius, nearest)
+    values: Floats = per_node(np.where(close, np.inf, bound))
+    for shift, here in zip(shifts, at_center, strict=True):
+        chosen = per_node(close & (here <= nearest + 2.0 * radius))
+        index = np.nonzero(chosen)
+        points = np.stack([x[i] for x, i in zip(axes, index, strict=True)], axis=1)
+        values[index] = np.minimum(values[index], distance(points - shift))
+    return values
+
+
+def checked_distances(name: str, value: Any, n: int) -> Floats:
+    """Return what a function of points gave as (n,) float64; raise ValueError for another shape, NaN or infinity."""
+    array = np.asarray(value, np.float64)
+    if array.shape != (n,):
+        raise ValueError(f"{name} must return an array of shape ({n},) for {n} points, not {array.shape}")
+    _checks.require_finite(f"the result of {name}", array)
+    return array
+
+
+def checked_mesh(vertices: Any, triangles: Any) -> tuple[Floats, Integers]:
+    """Return vertices (n, 3) float64 and triangles (m, 3) int32; raise TypeError or ValueError for others."""
+    v: Any = _checks.points("vertices", vertices, np.dtype(np.float64), 3)
+    _checks.require_finite("vertices", v)
+    t = np.asarray(triangles)
+    if t.dtype != np.int32:
+        raise TypeError(f"triangles must be of dtype int32, not {t.dtype}")
+    if t.ndim != 2 or t.shape[1] != 3 or not len(t):
+        raise ValueError(f"triangles must have shape (m, 3) with m > 0, not {t.shape}")
+    if t.min() < 0 or t.max() >= len(v):
+        raise ValueError(f"triangles must index the {len(v)} vertices, but hold {t.min()} to {t.max()}")
+    return v, np.ascontiguousarray(t)
+
+
+def distance_of(shape: Any, dimension: int | None) -> Distance:
+    """Return the interface to whatever a user calls a shape; `dimension` is needed for a function. Raises TypeError or ValueError."""
+    if dimension not in (None, 2, 3):
+        raise ValueError(f"dimension must be 2 or 3, not {dimension!r}")
+    distance = _distance_of(shape, dimension)
+    if dimension not in (None, distance.dimension):
+        raise ValueError(f"dimension must be {distance.dimension} like that of the shape, not {dimension}")
+    return distance
+
+
+def _distance_of(shape: Any, dimension: int | None) -> Distance:
+    if isinstance(shape, Shape):
+        return ShapeDistance(shape)
+    if isinstance(shape, tuple) and len(shape) == 2:
+        vertices, triangles = checked_mesh(*shape)
+        return MeshSolid(MeshDistance(vertices, triangles))
+    if isinstance(shape, MeshQueries):
+        return MeshSolid(shape)
+    if callable(shape):
+        if dimension is None:
+            raise ValueError("dimension must be given where shape is a function of points")
+        return FunctionDistance(shape, dimension)
+    raise TypeError(
+        f"shape must be a Shape, a tuple (vertices, triangles), a MeshDistance or a function of points, not {type(shape).__name__}"
+    )
+
+
+def posed_bounds(bounds: tuple[Floats, Floats], pose: Pose) -> tuple[Floats, Floats]:
+    """Return a box around a box under a pose."""
+    rotation: Rows = pose.rotation
+    lower, upper = _surface.transformed_bounds(bounds[0].tolist(), bounds[1].tolist(), rotation, pose.translation)
+    return np.array(lower), np.array(upper)
+
+
+def periodic_shifts(grid: Grid, bounds: tuple[Floats, Floats]) -> list[Floats]:
+    """Return the translations (m) of a solid that can matter in a periodic domain."""
+    return [np.array(s) for s in _surface.periodic_shifts(grid._core, bounds[0].tolist(), bounds[1].tolist())]
