@@ -1,7 +1,7 @@
 """The pictures of the README and of the gallery page, and the page itself.
 
     python docs/gallery/make_gallery.py                 # everything; about half an hour on two cores
-    python docs/gallery/make_gallery.py flag wake       # some pictures, and the page
+    python docs/gallery/make_gallery.py flag twist      # some pictures, and the page
 
 Frames of runs go to out/gallery; a run that has its frame already is not repeated.
 """
@@ -123,13 +123,6 @@ ENTRIES = (
         caption="The tube on the right moves to the left, through the other one, in a single step. Each triangle that is touched is "
         "coloured by the time of its first contact, from yellow (early) to purple (late). The answers are those of exact arithmetic.",
         script="collision.py",
-    ),
-    Entry(
-        name="wake",
-        title="Vortex street",
-        caption="Vorticity behind a cylinder at a Reynolds number of 100, in two dimensions.",
-        scene="wake",
-        frame=32,
     ),
 )
 
