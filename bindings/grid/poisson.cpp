@@ -14,7 +14,7 @@ namespace {
 template <int D>
 class ArrayPoisson {
  public:
-  explicit ArrayPoisson(const grid::Grid<D>& grid) : layout_(grid.local_shape(), grid.periodic()) {}
+  explicit ArrayPoisson(const grid::Grid<D>& grid) : layout_(grid.block(), grid.transport()) {}
 
   void set_coefficients(const std::array<const double*, D>& faces, const bool* active) {
     prepared_ = false;
@@ -42,14 +42,14 @@ class ArrayPoisson {
         double sum = 0;
         if (!row || row[k])
           for (std::size_t d = 0; d < D; ++d) {
-            const bool own_neighbour = layout_.periodic[d] && layout_.cells[d] == 1;
+            const bool own_neighbour = layout_.single_cell_ring(d);
             if (!own_neighbour) sum += to[d][i] + to[d][i + layout_.strides[d]];
           }
         a.diagonal[i] = sum;
       }
     }
     for (std::size_t d = 0; d < D; ++d)
-      if (layout_.periodic[d] && layout_.cells[d] == 1) {
+      if (layout_.single_cell_ring(d)) {
         std::fill(to[d].begin(), to[d].end(), 0.0);
         a.open_coupling[d] = 0;
       }

@@ -12,26 +12,24 @@ namespace {
 constexpr Index particles_per_piece = 8192;
 
 template <class T, int D>
-MENISCUS_INLINE Index cell_index(const grid::Grid<D>& grid, const T* x) {
-  const CellPlace<D> place(grid, x);
-  Index i = 0;
-  for (std::size_t d = 0; d < D; ++d) i = i * grid.shape()[d] + place.cell[d];
-  return i;
+MENISCUS_INLINE Index cell_index(const grid::Grid<D>& grid, const grid::CellWindow<D>& window, const T* x) {
+  return window.index(CellPlace<D>(grid, x).cell);
 }
 
-/// Sets the cells of particles (linear indices), and returns whether they ascend.
+/// Sets the cells of particles (linear indices in the window), and returns whether cells, and in each the ids, ascend.
 template <class T, int D>
-bool find_cells(const grid::Grid<D>& grid, const T* positions, Index n, Index* cells) {
+bool find_cells(const grid::Grid<D>& grid, const T* positions, const Index* ids, Index n, Index* cells) {
+  const grid::CellWindow<D> window(grid);
   parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
     simd_dispatch([&] {
-      for (Index i = begin; i < end; ++i) cells[i] = cell_index<T, D>(grid, positions + i * D);
+      for (Index i = begin; i < end; ++i) cells[i] = cell_index<T, D>(grid, window, positions + i * D);
     });
   });
   return parallel_reduce(
       Index{1}, n, particles_per_piece, true,
       [&](Index begin, Index end) {
         bool ascending = true;
-        for (Index i = begin; i < end; ++i) ascending &= cells[i - 1] <= cells[i];
+        for (Index i = begin; i < end; ++i) ascending &= cells[i - 1] < cells[i] || (cells[i - 1] == cells[i] && ids[i - 1] < ids[i]);
         return ascending;
       },
       [](bool x, bool y) { return x && y; });
@@ -60,11 +58,12 @@ void order_by_cell(grid::ParticleSet& particles, const grid::Grid<D>& grid, Inde
   const Index bad = first_not_finite(x, n * D);
   require(bad == n * D, "positions must be finite, but component ", bad % D, " of particle ", bad / D, " is not");
   const auto cells = workspace.take<Index>(n);
-  if (!find_cells<T, D>(grid, x, n, cells.data())) {
+  const auto* ids = reinterpret_cast<const Index*>(particles.ids().data.data());
+  if (!find_cells<T, D>(grid, x, ids, n, cells.data())) {
     particles.sort_by_cell(grid, workspace);
-    find_cells<T, D>(grid, x, n, cells.data());
+    find_cells<T, D>(grid, x, ids, n, cells.data());
   }
-  set_starts(cells.data(), n, product<D>(grid.shape()), starts);
+  set_starts(cells.data(), n, product<D>(grid::CellWindow<D>(grid).shape), starts);
 }
 
 template <class T>

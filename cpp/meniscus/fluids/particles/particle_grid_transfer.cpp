@@ -8,6 +8,7 @@
 #include "meniscus/grid/rows.hpp"
 
 #include <cstring>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
@@ -49,6 +50,14 @@ struct Columns {
     if (mass) require_masses(mass, particles.size());
   }
 };
+
+/// Where the grid is cut, sums go over the particles of the blocks around too.
+template <int D>
+std::optional<grid::ParticleSet> ghosts_of_cut(grid::ParticleSet& particles, const grid::Grid<D>& grid, Workspace& workspace) {
+  if (!grid.block().cut()) return std::nullopt;
+  particles.sort_by_cell(grid, workspace);
+  return grid::with_ghost_particles<D>(particles, grid, workspace);
+}
 
 /// Weight and momentum at two samples that follow each other, as one vector.
 template <class T>
@@ -119,7 +128,7 @@ void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const 
     for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * grid::ghost_width * strides[d][a];
   }
   const auto h = static_cast<T>(grid.spacing());
-  for_each_run_of_tiles<D>(grid, starts, [&](Index begin, Index end) {
+  for_each_run_of_tiles<D>(grid::CellWindow<D>(grid), starts, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const CellPlace<D> place(grid, columns.position + i * D);
       const T mass = columns.mass ? columns.mass[i] : T(1);
@@ -214,9 +223,11 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
                        grid::MacField<T, D>* mass, Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
   require(!mass || mass->grid() == grid, "mass must have the grid of the velocity");
-  const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
-  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const Columns<T, D> columns(particles);
+  auto with_ghosts = ghosts_of_cut<D>(particles, grid, workspace);
+  grid::ParticleSet& around = with_ghosts ? *with_ghosts : particles;
+  const auto starts = workspace.take<Index>(product<D>(grid::CellWindow<D>(grid).shape) + 1);
+  order_by_cell<T, D>(around, grid, starts.data(), workspace);
+  const Columns<T, D> columns(around);
 
   std::array<Workspace::Lease<T>, D> pairs;
   std::array<T*, D> data;
@@ -299,7 +310,8 @@ void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* bef
       });
       first = out;
     }
-    origins[axis] = layout.view(first).origin;
+    // Cells are counted in the domain.
+    origins[axis] = layout.view(first).origin - dot<D>(grid.first_cell(), strides[axis]);
   }
 
   const auto velocities = workspace.take<T>(n * D);
@@ -320,15 +332,17 @@ template <class T, int D>
 void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, Workspace& workspace) {
   const grid::Grid<D>& grid = density.grid();
   require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
-  const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
-  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const T* x = particle_positions<T, D>(particles);
+  auto with_ghosts = ghosts_of_cut<D>(particles, grid, workspace);
+  grid::ParticleSet& around = with_ghosts ? *with_ghosts : particles;
+  const auto starts = workspace.take<Index>(product<D>(grid::CellWindow<D>(grid).shape) + 1);
+  order_by_cell<T, D>(around, grid, starts.data(), workspace);
+  const T* x = particle_positions<T, D>(around);
   const grid::FieldLayout<D>& layout = density.layout();
   const Coord<D> strides = c_strides<D>(layout.padded());
   const auto weights = workspace.take<T>(layout.storage_size());
   set_zero(weights.data(), layout.storage_size());
   T* origin = layout.view(weights.data()).origin;
-  for_each_run_of_tiles<D>(grid, starts.data(), [&](Index begin, Index end) {
+  for_each_run_of_tiles<D>(grid::CellWindow<D>(grid), starts.data(), [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Corner<T, D> corner(grid, grid::Stagger<D>::cell(), CellPlace<D>(grid, x + i * D), strides);
       for (int q = 0; q < 1 << D; ++q) {

@@ -98,7 +98,7 @@ class PressureSolver {
   void divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input, grid::Field<T, D>& out);
 
  private:
-  enum class SideKind { given, open, periodic };
+  enum class SideKind { given, open, shared };
 
   template <class T>
   bool describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);

@@ -57,10 +57,7 @@ void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>&
     for (Index k = 0; k < count; ++k) {
       Coord<D> c = first;
       c[D - 1] += k;
-      for (std::size_t d = 0; d < D; ++d) {
-        const Index n = grid.local_shape()[d];
-        c[d] = grid.periodic()[d] ? (c[d] % n + n) % n : std::clamp<Index>(c[d], 0, n - 1);
-      }
+      for (std::size_t d = 0; d < D; ++d) c[d] = grid.block().nearest(static_cast<int>(d), c[d]);
       double sum = 0.0;
       for (int q = 0; q < 1 << D; ++q) {
         Coord<D> corner = c;
@@ -169,12 +166,10 @@ template <class T, int D>
 void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* solid, int axis, grid::MacField<T, D>& velocity) {
   const auto a = static_cast<std::size_t>(axis);
   const grid::FieldView<T, D> u = velocity.component(axis).view();
-  const bool periodic = velocity.grid().periodic()[a];
   Coord<D> begin{};
   Coord<D> extents = u.extents;
   for (int upper : {0, 1}) {
-    if (periodic || !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]))
-      continue;
+    if (velocity.grid().shared(axis, upper) || !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))])) continue;
     if (upper == 0) ++begin[a];
     --extents[a];
   }
@@ -210,6 +205,7 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
   require(!solid || (solid->grid() == velocity.grid() && solid->stagger() == grid::Stagger<D>::node()),
           "the level set of the solid must be on the nodes of the grid of the velocity");
+  grid::require_one_block(velocity.grid(), "vorticity confinement");
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const grid::Grid<D>& grid = velocity.grid();

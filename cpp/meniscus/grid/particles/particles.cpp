@@ -14,20 +14,34 @@ namespace {
 
 std::size_t bytes_of(Index n) { return static_cast<std::size_t>(n); }
 
-/// Linear index of the cell that holds x.
+/// Brings the particles of each cell into the order of their ids. Pieces begin where a cell does.
+void order_by_id(const std::uint64_t* cells, Index* order, Index n, const Index* ids) {
+  parallel_for(0, n, 8192, [&](Index begin, Index end) {
+    const auto before = [&](Index a, Index b) { return ids[a] < ids[b]; };
+    for (Index i = begin; i < end && i > 0 && cells[i] == cells[i - 1];) begin = ++i;
+    for (Index i = begin, last; i < end; i = last) {
+      for (last = i + 1; last < n && cells[last] == cells[i];) ++last;
+      if (last - i > 32) {
+        std::sort(order + i, order + last, before);
+        continue;
+      }
+      for (Index k = i + 1; k < last; ++k) {
+        const Index moved = order[k];
+        Index to = k;
+        for (; to > i && before(moved, order[to - 1]); --to) order[to] = order[to - 1];
+        order[to] = moved;
+      }
+    }
+  });
+}
+
 template <class T, int D>
 std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
+  for (int d = 0; d < D; ++d)
+    require(std::isfinite(x[d]), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
   std::uint64_t key = 0;
-  for (int d = 0; d < D; ++d) {
-    const double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
-    require(std::isfinite(c), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
-    const Index n = grid.shape()[d];
-    const auto last = static_cast<double>(n - 1);
-    double inside = std::clamp(c, 0.0, last);
-    if (grid.periodic()[static_cast<std::size_t>(d)])
-      inside = c - static_cast<double>(n) * std::floor(c / static_cast<double>(n));
-    key = key * static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(std::clamp(inside, 0.0, last));
-  }
+  const Coord<D> cell = cell_of_position<T, D>(grid, x);
+  for (std::size_t d = 0; d < D; ++d) key = key * static_cast<std::uint64_t>(grid.shape()[d]) + static_cast<std::uint64_t>(cell[d]);
   return key;
 }
 
@@ -46,6 +60,19 @@ Index column_type_size(ColumnType type) {
       break;
   }
   return 1;
+}
+
+template <class T, int D>
+Coord<D> cell_of_position(const Grid<D>& grid, const T* x) {
+  Coord<D> cell;
+  for (int d = 0; d < D; ++d) {
+    const auto a = static_cast<std::size_t>(d);
+    const double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
+    const auto n = static_cast<double>(grid.shape()[a]);
+    const double inside = grid.periodic()[a] ? c - n * std::floor(c / n) : c;
+    cell[a] = static_cast<Index>(std::clamp(inside, 0.0, n - 1.0));
+  }
+  return cell;
 }
 
 ParticleSet::ParticleSet(int dimension, ColumnType position_type) : dimension_(dimension) {
@@ -145,6 +172,7 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
   else
     fill_keys(reinterpret_cast<const double*>(positions().data.data()));
   radix_sort(keys.data(), order.data(), size_, static_cast<std::uint64_t>(product<D>(grid.shape())), workspace);
+  order_by_id(keys.data(), order.data(), size_, reinterpret_cast<const Index*>(ids().data.data()));
   permute(order.data(), workspace);
   runs_.keys.clear();
   runs_.starts.clear();
@@ -157,6 +185,10 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
   runs_.starts.push_back(size_);
 }
 
+template Coord<2> cell_of_position<float, 2>(const Grid<2>&, const float*);
+template Coord<3> cell_of_position<float, 3>(const Grid<3>&, const float*);
+template Coord<2> cell_of_position<double, 2>(const Grid<2>&, const double*);
+template Coord<3> cell_of_position<double, 3>(const Grid<3>&, const double*);
 template void ParticleSet::sort_by_cell<2>(const Grid<2>&, Workspace&);
 template void ParticleSet::sort_by_cell<3>(const Grid<3>&, Workspace&);
 
