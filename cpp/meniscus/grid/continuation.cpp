@@ -36,8 +36,8 @@ Index index_in_block(const FieldLayout<D>& layout, int axis, Index index) {
     for (const Index i : {index - layout.grid.shape()[a], index + layout.grid.shape()[a]})
       if (stored(i)) return i;
   throw OutsideGhosts("a trace along axis " + std::to_string(axis) + " asks for sample " +
-                      std::to_string(index + layout.grid.first_cell()[a]) + ", which lies beyond the " + std::to_string(ghost_width) +
-                      " ghosts of its block: take a shorter step");
+                      std::to_string(index + layout.grid.first_cell()[a]) + ", which lies beyond the " +
+                      std::to_string(ghost_width) + " ghosts of its block: take a shorter step");
 }
 
 }  // namespace

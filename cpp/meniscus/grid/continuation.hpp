@@ -27,8 +27,8 @@ struct AxisImage {
 template <int D>
 AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index);
 
-/// The continued value at `index`, from owned samples only, and beyond sides shared with other blocks from ghosts, which have to be
-/// filled; what lies beyond those throws OutsideGhosts. Given values are taken from `far`, where that holds them; otherwise
+/// The continued value at `index`, from owned samples only, and beyond sides shared with other blocks from ghosts, which have to
+/// be filled; what lies beyond those throws OutsideGhosts. Given values are taken from `far`, where that holds them; otherwise
 /// boundary functions are asked for one position at a time.
 template <class T, int D>
 T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,

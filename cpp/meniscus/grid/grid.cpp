@@ -12,7 +12,8 @@ Grid<D>::Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<
     : Grid(parallel::whole_domain<D>(shape, periodic), spacing, std::move(origin), parallel::no_transport()) {}
 
 template <int D>
-Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin, std::shared_ptr<parallel::Transport> transport)
+Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin,
+              std::shared_ptr<parallel::Transport> transport)
     : block_(block), spacing_(spacing), origin_(std::move(origin)), transport_(std::move(transport)) {
   const Coord<D>& shape = block.domain;
   double cells = 1.0;
@@ -23,8 +24,8 @@ Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double,
   }
   require(cells < 1e15, "a grid of ", cells, " cells cannot be addressed");
   require(std::isfinite(spacing) && spacing > 0, "the spacing of a grid must be positive and finite, got ", spacing);
-  require(block.number == transport_->number() || !block.cut(), "block ", block.number, " of a grid cannot have the transport of block ",
-          transport_->number());
+  require(block.number == transport_->number() || !block.cut(), "block ", block.number,
+          " of a grid cannot have the transport of block ", transport_->number());
 }
 
 template <int D>

@@ -15,7 +15,8 @@ class Grid {
   /// origin that is not finite.
   Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<bool, D> periodic);
   /// One block of a grid; `transport` reaches the others.
-  Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin, std::shared_ptr<parallel::Transport> transport);
+  Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin,
+       std::shared_ptr<parallel::Transport> transport);
 
   /// Cells per axis of the whole domain.
   const Coord<D>& shape() const { return block_.domain; }
@@ -73,13 +74,14 @@ struct Stagger {
   }
 };
 
-/// Position of sample `index` of the block in metres. It is computed from the global index, so that a sample has the same position
-/// in every block that sees it.
+/// Position of sample `index` of the block in metres. It is computed from the global index, so that a sample has the same
+/// position in every block that sees it.
 template <int D>
 Vec<double, D> sample_position(const Grid<D>& grid, const Stagger<D>& stagger, const Coord<D>& index) {
   Vec<double, D> x;
   for (int d = 0; d < D; ++d)
-    x[d] = grid.origin()[d] + grid.spacing() * (static_cast<double>(grid.first_cell()[d] + index[d]) + 0.5 * (1 - stagger.on_side[d]));
+    x[d] = grid.origin()[d] +
+           grid.spacing() * (static_cast<double>(grid.first_cell()[d] + index[d]) + 0.5 * (1 - stagger.on_side[d]));
   return x;
 }
 

@@ -52,9 +52,9 @@ DomainBlock<D> whole_domain(const Coord<D>& shape, const std::array<bool, D>& pe
   return b;
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                    \
-  template DomainBlock<D> whole_domain<D>(const Coord<D>&, const std::array<bool, D>&);            \
-  template std::vector<DomainBlock<D>> cut_domain<D>(const Coord<D>&, const std::array<bool, D>&,  \
+#define MENISCUS_INSTANTIATE(D)                                                                   \
+  template DomainBlock<D> whole_domain<D>(const Coord<D>&, const std::array<bool, D>&);           \
+  template std::vector<DomainBlock<D>> cut_domain<D>(const Coord<D>&, const std::array<bool, D>&, \
                                                      const std::array<std::vector<Index>, D>&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

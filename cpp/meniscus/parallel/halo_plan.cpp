@@ -90,8 +90,8 @@ void HaloPlan<D>::plan_messages(int axis) {
   const auto d = static_cast<std::size_t>(axis);
   const Index n = layout_.block.shape[d], g = layout_.ghost;
   const Index s = layout_.on_side[d];
-  require(n >= g + s, "a block that is cut along axis ", axis, " needs at least ", g + s, " cells there to fill the ghosts of its ",
-          "neighbours, got ", n);
+  require(n >= g + s, "a block that is cut along axis ", axis, " needs at least ", g + s,
+          " cells there to fill the ghosts of its ", "neighbours, got ", n);
   // The sample on the upper side goes up too; the neighbour keeps it as its first one.
   axes_[d].sides[0] = {s, -g, g, g + s};
   axes_[d].sides[1] = {n - g, n + s, g + s, g};

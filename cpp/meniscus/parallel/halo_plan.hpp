@@ -1,8 +1,8 @@
 /// Halo exchange: fills the ghosts of a block from the blocks that own them.
 ///
-/// A plan is made once for a block and a place in the cells, and serves every array of that layout: fields, masks, labels, vectors
-/// of cells. It lists the layers that go through each shared side; what leaves the block is handed to a Transport. Where the block
-/// is its own neighbour, around a periodic axis, layers are copied in memory.
+/// A plan is made once for a block and a place in the cells, and serves every array of that layout: fields, masks, labels,
+/// vectors of cells. It lists the layers that go through each shared side; what leaves the block is handed to a Transport. Where
+/// the block is its own neighbour, around a periodic axis, layers are copied in memory.
 #pragma once
 
 #include "meniscus/parallel/domain_block.hpp"
@@ -88,7 +88,7 @@ class HaloPlan {
   };
   /// What crosses one side to or from another block.
   struct Crossing {
-    Index send = 0, receive = 0;  ///< first layers
+    Index send = 0, receive = 0;   ///< first layers
     Index sent = 0, received = 0;  ///< numbers of layers
   };
   struct Axis {

@@ -38,10 +38,12 @@ Index global_sum(Transport& transport, Index value) {
 bool global_any(Transport& transport, bool value) { return global_sum(transport, Index{value}) != 0; }
 
 double global_sum(Transport& transport, const numerics::ExactSum& sum) {
-  return combine(transport, sum, [](numerics::ExactSum a, const numerics::ExactSum& b) {
-           a.add(b);
-           return a;
-         }).value();
+  return combine(transport, sum,
+                 [](numerics::ExactSum a, const numerics::ExactSum& b) {
+                   a.add(b);
+                   return a;
+                 })
+      .value();
 }
 
 Index sum_before(Transport& transport, Index value) {

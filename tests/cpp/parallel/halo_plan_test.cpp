@@ -133,7 +133,8 @@ int wrong_labels(std::uint64_t trial) {
     periodic[d] = draw(d, 2) == 0;
     layout.on_side[d] = static_cast<int>(draw(3 + d, 2));
     const auto count = static_cast<std::uint32_t>(draw(6 + d, 3) + 1);
-    for (std::uint32_t b = 0; b < count; ++b) cells[d].push_back((count > 1 ? ghost + layout.on_side[d] : 1) + draw(9 + 3 * d + b, 4));
+    for (std::uint32_t b = 0; b < count; ++b)
+      cells[d].push_back((count > 1 ? ghost + layout.on_side[d] : 1) + draw(9 + 3 * d + b, 4));
     for (const Index n : cells[d]) shape[d] += n;
   }
   const auto blocks = parallel::cut_domain<3>(shape, periodic, cells);

@@ -51,7 +51,8 @@ TEST_CASE("an exact sum is rounded once, to the nearest double with ties to even
   std::int64_t sum = 0;
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const auto w = CounterRandom(3, i, 0).words(0);
-    const auto k = static_cast<std::int64_t>(w[0] % (1u << 20)) * static_cast<std::int64_t>(w[1] % (1u << 20)) * (w[2] & 1 ? 1 : -1);
+    const auto k =
+        static_cast<std::int64_t>(w[0] % (1u << 20)) * static_cast<std::int64_t>(w[1] % (1u << 20)) * (w[2] & 1 ? 1 : -1);
     integers.push_back(std::ldexp(static_cast<double>(k), -30));
     sum += k;
   }
@@ -73,7 +74,8 @@ TEST_CASE("an exact sum does not depend on the order of its terms or on where th
     const Index number = transport->number();
     const bool right = found == expected && parallel::global_max(*transport, static_cast<double>(number)) == 4.0 &&
                        parallel::global_min(*transport, static_cast<double>(number)) == 0.0 &&
-                       parallel::global_sum(*transport, number) == 10 && parallel::sum_before(*transport, number) == number * (number - 1) / 2 &&
+                       parallel::global_sum(*transport, number) == 10 &&
+                       parallel::sum_before(*transport, number) == number * (number - 1) / 2 &&
                        parallel::global_any(*transport, number == 3) && !parallel::global_any(*transport, false) &&
                        std::isinf(parallel::global_max(*transport, number == 2 ? std::nan("") : 0.0));
     if (!right) throw std::runtime_error("a reduction is wrong in block " + std::to_string(number));

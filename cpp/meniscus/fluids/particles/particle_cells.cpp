@@ -29,7 +29,8 @@ bool find_cells(const grid::Grid<D>& grid, const T* positions, const Index* ids,
       Index{1}, n, particles_per_piece, true,
       [&](Index begin, Index end) {
         bool ascending = true;
-        for (Index i = begin; i < end; ++i) ascending &= cells[i - 1] < cells[i] || (cells[i - 1] == cells[i] && ids[i - 1] < ids[i]);
+        for (Index i = begin; i < end; ++i)
+          ascending &= cells[i - 1] < cells[i] || (cells[i - 1] == cells[i] && ids[i - 1] < ids[i]);
         return ascending;
       },
       [](bool x, bool y) { return x && y; });

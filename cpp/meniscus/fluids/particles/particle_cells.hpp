@@ -42,7 +42,8 @@ struct CellPlace {
 };
 
 /// Brings the particles into the order of their cells and ids, unless they are in it, and sets starts[c] to the first particle of
-/// the cell with linear index c in the window of the grid's block, or above (cells + 1 values). Throws InvalidArgument for a position that is not finite.
+/// the cell with linear index c in the window of the grid's block, or above (cells + 1 values). Throws InvalidArgument for a
+/// position that is not finite.
 template <class T, int D>
 void order_by_cell(grid::ParticleSet& particles, const grid::Grid<D>& grid, Index* starts, Workspace& workspace);
 

@@ -23,7 +23,9 @@ void for_each_run_of_tiles(const grid::CellWindow<D>& window, const Index* start
   for (Index color = 0; color < 4; ++color) {
     // The first tile of the colour that is not below the window, and how many there are up to its end.
     const auto first_tile = [](Index at, Index parity) { return at / tile_rows + ((at / tile_rows ^ parity) & 1); };
-    const auto tiles = [](Index first, Index end) { return std::max<Index>(0, ((end + tile_rows - 1) / tile_rows - first + 1) / 2); };
+    const auto tiles = [](Index first, Index end) {
+      return std::max<Index>(0, ((end + tile_rows - 1) / tile_rows - first + 1) / 2);
+    };
     const Index first0 = first_tile(begin0, color >> 1), first1 = first_tile(begin1, color & 1);
     const Index count0 = tiles(first0, end0), count1 = tiles(first1, end1);
     parallel_for(0, count0 * count1, 1, [&](Index begin, Index end) {
@@ -42,8 +44,9 @@ void for_each_run_of_tiles(const grid::CellWindow<D>& window, const Index* start
   }
 }
 
-/// The samples around a place: the lowest of them (in the domain), its offset from the owned origin, and the weight of the upper ones per axis.
-/// Where the outermost sample of a side that is not periodic has the whole weight, the other one is still inside of the domain.
+/// The samples around a place: the lowest of them (in the domain), its offset from the owned origin, and the weight of the upper
+/// ones per axis. Where the outermost sample of a side that is not periodic has the whole weight, the other one is still inside
+/// of the domain.
 template <class T, int D>
 struct Corner {
   Coord<D> lower;

@@ -32,7 +32,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
       const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
-      sides_[s] = grid_.shared(d, upper)   ? SideKind::shared
+      sides_[s] = grid_.shared(d, upper)                                ? SideKind::shared
                   : grid::fixes_normal_velocity(velocity.boundary()[s]) ? SideKind::given
                                                                         : SideKind::open;
       // The pressure is given on the side itself, half a cell from the nearest sample.

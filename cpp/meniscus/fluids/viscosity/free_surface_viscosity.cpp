@@ -150,7 +150,8 @@ void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocit
     std::array<bool, 2> on_side{};
     for (int upper : {0, 1})
       on_side[static_cast<std::size_t>(upper)] =
-          !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+          !grid_.shared(axis, upper) &&
+          grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
       const T* u = view.at(c);
       const T* moving = problem.solid_velocity ? problem.solid_velocity->component(axis).view().at(c) : nullptr;

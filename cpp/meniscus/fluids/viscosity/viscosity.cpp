@@ -123,7 +123,8 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
     given[static_cast<std::size_t>(upper)] =
-        !grid_.shared(axis, upper) && grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+        !grid_.shared(axis, upper) &&
+        grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
   const grid::FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
     const T* u = view.at(c);
@@ -192,7 +193,8 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         for (int upper : {0, 1}) {
           const Index s = layout.strides[d];
           const Index other = upper ? i + s : i - s;
-          const bool on_side = layout.side_of_face(static_cast<int>(d), c[d] + upper) == grid::side_index(static_cast<int>(d), upper);
+          const bool on_side =
+              layout.side_of_face(static_cast<int>(d), c[d] + upper) == grid::side_index(static_cast<int>(d), upper);
           if (!on_side) {
             if (own.fixed[other]) b += matrix.faces[d][upper ? i + s : i] * own.value[other];
             continue;

@@ -169,7 +169,9 @@ void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* s
   Coord<D> begin{};
   Coord<D> extents = u.extents;
   for (int upper : {0, 1}) {
-    if (velocity.grid().shared(axis, upper) || !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))])) continue;
+    if (velocity.grid().shared(axis, upper) ||
+        !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]))
+      continue;
     if (upper == 0) ++begin[a];
     --extents[a];
   }

@@ -41,8 +41,9 @@ class PackedRows {
 template <int D>
 Coord<D> cell_of(const Grid<D>& grid, const ParticleSet& particles, Index i) {
   const ParticleColumn& x = particles.positions();
-  return x.type == ColumnType::float32 ? cell_of_position<float, D>(grid, reinterpret_cast<const float*>(x.data.data()) + i * D)
-                                       : cell_of_position<double, D>(grid, reinterpret_cast<const double*>(x.data.data()) + i * D);
+  return x.type == ColumnType::float32
+             ? cell_of_position<float, D>(grid, reinterpret_cast<const float*>(x.data.data()) + i * D)
+             : cell_of_position<double, D>(grid, reinterpret_cast<const double*>(x.data.data()) + i * D);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
     require(std::isfinite(x[d]), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
   std::uint64_t key = 0;
   const Coord<D> cell = cell_of_position<T, D>(grid, x);
-  for (std::size_t d = 0; d < D; ++d) key = key * static_cast<std::uint64_t>(grid.shape()[d]) + static_cast<std::uint64_t>(cell[d]);
+  for (std::size_t d = 0; d < D; ++d)
+    key = key * static_cast<std::uint64_t>(grid.shape()[d]) + static_cast<std::uint64_t>(cell[d]);
   return key;
 }
 

@@ -12,9 +12,9 @@ inline constexpr int cell_block = 16;
 /// The ghosts before and behind a row lie in the padding between rows.
 template <int D>
 struct CellLayout {
-  Coord<D> cells{};    ///< of the block
-  Coord<D> first{};    ///< place of the block's first cell in the domain
-  Coord<D> domain{};   ///< cells of the domain
+  Coord<D> cells{};   ///< of the block
+  Coord<D> first{};   ///< place of the block's first cell in the domain
+  Coord<D> domain{};  ///< cells of the domain
   Coord<D> strides{};
   std::array<bool, D> periodic{};
   Index origin = 0;

@@ -56,7 +56,8 @@ double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
 
 template <int D>
 void PoissonSolver<D>::prepare() {
-  require(!matrix.layout.halo.block().cut(), "pressure and viscosity solves need a grid of one block, this one is cut into several");
+  require(!matrix.layout.halo.block().cut(),
+          "pressure and viscosity solves need a grid of one block, this one is cut into several");
   matrix.finish();
   regions_.find(matrix);
   hierarchy_.build(matrix);

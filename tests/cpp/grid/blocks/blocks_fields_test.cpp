@@ -153,7 +153,6 @@ TEST_CASE("a failing block stops the others, and blocks that are too thin are re
                             }),
                   WrongType);
   const CutDomain<2> thin{"thin", {{{2, 8}, {21}}}, {}};
-  CHECK_THROWS_AS(
-      on_blocks(thin, [&](const Grid<2>& grid) { Field<double, 2>(grid, Stagger<2>::cell(), mirrors<2>()); }),
-      InvalidArgument);
+  CHECK_THROWS_AS(on_blocks(thin, [&](const Grid<2>& grid) { Field<double, 2>(grid, Stagger<2>::cell(), mirrors<2>()); }),
+                  InvalidArgument);
 }

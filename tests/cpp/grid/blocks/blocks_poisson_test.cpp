@@ -31,8 +31,7 @@ template <int D>
 void set_matrix(FaceMatrix<double, D>& a, const CellLayout<D>& layout, const FieldLayout<D>& places, bool rough) {
   Block<double> numbers(layout.size);
   std::fill(numbers.begin(), numbers.end(), 0.0);
-  for_each_sample<D>(layout.cells, 0,
-                     [&](const Coord<D>& c) { numbers[layout.index(c)] = number_of<D>(places, c, 31); });
+  for_each_sample<D>(layout.cells, 0, [&](const Coord<D>& c) { numbers[layout.index(c)] = number_of<D>(places, c, 31); });
   layout.halo.exchange(numbers.data());
   a.reset(layout, true);
   a.open_coupling.fill(1.0);
@@ -51,54 +50,51 @@ void set_matrix(FaceMatrix<double, D>& a, const CellLayout<D>& layout, const Fie
 template <int D>
 void check_smoothing(bool rough) {
   for (const auto& domain : smoothing_domains<D>())
-    check_same_bits<float, D>(domain, {Stagger<D>::cell(), Stagger<D>::cell(), Stagger<D>::cell()},
-                              [&](const Grid<D>& grid, WholeFields<float, D>& result) {
-                                Field<float, D> x(grid, Stagger<D>::cell(), mirrors<D>()), r(grid, Stagger<D>::cell(), mirrors<D>()),
-                                    y(grid, Stagger<D>::cell(), mirrors<D>());
-                                const CellLayout<D> layout(grid.block(), grid.transport());
-                                FaceMatrix<double, D> matrix;
-                                set_matrix<D>(matrix, layout, x.layout(), rough);
-                                PoissonLevel<D> level;
-                                level.matrix.reset(layout, true);
-                                for (std::size_t d = 0; d < D; ++d) {
-                                  level.matrix.open_coupling[d] = static_cast<float>(matrix.open_coupling[d]);
-                                  for (Index i = 0; i < layout.size; ++i)
-                                    level.matrix.faces[d][i] = static_cast<float>(matrix.faces[d][i]);
-                                }
-                                for (Index i = 0; i < layout.size; ++i)
-                                  level.matrix.diagonal[i] = static_cast<float>(matrix.diagonal[i]);
-                                level.matrix.finish();
-                                level.prepare();
-                                const auto each = [&](auto&& body) {
-                                  for_each_sample<D>(layout.cells, 0, [&](const Coord<D>& c) { body(c, layout.index(c)); });
-                                };
-                                each([&](const Coord<D>& c, Index i) {
-                                  level.b[i] = level.matrix.active[i] ? static_cast<float>(number_of<D>(x.layout(), c, 32)) : 0.0f;
-                                });
-                                const auto poison_shared = [&] {
-                                  for_each_sample<D>(layout.cells, 1, [&](const Coord<D>& c) {
-                                    for (int d = 0; d < D; ++d) {
-                                      const auto a = static_cast<std::size_t>(d);
-                                      if ((c[a] < 0 && grid.shared(d, 0)) || (c[a] == layout.cells[a] && grid.shared(d, 1)))
-                                        level.x[layout.index(c)] = poison<float>();
-                                    }
-                                  });
-                                };
-                                poison_shared();
-                                level.smooth_from_zero();
-                                each([&](const Coord<D>& c, Index i) { *x.view().at(c) = level.x[i]; });
-                                level.compute_residual();
-                                each([&](const Coord<D>& c, Index i) {
-                                  *r.view().at(c) = level.matrix.active[i] ? level.residual[i] : 0.0f;
-                                });
-                                poison_shared();
-                                layout.halo.exchange(level.x.data());
-                                level.smooth_reversed();
-                                each([&](const Coord<D>& c, Index i) { *y.view().at(c) = level.x[i]; });
-                                result[0].put(x);
-                                result[1].put(r);
-                                result[2].put(y);
-                              });
+    check_same_bits<float, D>(
+        domain, {Stagger<D>::cell(), Stagger<D>::cell(), Stagger<D>::cell()},
+        [&](const Grid<D>& grid, WholeFields<float, D>& result) {
+          Field<float, D> x(grid, Stagger<D>::cell(), mirrors<D>()), r(grid, Stagger<D>::cell(), mirrors<D>()),
+              y(grid, Stagger<D>::cell(), mirrors<D>());
+          const CellLayout<D> layout(grid.block(), grid.transport());
+          FaceMatrix<double, D> matrix;
+          set_matrix<D>(matrix, layout, x.layout(), rough);
+          PoissonLevel<D> level;
+          level.matrix.reset(layout, true);
+          for (std::size_t d = 0; d < D; ++d) {
+            level.matrix.open_coupling[d] = static_cast<float>(matrix.open_coupling[d]);
+            for (Index i = 0; i < layout.size; ++i) level.matrix.faces[d][i] = static_cast<float>(matrix.faces[d][i]);
+          }
+          for (Index i = 0; i < layout.size; ++i) level.matrix.diagonal[i] = static_cast<float>(matrix.diagonal[i]);
+          level.matrix.finish();
+          level.prepare();
+          const auto each = [&](auto&& body) {
+            for_each_sample<D>(layout.cells, 0, [&](const Coord<D>& c) { body(c, layout.index(c)); });
+          };
+          each([&](const Coord<D>& c, Index i) {
+            level.b[i] = level.matrix.active[i] ? static_cast<float>(number_of<D>(x.layout(), c, 32)) : 0.0f;
+          });
+          const auto poison_shared = [&] {
+            for_each_sample<D>(layout.cells, 1, [&](const Coord<D>& c) {
+              for (int d = 0; d < D; ++d) {
+                const auto a = static_cast<std::size_t>(d);
+                if ((c[a] < 0 && grid.shared(d, 0)) || (c[a] == layout.cells[a] && grid.shared(d, 1)))
+                  level.x[layout.index(c)] = poison<float>();
+              }
+            });
+          };
+          poison_shared();
+          level.smooth_from_zero();
+          each([&](const Coord<D>& c, Index i) { *x.view().at(c) = level.x[i]; });
+          level.compute_residual();
+          each([&](const Coord<D>& c, Index i) { *r.view().at(c) = level.matrix.active[i] ? level.residual[i] : 0.0f; });
+          poison_shared();
+          layout.halo.exchange(level.x.data());
+          level.smooth_reversed();
+          each([&](const Coord<D>& c, Index i) { *y.view().at(c) = level.x[i]; });
+          result[0].put(x);
+          result[1].put(r);
+          result[2].put(y);
+        });
 }
 
 template <class T, int D>

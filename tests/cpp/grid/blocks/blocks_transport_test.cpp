@@ -122,7 +122,8 @@ TEST_CASE("points in the blocks of a cut domain take the values of one block") {
     const Grid<3> whole = whole_grid(domain);
     for (Index i = 0; i < 3 * n; ++i) {
       const double u = CounterRandom(5, static_cast<std::uint64_t>(i), 0).uniform2(0)[0];
-      points[static_cast<std::size_t>(i)] = whole.origin()[i % 3] + u * whole.spacing() * static_cast<double>(whole.shape()[static_cast<std::size_t>(i % 3)]);
+      points[static_cast<std::size_t>(i)] =
+          whole.origin()[i % 3] + u * whole.spacing() * static_cast<double>(whole.shape()[static_cast<std::size_t>(i % 3)]);
     }
     const auto run = [&](const Grid<3>& grid, std::vector<double>& values, std::vector<double>& after) {
       std::vector<double> own;
@@ -136,7 +137,8 @@ TEST_CASE("points in the blocks of a cut domain take the values of one block") {
         }
         if (!inside) continue;
         number.push_back(i);
-        own.insert(own.end(), points.begin() + static_cast<std::ptrdiff_t>(3 * i), points.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
+        own.insert(own.end(), points.begin() + static_cast<std::ptrdiff_t>(3 * i),
+                   points.begin() + static_cast<std::ptrdiff_t>(3 * i + 3));
       }
       MacField<double, 3> velocity(grid, sides<3>());
       fill_random(velocity, 21, 0.9);
@@ -144,8 +146,8 @@ TEST_CASE("points in the blocks of a cut domain take the values of one block") {
       sample_points(velocity, own.data(), static_cast<Index>(number.size()), 0.0, v.data());
       poison_ghosts(velocity);
       Workspace workspace;
-      advance_points(velocity, own.data(), static_cast<Index>(number.size()), grid.spacing(), Trace::rk3, OutsidePoints::clamp, 0.0,
-                     workspace);
+      advance_points(velocity, own.data(), static_cast<Index>(number.size()), grid.spacing(), Trace::rk3, OutsidePoints::clamp,
+                     0.0, workspace);
       for (std::size_t k = 0; k < number.size(); ++k)
         for (std::size_t d = 0; d < 3; ++d) {
           values[3 * number[k] + d] = v[3 * k + d];

@@ -62,7 +62,8 @@ std::array<grid::GhostRule, 2 * D> mirrors() {
 
 template <int D>
 grid::Grid<D> whole_grid(const CutDomain<D>& domain) {
-  return {parallel::whole_domain<D>(domain.shape(), domain.periodic), 0.37, Vec<double, D>::Constant(-1.3), parallel::no_transport()};
+  return {parallel::whole_domain<D>(domain.shape(), domain.periodic), 0.37, Vec<double, D>::Constant(-1.3),
+          parallel::no_transport()};
 }
 
 /// Calls program(grid) for every block, all at the same time.
@@ -70,7 +71,8 @@ template <int D, class Program>
 void on_blocks(const CutDomain<D>& domain, Program&& program) {
   const auto blocks = parallel::cut_domain<D>(domain.shape(), domain.periodic, domain.cells);
   parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Transport>& transport) {
-    program(grid::Grid<D>(blocks[static_cast<std::size_t>(transport->number())], 0.37, Vec<double, D>::Constant(-1.3), transport));
+    program(
+        grid::Grid<D>(blocks[static_cast<std::size_t>(transport->number())], 0.37, Vec<double, D>::Constant(-1.3), transport));
   });
 }
 
@@ -191,8 +193,8 @@ class WholeField {
 template <class T, int D>
 using WholeFields = std::vector<WholeField<T, D>>;
 
-/// Runs program(grid, result) on the whole domain and on its blocks, and expects the same bits. `result` takes fields of the given
-/// places, in this order.
+/// Runs program(grid, result) on the whole domain and on its blocks, and expects the same bits. `result` takes fields of the
+/// given places, in this order.
 template <class T, int D, class Program>
 void check_same_bits(const CutDomain<D>& domain, const std::vector<grid::Stagger<D>>& places, Program&& program) {
   CAPTURE(domain.name);
