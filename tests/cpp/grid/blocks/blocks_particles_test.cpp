@@ -2,7 +2,9 @@
 #include "cut_domains.hpp"
 
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
+#include "meniscus/grid/particles/particle_numbering.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace meniscus;
@@ -128,6 +130,40 @@ TEST_CASE("particles are ordered by global cell and id, whatever their blocks") 
     on_blocks(domain, [&](const Grid<2>& grid) { ids_by_cell(grid, found); });
     CHECK(found == expected);
     for (const auto& ids : expected) CHECK(std::is_sorted(ids.begin(), ids.end()));
+  }
+}
+
+TEST_CASE("new particles have the same ids whatever their blocks") {
+  for (const auto& domain : cut_domains<2>()) {
+    CAPTURE(domain.name);
+    // By number in the sequence of all particles.
+    std::vector<Index> expected(static_cast<std::size_t>(5 * product<2>(domain.shape()))), found(expected.size());
+    const auto number = [](const Grid<2>& grid, std::vector<Index>& ids) {
+      ParticleSet particles(2, ColumnType::float64);
+      const ParticleSet all = particles_of<double, 2>(grid, false);
+      const auto* x = reinterpret_cast<const double*>(all.positions().data.data());
+      const auto* sequence = reinterpret_cast<const Index*>(all.ids().data.data());
+      // In two parts, of which the first has an odd number in each cell.
+      for (const bool second : {false, true}) {
+        const Index first = particles.size();
+        for (Index i = 0; i < all.size(); ++i) {
+          if ((sequence[i] % 3 == 0) != second) continue;
+          const Index k = particles.append(1);
+          std::copy_n(x + 2 * i, 2, column<double>(particles, "position") + 2 * k);
+        }
+        number_new_particles<2>(particles, first, grid);
+        Index k = first;
+        for (Index i = 0; i < all.size(); ++i)
+          if ((sequence[i] % 3 == 0) == second)
+            ids[static_cast<std::size_t>(sequence[i])] = column<Index>(particles, "id")[k++];
+      }
+      if (particles.next_id() != static_cast<Index>(ids.size())) throw std::runtime_error("wrong next id");
+    };
+    number(whole_grid(domain), expected);
+    on_blocks(domain, [&](const Grid<2>& grid) { number(grid, found); });
+    CHECK(found == expected);
+    std::sort(found.begin(), found.end());
+    for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == static_cast<Index>(i));
   }
 }
 
