@@ -122,8 +122,8 @@ void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool f
     // The other blocks see each half-sweep. Planes that touch are not done at the same time: all lanes of a plane are written.
     for (int s = 0; s < half_sweeps; ++s) {
       for (const Index odd : {0, 1})
-        parallel_for(0, (planes + 1 - odd) / 2, std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index b, Index e) {
-          for (Index i = b; i < e; ++i) run(2 * i + odd, s);
+        parallel_for(0, (planes + 1 - odd) / 2, std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index begin, Index end) {
+          for (Index i = begin; i < end; ++i) run(2 * i + odd, s);
         });
       layout.halo.exchange(x.data());
     }
