@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,13 +30,6 @@ void for_each_row(const Coord<D>& extents, Body&& body) {
   });
 }
 
-/// The cell that stands for cell c, which may lie outside of the grid.
-template <int D>
-Coord<D> inside(const grid::Grid<D>& grid, Coord<D> c) {
-  for (std::size_t d = 0; d < D; ++d) c[d] = grid.block().nearest(static_cast<int>(d), c[d]);
-  return c;
-}
-
 /// The label most frequent in the 3^D cells around c, without air.
 template <int D>
 std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const std::int32_t* labels) {
@@ -46,7 +40,7 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const st
   for (int q = 0; q < neighbours; ++q) {
     Coord<D> at = c;
     for (int d = 0, rest = q; d < D; ++d, rest /= 3) at[static_cast<std::size_t>(d)] += rest % 3 - 1;
-    const std::int32_t label = labels[dot<D>(inside<D>(grid, at), strides)];
+    const std::int32_t label = labels[dot<D>(grid::nearest_cell<D>(grid, at), strides)];
     if (label) found[static_cast<std::size_t>(count++)] = label;
   }
   std::sort(found.begin(), found.begin() + count);
@@ -74,9 +68,8 @@ void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet) 
   Coord<D> faces = phi.extents;
   ++faces[a];
   const auto is_wet = [&](Coord<D> c) {
-    const auto image = liquid.grid().block().image(axis, c[a]);
-    if (!image) return false;
-    c[a] = *image;
+    c[a] = grid::image_of_cell(liquid.grid(), axis, c[a]);
+    if (c[a] < 0) return false;
     return is_liquid_value(*phi.at(c), spacing);
   };
   for_each_row<D>(faces, [&](Coord<D> c, Index first) {
@@ -112,7 +105,7 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
         const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
         from[axis] += static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
       }
-      from = inside<D>(grid, from);
+      from = grid::nearest_cell<D>(grid, from);
       const std::int32_t label = before[dot<D>(from, strides)];
       origin[first + k] = label ? label : label_around<D>(grid, from, before);
     }
@@ -136,7 +129,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
           for (const Index step : {Index(-1), Index(1)}) {
             Coord<D> beside = c;
             beside[d] += step;
-            const std::int32_t other = labels[dot<D>(inside<D>(grid, beside), strides)];
+            const std::int32_t other = labels[dot<D>(grid::nearest_cell<D>(grid, beside), strides)];
             if (other && (!label || other < label)) label = other;
           }
         fresh.data()[first + k] = label;

@@ -1,6 +1,7 @@
 #include "meniscus/grid/particles/ghost_particles.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 
 #include <cstring>
 
@@ -41,9 +42,8 @@ class PackedRows {
 template <int D>
 Coord<D> cell_of(const Grid<D>& grid, const ParticleSet& particles, Index i) {
   const ParticleColumn& x = particles.positions();
-  return x.type == ColumnType::float32
-             ? cell_of_position<float, D>(grid, reinterpret_cast<const float*>(x.data.data()) + i * D)
-             : cell_of_position<double, D>(grid, reinterpret_cast<const double*>(x.data.data()) + i * D);
+  return x.type == ColumnType::float32 ? locate_in_domain(grid, reinterpret_cast<const float*>(x.data.data()) + i * D).cell
+                                       : locate_in_domain(grid, reinterpret_cast<const double*>(x.data.data()) + i * D).cell;
 }
 
 }  // namespace

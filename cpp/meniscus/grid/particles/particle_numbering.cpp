@@ -1,6 +1,7 @@
 #include "meniscus/grid/particles/particle_numbering.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
 #include <algorithm>
@@ -37,11 +38,9 @@ void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& gr
   require(first >= 0 && n >= 0, "there is no particle ", first, " to number, only ", particles.size());
   require(particles.dimension() == D, "particles of dimension ", particles.dimension(), " do not lie in a grid of dimension ", D);
   std::vector<Index> cell(static_cast<std::size_t>(n)), order(static_cast<std::size_t>(n)), keys(static_cast<std::size_t>(n));
-  const Coord<D> strides = c_strides<D>(grid.shape());
   const auto find_cells = [&](const auto* x) {
     for (Index i = 0; i < n; ++i)
-      cell[static_cast<std::size_t>(i)] =
-          dot<D>(cell_of_position<std::remove_cvref_t<decltype(*x)>, D>(grid, x + (first + i) * D), strides);
+      cell[static_cast<std::size_t>(i)] = cell_index<D>(grid, locate_in_domain(grid, x + (first + i) * D).cell);
   };
   if (particles.positions().type == ColumnType::float32)
     find_cells(reinterpret_cast<const float*>(particles.positions().data.data()));

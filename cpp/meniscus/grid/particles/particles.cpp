@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -39,11 +40,7 @@ template <class T, int D>
 std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
   for (int d = 0; d < D; ++d)
     require(std::isfinite(x[d]), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
-  std::uint64_t key = 0;
-  const Coord<D> cell = cell_of_position<T, D>(grid, x);
-  for (std::size_t d = 0; d < D; ++d)
-    key = key * static_cast<std::uint64_t>(grid.shape()[d]) + static_cast<std::uint64_t>(cell[d]);
-  return key;
+  return static_cast<std::uint64_t>(cell_index<D>(grid, locate_in_domain(grid, x).cell));
 }
 
 }  // namespace
@@ -61,19 +58,6 @@ Index column_type_size(ColumnType type) {
       break;
   }
   return 1;
-}
-
-template <class T, int D>
-Coord<D> cell_of_position(const Grid<D>& grid, const T* x) {
-  Coord<D> cell;
-  for (int d = 0; d < D; ++d) {
-    const auto a = static_cast<std::size_t>(d);
-    const double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
-    const auto n = static_cast<double>(grid.shape()[a]);
-    const double inside = grid.periodic()[a] ? c - n * std::floor(c / n) : c;
-    cell[a] = static_cast<Index>(std::clamp(inside, 0.0, n - 1.0));
-  }
-  return cell;
 }
 
 ParticleSet::ParticleSet(int dimension, ColumnType position_type) : dimension_(dimension) {
@@ -186,10 +170,6 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
   runs_.starts.push_back(size_);
 }
 
-template Coord<2> cell_of_position<float, 2>(const Grid<2>&, const float*);
-template Coord<3> cell_of_position<float, 3>(const Grid<3>&, const float*);
-template Coord<2> cell_of_position<double, 2>(const Grid<2>&, const double*);
-template Coord<3> cell_of_position<double, 3>(const Grid<3>&, const double*);
 template void ParticleSet::sort_by_cell<2>(const Grid<2>&, Workspace&);
 template void ParticleSet::sort_by_cell<3>(const Grid<3>&, Workspace&);
 

@@ -32,11 +32,6 @@ struct CellRuns {
   std::vector<Index> starts;
 };
 
-/// Global coordinates of the cell that holds a finite position. Positions outside of the domain count to the nearest cell, on
-/// periodic axes to their image.
-template <class T, int D>
-Coord<D> cell_of_position(const Grid<D>& grid, const T* x);
-
 /// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its
 /// random numbers. Memory grows by taking new blocks: views of old ones stay valid but stale, which `generation` tells.
 class ParticleSet {

@@ -1,7 +1,9 @@
 // Particles on cut domains: their order, and what they give to the grid and take from it, have the bits of one block.
 #include "cut_domains.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particle_numbering.hpp"
 
 #include <algorithm>
@@ -35,7 +37,7 @@ ParticleSet particles_of(const Grid<D>& grid, bool affine) {
     std::array<T, D> x;
     for (std::uint32_t d = 0; d < D; ++d)
       x[d] = static_cast<T>(grid.origin()[d] + draw(id, d) * grid.spacing() * static_cast<double>(grid.shape()[d]));
-    const Coord<D> cell = cell_of_position<T, D>(grid, x.data());
+    const Coord<D> cell = locate_in_domain(grid, x.data()).cell;
     bool own = true;
     for (std::size_t d = 0; d < D; ++d)
       own = own && cell[d] >= grid.first_cell()[d] && cell[d] < grid.first_cell()[d] + grid.local_shape()[d];
@@ -154,8 +156,7 @@ TEST_CASE("new particles have the same ids whatever their blocks") {
         number_new_particles<2>(particles, first, grid);
         Index k = first;
         for (Index i = 0; i < all.size(); ++i)
-          if ((sequence[i] % 3 == 0) == second)
-            ids[static_cast<std::size_t>(sequence[i])] = column<Index>(particles, "id")[k++];
+          if ((sequence[i] % 3 == 0) == second) ids[static_cast<std::size_t>(sequence[i])] = column<Index>(particles, "id")[k++];
       }
       if (particles.next_id() != static_cast<Index>(ids.size())) throw std::runtime_error("wrong next id");
     };
