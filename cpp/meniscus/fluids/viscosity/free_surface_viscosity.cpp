@@ -6,6 +6,7 @@
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
 
 #include <chrono>

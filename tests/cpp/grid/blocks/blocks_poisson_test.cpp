@@ -1,6 +1,7 @@
 // Smoothing, residuals and divergence on cut domains: the bits of one block.
 #include "cut_domains.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/projection.hpp"
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
 #include "meniscus/grid/poisson/poisson_level.hpp"
@@ -110,9 +111,9 @@ void check_divergence() {
         fill_random(phi, 42);
         phi.fill_ghosts(0.0);
         Field<T, D> out(grid, Stagger<D>::cell(), walls);
-        fluids::PressureInput<T, D> input;
-        if (solid) input.solid = &phi;
-        fluids::PressureSolver<D>(grid).divergence(velocity, input, out);
+        const SolidBoundary<T, D> boundary(phi, nullptr, Slip::free);
+        const SolidBoundary<T, D>* around = solid ? &boundary : nullptr;
+        fluids::PressureSolver<D>(grid).divergence(velocity, around, out);
         result[0].put(out);
       });
 }

@@ -2,18 +2,19 @@
 #include "cut_domains.hpp"
 
 #include "meniscus/grid/continuation.hpp"
-#include "meniscus/grid/transport/advect.hpp"
+#include "meniscus/grid/transport/advection_scheme.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
+
+#include <cmath>
 
 using namespace meniscus;
 using namespace meniscus::testing;
 using namespace meniscus::grid;
-using numerics::CompensationScheme;
 
 namespace {
 
 struct Choice {
-  CompensationScheme scheme;
+  const AdvectionScheme* scheme;
   TransportBlock block;
   Trace trace;
   Interpolation interpolation;
@@ -23,9 +24,11 @@ struct Choice {
 
 std::vector<Choice> choices() {
   std::vector<Choice> all;
-  for (const auto scheme : {CompensationScheme::first_order, CompensationScheme::bfecc, CompensationScheme::maccormack})
+  for (const AdvectionScheme* scheme : advection_schemes())
     for (const bool masks : {false, true}) {
-      all.push_back({scheme, TransportBlock::upwind, Trace::euler, Interpolation::linear, Limiter::clamp, masks});
+      if (scheme->block != TransportBlock::semi_lagrangian)
+        all.push_back({scheme, TransportBlock::upwind, Trace::euler, Interpolation::linear, Limiter::clamp, masks});
+      if (scheme->block == TransportBlock::upwind) continue;
       for (const auto trace : {Trace::euler, Trace::midpoint, Trace::rk3})
         for (const auto interpolation : {Interpolation::linear, Interpolation::cubic})
           all.push_back({scheme, TransportBlock::semi_lagrangian, trace, interpolation,
