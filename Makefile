@@ -140,7 +140,7 @@ build-cost: $(STAMPS)/packages-build $(STAMPS)/doctest
 	@$(call configure,$(COST),-DMENISCUS_TESTS=ON -DPython_EXECUTABLE="$(CURDIR)/$(RUN)" \
 	  "-DCMAKE_CXX_COMPILER_LAUNCHER=$(CURDIR)/$(RUN);$(CURDIR)/.ci/build_cost.py;record;$(CURDIR)/$(COST)/cost.jsonl")
 	@cmake --build $(COST) --target _meniscus meniscus_tests meniscus_headers -- --quiet
-	@$(RUN) .ci/build_cost.py table $(COST)/cost.jsonl
+	@$(RUN) .ci/build_cost.py table $(COST)/cost.jsonl docs/build.md
 
 # --- format and lint -----------------------------------------------------------------------------------------------------------
 
