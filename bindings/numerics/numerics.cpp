@@ -37,10 +37,12 @@ void bind_numerics(py::module_& m) {
       .value("first_order", numerics::CompensationScheme::first_order)
       .value("bfecc", numerics::CompensationScheme::bfecc)
       .value("maccormack", numerics::CompensationScheme::maccormack);
-  m.def("amplification", py::vectorize([](int scheme, std::complex<double> z) {
-          return numerics::amplification(static_cast<numerics::CompensationScheme>(scheme), z);
-        }),
-        py::arg("scheme"), py::arg("z"));
+  m.def(
+      "amplification",
+      [](numerics::CompensationScheme scheme, const py::array_t<std::complex<double>>& z) {
+        return py::vectorize([scheme](std::complex<double> w) { return numerics::amplification(scheme, w); })(z);
+      },
+      py::arg("scheme"), py::arg("z"));
   py::class_<numerics::FractalNoiseOptions>(m, "FractalNoiseOptions")
       .def(py::init([](std::uint64_t seed, double wavelength, double rate, int octaves, double gain, double lacunarity) {
              return numerics::FractalNoiseOptions{seed, wavelength, rate, octaves, gain, lacunarity};

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
+from meniscus._options import CoreOption
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
 from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
@@ -31,8 +32,10 @@ __all__ = [
     "svd3",
 ]
 
-Scheme = Literal["forward-euler", "bfecc", "maccormack"]
-_SCHEMES = {"forward-euler": 0, "bfecc": 1, "maccormack": 2}
+Correction = Literal["bfecc", "maccormack"]
+Scheme = Literal["forward-euler", Correction]
+
+COMPENSATION = CoreOption(Literal["first-order", Correction], _numerics.CompensationScheme)
 
 
 def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
@@ -50,7 +53,8 @@ def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
     Source: Selle 2008, section 2.5.
     """
     _checks.choice("scheme", scheme, Scheme)
-    return _numerics.amplification(_SCHEMES[scheme], np.asarray(z, dtype=np.complex128))
+    chosen = COMPENSATION("scheme", "first-order" if scheme == "forward-euler" else scheme)
+    return _numerics.amplification(chosen, np.asarray(z, dtype=np.complex128))
 
 
 @dataclass(frozen=True)

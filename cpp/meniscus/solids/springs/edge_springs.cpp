@@ -40,11 +40,6 @@ EdgeSprings::EdgeSprings(const Parameters& p, const StressStrain& law, AtZeroLen
   }
 }
 
-void EdgeSprings::restore_directions(std::span<const mesh::Point> directions) {
-  require_per_spring(directions.size(), direction_.size(), "direction");
-  std::copy(directions.begin(), directions.end(), direction_.begin());
-}
-
 void EdgeSprings::set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping) {
   const std::size_t n = ends_.size();
   require_per_spring(rest_length.size(), n, "rest length");

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, SolidLike, on_grid, project
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
+from meniscus.fluids.pressure.solid_masks import SolidMasks
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import Method, advect
 

@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.pressure.projection import PressureSolver, project
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
+from meniscus.fluids.pressure.solid_masks import SolidMasks
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.surface import LevelSet, extend_velocity
@@ -21,7 +23,7 @@ _BALANCE_TOLERANCE = 1e-4
 _LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
-class LiquidFaces:
+class LiquidFaces(Stateful):
     """Masks of the faces of one velocity, one array per axis.
 
     Attributes:
@@ -32,14 +34,8 @@ class LiquidFaces:
         self._solver = PressureSolver(velocity.grid) if balanced else None
         self._air: Bools = np.zeros(velocity.grid.shape, bool)
         shapes = component_shapes(velocity.grid)
-        self.known: list[Bools] = [np.zeros(s, bool) for s in shapes]
+        self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
         self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        solver = 0 if self._solver is None else self._solver.nbytes
-        return 2 * sum(m.nbytes for m in self.known) + self._air.nbytes + solver
 
     def wet(self, levelset: LevelSet) -> list[Bools]:
         """Return the faces beside liquid; overwritten by the next call."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
 from meniscus.fluids.liquid.volume_budget import VolumeBudget
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
@@ -24,7 +25,7 @@ ACCURACY = 1e-9
 """Relative, of a corrected volume, within the largest move."""
 
 
-class LiquidVolume:
+class LiquidVolume(Stateful):
     """Measures the liquid outside of solids, by component, and knows how much there should be.
 
     Attributes:
@@ -33,7 +34,7 @@ class LiquidVolume:
 
     def __init__(self, grid: Grid, velocity: MacField) -> None:
         self._grid = grid
-        self.ledger = VolumeBudget(grid)
+        self.ledger = self.declare("ledger", VolumeBudget(grid))
         self._clipped = LevelSet(grid, "cells", velocity.dtype)
         self._labels = np.zeros(grid.shape, np.int32)
         self._fractions: Any = None
@@ -46,12 +47,6 @@ class LiquidVolume:
             for sign in "-+"
             if not grid.periodic[d] and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
         ]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        fractions = 0 if self._fractions is None else self._fractions.with_ghosts.nbytes
-        return self.ledger.nbytes + self._clipped.field.with_ghosts.nbytes + self._labels.nbytes + fractions + self._workspace.bytes
 
     def measure(self, levelset: LevelSet, solid: NodeField | None) -> tuple[npt.NDArray[np.int32], Floats]:
         """Return the labels of the components and their volumes outside of the solid."""
@@ -165,11 +160,3 @@ class LiquidVolume:
                 for v, e, c, f in zip(volumes, self.ledger.expected[1:], cells[1:], first[1:], strict=True)
             )
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=components, **self.ledger.totals)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies, for `restore`."""
-        return self.ledger.snapshot()
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what the snapshot saw."""
-        self.ledger.restore(snapshot)

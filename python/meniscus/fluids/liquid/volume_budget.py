@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.grid.fields import MacField
 from meniscus.grid.uniform import Grid
 
@@ -24,7 +25,7 @@ RESOLVED = {2: 12, 3: 40}
 TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 
 
-class VolumeBudget:
+class VolumeBudget(Stateful):
     """Follows the components of a liquid through motion, mergers and break-ups.
 
     Where a component breaks up, its pieces share its expected volume by the number of their cells that come from it; where components
@@ -42,18 +43,13 @@ class VolumeBudget:
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
-        self.labels: Labels = np.zeros(grid.shape, np.int32)
+        self.labels: Labels = self.declare("labels", np.zeros(grid.shape, np.int32))
         self._origin: Labels = np.zeros(grid.shape, np.int32)
         self._around: Labels = np.zeros(grid.shape, np.int32)
-        self.volumes: Floats = np.zeros(1)
-        self.expected: Floats = np.zeros(1)
-        self.unassigned = 0.0
-        self.totals = dict.fromkeys(TOTALS, 0.0)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self.labels.nbytes + self._origin.nbytes + self._around.nbytes + self.volumes.nbytes + self.expected.nbytes
+        self.volumes: Floats = self.declare("volumes", np.zeros(1), resizable=True)
+        self.expected: Floats = self.declare("expected", np.zeros(1), resizable=True)
+        self.unassigned = self.declare("unassigned", 0.0)
+        self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
 
     def reset(self, labels: Labels, volumes: Floats) -> None:
         """Start from a surface that was set; `volumes` of components 1, 2, ..."""
@@ -118,18 +114,6 @@ class VolumeBudget:
         core: Any = _fluids
         core.spread_labels(self._grid._core, self._around, SPREAD, workspace)
         return self._around
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies, for `restore`."""
-        arrays = {"labels": self.labels.copy(), "volumes": self.volumes.copy(), "expected": self.expected.copy()}
-        return {**arrays, "unassigned": self.unassigned, "totals": [self.totals[k] for k in TOTALS]}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what the snapshot saw."""
-        self.labels[...] = snapshot["labels"]
-        self.volumes, self.expected = (np.array(snapshot[k], np.float64) for k in ("volumes", "expected"))
-        self.unassigned = float(snapshot["unassigned"])
-        self.totals = dict(zip(TOTALS, (float(t) for t in snapshot["totals"]), strict=True))
 
     def _handed_on(
         self, amounts: Floats, velocity: MacField | None, dt: float, labels: Labels, count: int

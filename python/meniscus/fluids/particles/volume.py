@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.grid.fields import MacField, NodeField
@@ -14,7 +15,7 @@ from meniscus.surface import LevelSet
 TOTALS = ("initial", "emitted", "drained", "outflow")
 
 
-class ParticleVolume:
+class ParticleVolume(Stateful):
     """Counts particles, all of one volume, and compares that with what the surface encloses.
 
     Attributes:
@@ -23,14 +24,9 @@ class ParticleVolume:
     """
 
     def __init__(self, grid: Grid, velocity: MacField, per_cell: int) -> None:
-        self.totals = dict.fromkeys(TOTALS, 0)
+        self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0))
         self.each = float(grid.spacing**grid.dimension / per_cell)
         self._liquid = LiquidVolume(grid, velocity)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._liquid.nbytes
 
     def reset(self, particles: int) -> None:
         """Start from a number of particles."""
@@ -52,11 +48,3 @@ class ParticleVolume:
         )
         totals = {name: self.each * n for name, n in self.totals.items()}
         return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=components, **totals)
-
-    def snapshot(self) -> list[int]:
-        """Return the totals, for `restore`."""
-        return [self.totals[name] for name in TOTALS]
-
-    def restore(self, snapshot: list[int]) -> None:
-        """Become what the snapshot saw."""
-        self.totals = dict(zip(TOTALS, (int(n) for n in snapshot), strict=True))

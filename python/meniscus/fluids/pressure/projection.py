@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._options import CoreOption
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.grid.transport.advection import component_masks
@@ -19,6 +20,7 @@ from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, fa
 from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
 
 FluxFix = Literal["volume", "walls"]
+FLUX_FIX = CoreOption(FluxFix, _fluids.FluxFix)
 SolidLike = Solid | SolidSample | Shape | LevelSet | NodeField
 
 
@@ -143,7 +145,7 @@ def project(
         raise ValueError("warm_start needs pressure")
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),
-        getattr(_fluids.FluxFix, _checks.choice("flux_fix", flux_fix, FluxFix)),
+        FLUX_FIX("flux_fix", flux_fix),
         not raise_on_failure,
     )
     raw, setup_seconds, regions = solver._core.project(

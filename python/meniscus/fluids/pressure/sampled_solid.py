@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.pressure.projection import SolidLike, on_grid
 from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.grid.fields import MacField
@@ -14,7 +15,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import KinematicSolid, Shape, Solid, SolidSample
 
 
-class SampledSolid:
+class SampledSolid(MemoryOwner):
     """What solvers need to know of a solid, or of none, during their steps; a kept sample serves as long as it says the same.
 
     Args:
@@ -23,6 +24,8 @@ class SampledSolid:
         solid: anything that `project` takes, or None.
     """
 
+    borrowed = ("solid", "_sampled")
+
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, solid: SolidLike | None) -> None:
         self._grid = grid
         self._dtype = np.dtype(dtype)
@@ -30,14 +33,6 @@ class SampledSolid:
         self._sample: SolidSample | None = None
         self._sampled: tuple[Solid, float, float | None] | None = None
         self._masks: SolidMasks | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the kept sample."""
-        if self._sample is None:
-            return 0
-        velocity = self._sample.velocity
-        return self._sample.levelset.with_ghosts.nbytes + sum(velocity.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
 
     @property
     def moves(self) -> bool:

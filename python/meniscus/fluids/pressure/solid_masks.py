@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.core import Workspace
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.transport.extrapolation import extrapolate
 
-Slip = Literal["free", "no-slip"]
 Bools = npt.NDArray[np.bool_]
 
 _LAYERS = 4  # as far into a solid as stencils and short traces reach

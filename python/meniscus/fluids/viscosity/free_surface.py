@@ -7,7 +7,7 @@ from typing import Any
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.pressure.projection import SolidLike, liquid_field, solid_fields
-from meniscus.fluids.pressure.solid_masks import Slip
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus.grid import AdvectInfo
-from meniscus._meniscus.numerics import CompensationScheme
+from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
+from meniscus.numerics import COMPENSATION, Correction
 
-Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 Block = Literal["semi-lagrangian", "upwind"]
+Method = Literal[Block, Correction]
 Trace = Literal["euler", "midpoint", "rk3"]
 Interpolation = Literal["linear", "cubic"]
 LimiterName = Literal["none", "clamp", "reversion"]
 FirstOrderNear = Literal["nothing", "objects", "walls"]
 HiddenValue = Literal["mean", "own"]
+
+BLOCK = CoreOption(Block, _grid.TransportBlock)
+TRACE = CoreOption(Trace, _grid.Trace)
+INTERPOLATION = CoreOption(Interpolation, _grid.Interpolation)
+LIMITER = CoreOption(LimiterName, _grid.Limiter)
+FIRST_ORDER_NEAR = CoreOption(FirstOrderNear, _grid.FirstOrderNear)
+HIDDEN_VALUE = CoreOption(HiddenValue, _grid.HiddenValue)
 
 Masks = npt.ArrayLike | Sequence[npt.ArrayLike] | None
 
@@ -78,15 +86,15 @@ def advect(
     """
     _require_pair(field, velocity)
     _checks.choice("method", method, Method)
-    if method in ("upwind", "semi-lagrangian"):
-        block = method
-    scheme = getattr(CompensationScheme, method, CompensationScheme.first_order)
+    first_order_alone = method in get_args(Block)
+    if first_order_alone:
+        block = method  # type: ignore[assignment]
     options = _grid.AdvectOptions(
-        scheme,
+        COMPENSATION("method", "first-order" if first_order_alone else method),
         _pass_options(block, trace, interpolation),
-        getattr(_grid.Limiter, _checks.choice("limiter", limiter, LimiterName)),
-        getattr(_grid.FirstOrderNear, _checks.choice("first_order_near", first_order_near, FirstOrderNear)),
-        getattr(_grid.HiddenValue, _checks.choice("hidden_value", hidden_value, HiddenValue)),
+        LIMITER("limiter", limiter),
+        FIRST_ORDER_NEAR("first_order_near", first_order_near),
+        HIDDEN_VALUE("hidden_value", hidden_value),
         _checks.number("time", time),
     )
     given = {"active": active, "visible": visible, "first_order": first_order}
@@ -180,9 +188,9 @@ def _require_pair(field: ScalarField | MacField, velocity: MacField) -> None:
 
 def _pass_options(block: Block, trace: Trace, interpolation: Interpolation) -> _grid.PassOptions:
     return _grid.PassOptions(
-        getattr(_grid.TransportBlock, _checks.choice("block", block, Block).replace("-", "_")),
-        getattr(_grid.Trace, _checks.choice("trace", trace, Trace)),
-        getattr(_grid.Interpolation, _checks.choice("interpolation", interpolation, Interpolation)),
+        BLOCK("block", block),
+        TRACE("trace", trace),
+        INTERPOLATION("interpolation", interpolation),
     )
 
 

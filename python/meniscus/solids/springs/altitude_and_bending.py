@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
 from meniscus.solids.force import (
     FLOAT64,
     Floats,
@@ -24,7 +25,7 @@ from meniscus.solids.force import (
 from meniscus.solids.force import rest_positions as _rest
 
 BendingLaw = Literal["shell", "sine", "bridson"]
-_LAWS = {"shell": _solids.BendingLaw.shell, "sine": _solids.BendingLaw.sine, "bridson": _solids.BendingLaw.bridson}
+BENDING_LAW = CoreOption(BendingLaw, _solids.BendingLaw)
 
 
 class AltitudeSelection(NamedTuple):
@@ -269,7 +270,7 @@ class DihedralBending(Force):
         n = len(hinges)
         angles = _solids.hinge_angles(hinges, x) if rest_angles is None else _angles(rest_angles, n)
         b, inverse = damping_and_masses(damping, damping_fraction, masses, n, int(hinges.max(initial=-1)) + 1)
-        kind = _LAWS[_checks.choice("law", law, BendingLaw)]
+        kind = BENDING_LAW("law", law)
         k = per_element("stiffness", stiffness, n)
         self._make(_solids.DihedralBending, hinges, x, k, b, inverse, angles, kind, _fraction("collapsed", collapsed))
         self._rest_angles = angles
