@@ -15,7 +15,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
-from meniscus.surface import extraction
+from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
 from meniscus.surface.redistancing.redistance import Interface, Method, redistance
 from meniscus.surface.shapes.constructive import Shape
