@@ -67,13 +67,18 @@ class _Field(State):
             a[...] = s
 
     def assign(self: _Self, other: _Self) -> None:
-        """Take all samples from a field of the same kind, grid and dtype. Raises TypeError or ValueError; then nothing is changed."""
+        """Take all samples, ghosts included, from a field of the same kind, grid and dtype. Raises TypeError or ValueError; then nothing is changed."""
         if type(other) is not type(self) or other._dtype != self._dtype:
             raise TypeError(f"only a {type(self).__name__} of dtype {self._dtype} can be assigned, not {other!r}")
         if other._grid != self._grid:
             raise ValueError(f"only a field on {self._grid} can be assigned, not one on {other._grid}")
-        for mine, its in zip(self._arrays(), other._arrays(), strict=True):
-            mine[...] = its
+        for mine, its in zip(self._blocks(), other._blocks(), strict=True):
+            np.copyto(mine, its)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples with their ghosts."""
+        return sum(int(block.nbytes) for block in self._blocks())
 
     def __repr__(self) -> str:
         """One line: kind, shape, dtype, range."""
@@ -81,6 +86,9 @@ class _Field(State):
         return f"<{type(self).__name__} {'x'.join(map(str, self._grid.shape))} cells, {self._dtype.name}, {parts}>"
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
+        raise TypeError("not a concrete field")
+
+    def _blocks(self) -> list[npt.NDArray[Any]]:
         raise TypeError("not a concrete field")
 
     def _names(self) -> list[str]:
@@ -111,11 +119,6 @@ class ScalarField(_Field):
         target[...] = _checks.incoming("array", value, self._dtype, target.shape)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the samples with their ghosts."""
-        return int(self.with_ghosts.nbytes)
-
-    @property
     def with_ghosts(self) -> npt.NDArray[Any]:
         """Writable view of the whole contiguous block: 3 ghost layers on every side around `array`."""
         view: npt.NDArray[Any] = self._core.with_ghosts()
@@ -137,6 +140,9 @@ class ScalarField(_Field):
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [self.array]
+
+    def _blocks(self) -> list[npt.NDArray[Any]]:
+        return [self.with_ghosts]
 
     def _names(self) -> list[str]:
         return ["values"]
@@ -194,11 +200,6 @@ class MacField(_Field):
         view: npt.NDArray[Any] = self._core.array(axis)
         return view
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all components with their ghosts."""
-        return sum(int(self.component_with_ghosts(d).nbytes) for d in range(self._grid.dimension))
-
     def component_with_ghosts(self, axis: int) -> npt.NDArray[Any]:
         """Return a writable view of the whole contiguous block of the component along `axis`."""
         self.component(axis)
@@ -248,6 +249,9 @@ class MacField(_Field):
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [self.component(d) for d in range(self._grid.dimension)]
+
+    def _blocks(self) -> list[npt.NDArray[Any]]:
+        return [self.component_with_ghosts(d) for d in range(self._grid.dimension)]
 
     def _names(self) -> list[str]:
         return [f"{c}" for c in "uvw"[: self._grid.dimension]]

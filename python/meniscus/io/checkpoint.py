@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from meniscus.core.atomic_file import atomic_path
+from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid
 
 SCHEMA = 2
@@ -52,6 +53,18 @@ class Checkpoint:
     progress: Mapping[str, Any]
     state: Mapping[str, Any]
     grids: Mapping[str, Grid] = field(default_factory=dict)
+
+
+def grids_of(owner: Stateful) -> dict[str, Grid]:
+    """Return the grid of every declared part that has one, and of the parts of these, by their paths: 'solver/velocity'."""
+    found: dict[str, Grid] = {}
+    for name, part in owner.state.items():
+        grid = getattr(part, "grid", None)
+        if isinstance(part, Stateful):
+            found.update({f"{name}/{path}": inner for path, inner in grids_of(part).items()})
+        elif isinstance(grid, Grid):
+            found[name] = grid
+    return found
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:

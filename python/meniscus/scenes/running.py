@@ -16,13 +16,12 @@ from meniscus import _checks
 from meniscus._meniscus import __version__
 from meniscus.io import checkpoint as checkpoints
 from meniscus.io import vtk
-from meniscus.io.checkpoint import Checkpoint
+from meniscus.io.checkpoint import Checkpoint, grids_of
 from meniscus.io.frames import FrameData, collect
 from meniscus.scenes.interrupts import Interruption
 from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
 from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
 from meniscus.scenes.scene import Scene, StageTimes
-from meniscus.scenes.state import grids_of
 
 CHECKPOINT_FOLDER = "checkpoints"
 """Where checkpoints are in the folder of a run."""
