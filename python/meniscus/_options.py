@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Generic, TypeVar, get_args
 
 from meniscus import _checks
@@ -10,6 +11,13 @@ E = TypeVar("E")
 
 CORE_OPTIONS: list[CoreOption[Any]] = []
 """All that were made, in order."""
+
+
+def require_same_names(literal: Any, names: Iterable[str], what: str) -> None:
+    """Raise TypeError unless the names of a `Literal` type are those of the compiled core; '-' and ' ' count as '_'."""
+    plain = [{name.replace("-", "_").replace(" ", "_") for name in given} for given in (get_args(literal), names)]
+    if plain[0] != plain[1] or not plain[0]:
+        raise TypeError(f"the names {', '.join(get_args(literal))} and {what} differ in {', '.join(sorted(plain[0] ^ plain[1]))}")
 
 
 class CoreOption(Generic[E]):
@@ -28,9 +36,7 @@ class CoreOption(Generic[E]):
     def __init__(self, literal: Any, enum: type[E]) -> None:
         members: dict[str, E] = enum.__members__  # type: ignore[attr-defined]
         names = {name: name.replace("-", "_").replace(" ", "_") for name in get_args(literal)}
-        odd = sorted(set(names.values()) ^ set(members))
-        if odd or not names:
-            raise TypeError(f"the names {', '.join(names)} and the members of {enum.__name__} differ in {', '.join(odd)}")
+        require_same_names(literal, members, f"the members of {enum.__name__}")
         self.literal = literal
         self.enum = enum
         self._members = {name: members[member] for name, member in names.items()}

@@ -12,7 +12,8 @@ import pytest
 
 import meniscus as ms
 from meniscus import _meniscus
-from meniscus._options import CORE_OPTIONS, CoreOption
+from meniscus._options import CORE_OPTIONS, CoreOption, require_same_names
+from meniscus.grid.transport import advection
 
 NOT_OPTIONS = {"ColumnType", "PairKind", "RadiusOf"}
 """Enums that no user names."""
@@ -58,11 +59,12 @@ def test_a_name_without_a_member_and_a_member_without_a_name_are_refused() -> No
 
 def test_an_unknown_scheme_of_transport_is_refused() -> None:
     """It used to run first order in silence if only Python knew it."""
-    grid = ms.Grid((8, 8), 0.1)
-    with pytest.raises(ValueError, match="method must be one of 'semi-lagrangian', 'upwind', 'bfecc', 'maccormack', not 'weno'"):
+    grid, names = ms.Grid((8, 8), 0.1), _meniscus.grid.advection_schemes()
+    require_same_names(advection.Method, names, "the schemes of advection")
+    with pytest.raises(ValueError, match="method must be one of 'upwind', 'semi-lagrangian', 'bfecc', 'maccormack', not 'weno'"):
         ms.fluids.advect(ms.CellField(grid), ms.MacField(grid), 0.1, method="weno")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="must be one of 'first-order', 'bfecc', 'maccormack', not 'weno'"):
-        ms.numerics.COMPENSATION("method", "weno")
+    with pytest.raises(TypeError, match="and the schemes of advection differ in weno"):
+        require_same_names(Literal["upwind", "semi-lagrangian", "bfecc", "maccormack", "weno"], names, "the schemes of advection")
 
 
 def test_choices_are_listed_once() -> None:

@@ -20,8 +20,8 @@ from support.forces import CASES, CHECKS, Case
 
 import meniscus as ms
 from meniscus import scenes
+from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import solids as _solids
-from meniscus._options import CORE_OPTIONS
 from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
 from meniscus.grid.fields import ScalarField
@@ -31,7 +31,7 @@ from meniscus.scenes.scene import choices_of
 from meniscus.solids.force import FLOAT64, Floats, Force
 
 ROOT = Path(__file__).resolve().parents[2]
-NEW = {"anchor_springs.hpp", "anchor_springs.cpp", "my_scene.py"}
+NEW = {"anchor_springs.hpp", "anchor_springs.cpp", "my_scheme.cpp", "my_scene.py"}
 """Files that the examples add."""
 
 
@@ -100,10 +100,9 @@ def test_a_force_moves_a_body_and_is_copied_with_it() -> None:
 
 
 def test_a_scheme_is_known_everywhere_once_it_has_a_name() -> None:
-    """The choices of solvers, scenes and the command line are those of the `Literal` type, which has the names of the enums."""
+    """The choices of solvers, scenes and the command line are those of the `Literal` type, which has the names of the core."""
     names = get_args(advection.Method)
-    assert set(names) == set(get_args(advection.Block)) | set(get_args(ms.numerics.Correction))
-    assert any(option.literal == advection.Block for option in CORE_OPTIONS)
+    assert set(names) == set(_grid.advection_schemes())
     for kind in (scenes.Swirl, scenes.Zalesak, scenes.DamBreak):
         assert choices_of(kind)["method"] == names
 

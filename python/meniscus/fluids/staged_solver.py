@@ -12,12 +12,13 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
-from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, SolidLike
+from meniscus.fluids.pressure.projection import ProjectionInfo
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
-from meniscus.grid.boundary import BoundarySpec
+from meniscus.grid.boundary import BoundarySpec, Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
 """Of a step without a projection."""
@@ -56,6 +57,7 @@ class StagedSolver(Stateful, Generic[Report]):
         dtype: of the velocity.
         boundary: of the velocity.
         solid: what the fluid flows around.
+        slip: how it does.
 
     Attributes:
         grid: of all fields.
@@ -70,15 +72,14 @@ class StagedSolver(Stateful, Generic[Report]):
     settings: ClassVar[tuple[str, ...]] = ("solid",)
     _report_type: type[Report]
 
-    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None) -> None:
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
         self.pressure = self.declare("pressure", CellField(grid), changed_by=("project",))
         self.time = self.declare("time", 0.0)
         self.report: Report | None = None
         self.running_report: Report = self._report_type()
-        self._solid = SampledSolid(grid, self.velocity.dtype, solid)
-        self._pressure_solver = PressureSolver(grid)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
         self._workspace = Workspace()
 
     @property

@@ -67,7 +67,7 @@ class _Field(State):
             a[...] = s
 
     def assign(self: _Self, other: _Self) -> None:
-        """Take all samples, with ghosts, from a field of the same kind and dtype on the same grid. Raises TypeError or ValueError otherwise."""
+        """Take all samples, with ghosts, from a field of the same kind and dtype on the same grid; else TypeError or ValueError."""
         if type(other) is not type(self) or other._dtype != self._dtype:
             raise TypeError(f"only a {type(self).__name__} of dtype {self._dtype} can be assigned, not {other!r}")
         if other._grid != self._grid:

@@ -32,10 +32,9 @@ __all__ = [
     "svd3",
 ]
 
-Correction = Literal["bfecc", "maccormack"]
-Scheme = Literal["forward-euler", Correction]
+Scheme = Literal["forward-euler", "bfecc", "maccormack"]
 
-COMPENSATION = CoreOption(Literal["first-order", Correction], _numerics.CompensationScheme)
+SCHEME = CoreOption(Scheme, _numerics.CompensationScheme)
 
 
 def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
@@ -52,9 +51,7 @@ def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
 
     Source: Selle 2008, section 2.5.
     """
-    _checks.choice("scheme", scheme, Scheme)
-    chosen = COMPENSATION("scheme", "first-order" if scheme == "forward-euler" else scheme)
-    return _numerics.amplification(chosen, np.asarray(z, dtype=np.complex128))
+    return _numerics.amplification(SCHEME("scheme", scheme), np.asarray(z, dtype=np.complex128))
 
 
 @dataclass(frozen=True)

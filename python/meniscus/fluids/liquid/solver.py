@@ -16,15 +16,15 @@ from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeRe
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.pressure.projection import SolidLike, on_grid, project
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, Shape
+from meniscus.surface import LevelSet, ParticleLevelSet, Shape, SolidBoundary
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class LiquidSolver(StagedSolver[LiquidReport]):
@@ -78,8 +78,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         drains: Sequence[Drain] = (),
         vortices: VortexParticles | None = None,
     ) -> None:
-        super().__init__(grid, dtype, boundary, solid)
         self.options = o = LiquidOptions() if options is None else _checks.one_of_type("options", options, LiquidOptions)
+        super().__init__(grid, dtype, boundary, solid, o.slip)
         down = (0.0,) * (grid.dimension - 1) + (-9.81,)
         self.gravity = np.array(down if o.gravity is None else _checks.vector("gravity", o.gravity, grid.dimension))
         self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
@@ -92,7 +92,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
-        self._viscosity_solver = LiquidViscositySolver(grid) if o.viscosity else None
+        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True)
+        self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
 
     @property
     def levelset(self) -> LevelSet:
@@ -145,7 +146,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         for source in (r.owner for r in self._sources):
             if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
                 speed = max(speed, float(np.abs(source.velocity).max()))
-        speed = max(speed, self._solid.speed(self.velocity, self.time))
+        speed = max(speed, self._solid.max_speed(self.time))
         dt = o.cfl * h / speed if speed > 0 else math.inf
         if o.surface_tension:
             dt = min(dt, math.sqrt(o.density * h**3 / (2 * math.pi * o.surface_tension)))
@@ -235,19 +236,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
-        if self._viscosity_solver is not None:
-            info = diffuse_liquid(
-                self.velocity,
-                dt,
-                self.options.viscosity,
-                solid=self._solid.at(self.time + dt, dt),
-                liquid=self.levelset,
-                slip=self.options.slip,
-                time=self.time + dt,
-                tolerance=min(self.options.tolerance, 1e-6),
-                solver=self._viscosity_solver,
-            )
-            self.running_report.viscosity = (info,)
+        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid as it is at the end of the step."""
@@ -257,20 +246,15 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if self._curvature is not None:
             self.levelset.curvature(out=self._curvature)
             np.multiply(self._curvature.array, o.surface_tension, out=self._curvature.array, casting="same_kind")
-        self.running_report.projection = project(
+        self.running_report.projection = self._projection.act(
             self.velocity,
             dt,
-            solid,
-            o.density,
-            o.tolerance,
+            self._solid,
+            self.time + dt,
+            self.pressure,
             liquid=self.levelset,
             air_pressure=o.air_pressure,
             surface_pressure=self._curvature,
-            pressure=self.pressure,
-            warm_start=True,
-            time=self.time + dt,
-            max_iterations=o.max_iterations,
-            solver=self._pressure_solver,
         )
 
     def extend(self, dt: float) -> None:
@@ -278,24 +262,20 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         o = self.options
         time = self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
-        masks = solid_velocity = None
-        if solid is not None:
-            masks = self._solid.masks(solid, self.velocity, time)
-            _, solid_velocity = on_grid(solid, self.velocity, time)
-        self.faces.extend(self.velocity, self.levelset, masks, solid_velocity, o.slip, o.band, self._workspace, solid, time)
+        self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
 
     def volume_report(self) -> VolumeReport:
         """Return where the liquid is, and where it came from and went since the surface was set."""
         return self.volume.report(self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume)
 
-    def _continue_into_solid(self, solid: Any) -> None:
+    def _continue_into_solid(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid, so that the liquid meets it at a right angle and no air comes between."""
         if solid is not None:
-            self.surface.continue_into(self._solid.masks(solid, self.velocity, self.time), self._workspace)
+            self.surface.continue_into(solid, self._workspace)
 
-    def _outside(self, solid: Any) -> Any:
+    def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
-        return None if solid is None else on_grid(solid, self.velocity, self.time)[0]
+        return None if solid is None else solid.levelset
 
     def _complete(self, report: LiquidReport) -> None:
         energy = self.faces.energy(self.velocity, self.levelset)

@@ -13,20 +13,19 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 from meniscus.core import Workspace, uniform
-from meniscus.fluids.pressure.projection import SolidLike
-from meniscus.fluids.vorticity.measures import solid_levelset
 from meniscus.grid.fields import MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import TRACE, Trace, workspace_or_new
 from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 Stretching = Literal["renormalize", "clamp", "free"]
-InSolid = Literal["remove", "project"]
+InSolid = Literal["remove", "push-out"]
 Leaving = Literal["remove", "clamp"]
 Kernel = Literal["gaussian", "tent"]
 Direction = Literal["random", "tangent", "axis"]
 STRETCHING = CoreOption(Stretching, _fluids.Stretching)
-IN_SOLID = CoreOption(InSolid, _fluids.InSolid)
+IN_SOLID = CoreOption(InSolid, _grid.InSolid)
 LEAVING = CoreOption(Leaving, _fluids.LeavingParticles)
 KERNEL = CoreOption(Kernel, _fluids.VortexKernel)
 Floats = npt.NDArray[np.float64]
@@ -80,11 +79,11 @@ class VortexParticles(Particles):
 
 @dataclass(frozen=True)
 class VortexInfo:
-    """What became of particles: how many left the domain and were removed, how many were removed in, or projected out of, a solid."""
+    """Counts of particles that left the domain, were removed in a solid, or were pushed out of it."""
 
     left: int
     in_solid: int
-    projected: int
+    pushed: int
 
 
 def advance_vortices(
@@ -113,8 +112,8 @@ def advance_vortices(
         stretching: 'renormalize' keeps the magnitude of every vorticity to round-off, 'clamp' lets it shrink but not grow, 'free'
             follows the flow and may grow without bound.
         solid: as in `project`, as of `time`.
-        in_solid: 'remove' particles that are in the solid after the step, or 'project' them to its surface (and remove those that are
-            still inside after ten steps along the gradient of the level set).
+        in_solid: 'remove' particles that are in the solid after the step, or 'push-out': put them just outside of it (and remove those
+            that are still inside after ten steps along the gradient of the level set).
         leaving: 'remove' particles that leave the domain through a side that is not periodic, or 'clamp' them to it.
         time: s, handed to boundary functions and to the motion of the solid.
         workspace: scratch memory to reuse.
@@ -137,7 +136,7 @@ def advance_vortices(
         velocity._core,
         _checks.number("dt", dt),
         options,
-        solid_levelset(solid, velocity, t),
+        solid_core(solid, velocity.grid, velocity.dtype, t),
         t,
         workspace_or_new(workspace),
     )

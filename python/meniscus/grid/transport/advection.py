@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus.grid import AdvectInfo
-from meniscus._options import CoreOption
+from meniscus._options import CoreOption, require_same_names
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
-from meniscus.numerics import COMPENSATION, Correction
 
 Block = Literal["semi-lagrangian", "upwind"]
-Method = Literal[Block, Correction]
+Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 Trace = Literal["euler", "midpoint", "rk3"]
 Interpolation = Literal["linear", "cubic"]
 LimiterName = Literal["none", "clamp", "reversion"]
 FirstOrderNear = Literal["nothing", "objects", "walls"]
 HiddenValue = Literal["mean", "own"]
 
+require_same_names(Method, _grid.advection_schemes(), "the schemes of advection")
 BLOCK = CoreOption(Block, _grid.TransportBlock)
 TRACE = CoreOption(Trace, _grid.Trace)
 INTERPOLATION = CoreOption(Interpolation, _grid.Interpolation)
@@ -85,12 +85,8 @@ def advect(
     Source: Selle 2008, sections 2.2 to 2.4 (schemes), 2.7 and 2.9 (limiters, first order near walls).
     """
     _require_pair(field, velocity)
-    _checks.choice("method", method, Method)
-    first_order_alone = method in get_args(Block)
-    if first_order_alone:
-        block = method  # type: ignore[assignment]
     options = _grid.AdvectOptions(
-        COMPENSATION("method", "first-order" if first_order_alone else method),
+        _checks.choice("method", method, Method),
         _pass_options(block, trace, interpolation),
         LIMITER("limiter", limiter),
         FIRST_ORDER_NEAR("first_order_near", first_order_near),
