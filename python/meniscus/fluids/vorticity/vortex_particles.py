@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
 from meniscus._options import CoreOption
 from meniscus.core import Workspace, uniform
 from meniscus.grid.fields import MacField

@@ -11,6 +11,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.grid import Grid, MacField, NodeField, ScalarField
+from meniscus.grid.boundary import SLIP, Slip
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.kinematic import KinematicSolid
@@ -50,7 +51,7 @@ class SolidBoundary:
                 raise ValueError(f"the velocity of the solid must have the grid of its level set, {levelset.grid}, not {velocity.grid}")
         self._levelset = levelset
         self._velocity = velocity
-        self._slip = slip
+        self._slip: Slip = slip
         self._dtype = _checks.scalar_type(dtype)
         kind = getattr(_grid, f"SolidBoundary{levelset.grid.dimension}{'f' if self._dtype == np.float32 else 'd'}")
         self._core: Any = kind(
