@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from meniscus.numerics.solve import ConvergenceError
-from meniscus.solids import FORCES, DeformableBody, Drag, EdgeSprings, Force, PointLoads, WindDrag
+from meniscus.solids import FORCES, DeformableBody, Drag, EdgeSprings, Force, PointLoads, SpringOptions, WindDrag
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-15, "max_iterations": 1}
 """A solve that does not converge."""
@@ -21,7 +21,7 @@ def pair() -> DeformableBody:
     """Two nodes at one place between springs that keep their direction; they fly apart, across that direction."""
     x = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
     body = DeformableBody(x, masses=1.0, gravity=(0.0, -9.8, 0.0))
-    body.add(EdgeSprings(np.array([[0, 1], [1, 2]], np.int32), x, stiffness=50.0, damping=0.3, zero_length="last"))
+    body.add(EdgeSprings(np.array([[0, 1], [1, 2]], np.int32), SpringOptions(stiffness=50.0, damping=0.3), x, zero_length="last"))
     body.add(Drag(0.2, nodes=3, wind=lambda at, t: np.stack([0 * at[:, 0], 3 * at[:, 0], 1 + t + at[:, 2]], axis=1), quadratic=True))
     body.positions[1] = body.positions[0]
     body.velocities[1] = (0.0, 3.0, 1.0)
