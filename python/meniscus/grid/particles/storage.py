@@ -170,8 +170,9 @@ class Particles(State):
         Raises ValueError or TypeError if its columns are not those of these particles; then nothing is changed.
         """
         names = self._core.column_names()
-        if set(snapshot) != {*names, "next id"}:
-            raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(snapshot)}")
+        given = snapshot if isinstance(snapshot, dict) else {}
+        if set(given) != {*names, "next id"}:
+            raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(given) or 'none'}")
         mine = {n: self._core.column(n) for n in names}
         checked = {
             n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (len(snapshot["id"]), *a.shape[1:])) for n, a in mine.items()
