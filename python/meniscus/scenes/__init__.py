@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.deformable import Deforming
-from meniscus.scenes.pictures import render
+from meniscus.scenes.pictures import Renderer, render
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
@@ -21,6 +21,7 @@ __all__ = [
     "SCENES",
     "Deforming",
     "Frame",
+    "Renderer",
     "RunOptions",
     "Scene",
     "Step",

@@ -26,7 +26,7 @@ struct ParticleColumn {
 };
 
 /// Runs of particles that lie in the same cell, after sorting: particles starts[i] to starts[i + 1] - 1 are in cell keys[i]
-/// (linear C-ordered index). Only occupied cells are listed.
+/// (linear C-ordered index in the whole domain). Only occupied cells are listed.
 struct CellRuns {
   std::vector<Index> keys;
   std::vector<Index> starts;
@@ -68,7 +68,8 @@ class ParticleSet {
   /// Throws InvalidArgument for other columns; then nothing is changed.
   void assign(const ParticleSet& other);
 
-  /// Orders the particles by cell, stably. Particles outside of the domain count to the nearest cell, on periodic axes to their
+  /// Orders the particles by cell, those of one cell by id: an order that does not depend on how the particles came, nor on the
+  /// blocks of the grid. Particles outside of the domain count to the nearest cell, on periodic axes to their
   /// image. Throws InvalidArgument for a position that is not finite.
   template <int D>
   void sort_by_cell(const Grid<D>& grid, Workspace& workspace);

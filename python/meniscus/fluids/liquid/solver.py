@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import grid as _grid
+from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
@@ -17,8 +19,8 @@ from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.stages import ProjectionStage, ViscosityStage
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect
@@ -116,10 +118,12 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             TypeError, ValueError: wrong types, dimensions or values.
         """
         given = None if velocity is None else _checks.vector("velocity", velocity, self.grid.dimension)
-        before = self.levelset.array.copy()
+        before = self.levelset.array > 0
         self.levelset.unite(region)
         if given is not None:
-            set_face_velocity(self.velocity, (self.levelset.array <= 0) & (before > 0), given)
+            new = CellField(self.grid, self.velocity.dtype)
+            new.array[...] = np.where((self.levelset.array <= 0) & before, -1, 1)
+            set_face_velocity(self.velocity, new, given)
         self.set_surface()
 
     def set_surface(self) -> None:
@@ -162,13 +166,13 @@ class LiquidSolver(StagedSolver[LiquidReport]):
                 if isinstance(region.owner, LiquidSource):
                     self.surface.add(phi)
                     if region.owner.velocity is not None:
-                        set_face_velocity(self.velocity, phi.array <= 0, region.owner.velocity)
+                        set_face_velocity(self.velocity, phi, region.owner.velocity)
                 else:
                     drained_drops += self.surface.take(phi)
             if active:
                 self.surface.settle()
                 self.volume.change(total, self.levelset, self._outside(self._solid.at(self.time)))
-        self.volume.ledger.totals["drained"] += drained_drops
+        self.volume.totals["drained"] += drained_drops
 
     def transport(self, dt: float) -> None:
         """Carry the surface with its particles, vortex particles and the velocity itself along the velocity for dt."""
@@ -201,10 +205,10 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has the volume it should have, if the options ask for it."""
-        self.volume.ledger.share()
+        self.volume.share()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
-            self.running_report.correction = self.volume.correct(self.levelset, outside, self._workspace)
+            self.running_report.correction = self.volume.correct(self.levelset, outside)
             self.surface.surface_moved(self.running_report.correction)
 
     def spray(self, dt: float) -> None:
@@ -212,27 +216,13 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if self.particles is None or not self.options.spray:
             return
         solid = self._solid.at(self.time + dt, dt)
-        around = self.volume.ledger.around(self._workspace)
-        drops = self.surface.fly(self.velocity, dt, self.gravity, solid, self.time)
-        self.volume.exchange(drops, around)
+        self.surface.fly(self.velocity, dt, self.gravity, solid, self.time, self.volume)
 
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
         o = self.options
-        for d, g in enumerate(self.gravity):
-            if g:
-                faces = self.velocity.component(d)
-                np.add(faces, dt * g, out=faces, casting="same_kind")
-        if self.vortices is not None and len(self.vortices) and o.vortex_strength:
-            add_vortex_forces(
-                self.velocity,
-                self.vortices,
-                dt,
-                o.vortex_strength,
-                kernel=o.vortex_kernel,
-                time=self.time,
-                workspace=self._workspace,
-            )
+        add_acceleration(self.velocity, self.gravity.tolist(), dt)
+        add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
@@ -245,7 +235,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self._continue_into_solid(solid)
         if self._curvature is not None:
             self.levelset.curvature(out=self._curvature)
-            np.multiply(self._curvature.array, o.surface_tension, out=self._curvature.array, casting="same_kind")
+            samples: Any = _grid  # overloaded over dimension and scalar
+            samples.scale(self._curvature._core, o.surface_tension)
         self.running_report.projection = self._projection.act(
             self.velocity,
             dt,
@@ -282,4 +273,4 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if not math.isfinite(energy):
             raise ValueError("the velocity must be finite after a step")
         report.kinetic_energy, report.max_speed = self.options.density * energy, self.faces.max_speed(self.velocity, self.levelset)
-        report.volume, report.drops = float(self.volume.ledger.volumes.sum()), self.surface.drops
+        report.volume, report.drops = self.volume.total, self.surface.drops

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.faces import ParticleFaces
@@ -98,7 +99,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             columns["affine"] = np.empty((0, dimension**2), kind)
         self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))
         self._per_cell = 2**dimension if o.per_cell is None else o.per_cell
-        self.volume = self.declare("volume", ParticleVolume(grid, self.velocity, self._per_cell))
+        self.volume = self.declare("volume", ParticleVolume(grid, self._per_cell))
         self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
@@ -163,7 +164,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         Solids and sources count with their speed.
         """
         h, o = self.grid.spacing, self.options
-        speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
+        speed = self._speed() + math.sqrt(h * float(np.linalg.norm(self.gravity)))
         speed = max(speed, self._supply.speed(self.time))
         speed = max(speed, self._solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
@@ -185,10 +186,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def add_forces(self, dt: float) -> None:
         """Add gravity for dt."""
-        for d, g in enumerate(self.gravity):
-            if g:
-                faces = self.velocity.component(d)
-                np.add(faces, dt * g, out=faces, casting="same_kind")
+        add_acceleration(self.velocity, self.gravity.tolist(), dt)
 
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
@@ -213,7 +211,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         solid = self._solid.at(time, dt or None, needs_velocity=True)
         before = self._before if o.transfer == "flip" else None
         # As far as any particle may get, and the samples around it there.
-        speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + dt * float(np.abs(self.gravity).max())
+        speed = self._speed() + dt * float(np.abs(self.gravity).max())
         band = max(o.band, math.ceil(speed * dt / self.grid.spacing) + 1)
         self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace)
 
@@ -251,7 +249,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, also of each connected part of it, beside that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
-        return self.volume.report(levelset, self._outside(solid), self._supply.seeder.cells(self.particles.positions))
+        return self.volume.report(levelset, self._outside(solid), self.particles)
+
+    def _speed(self) -> float:
+        """Return the largest velocity component of a particle, m/s."""
+        return float(_fluids.largest_value(self.particles._core, "velocity"))
 
     def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
@@ -292,13 +294,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def _settle(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
-        left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, stuck, _ = core.apply_particle_boundary(
-            self.particles._core, self.velocity._core, self._open, levelset, left, self._workspace
-        )
-        if gone:
-            self.volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
+        gone, stuck, _ = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
+        self.volume.totals["outflow"] += gone
         self.running_report.left += gone
         self.running_report.in_solid = stuck
         self._stale = True
@@ -308,9 +306,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._stale = True
 
     def _complete(self, report: ParticleLiquidReport) -> None:
-        v = self.particles["velocity"]
-        report.particles, report.volume = len(v), len(v) * self.particle_volume
-        report.kinetic_energy = 0.5 * self.options.density * self.particle_volume * float(np.einsum("ij,ij->", v, v, dtype=np.float64))
-        report.max_speed = float(np.abs(v).max(initial=0.0))
+        squares = float(_fluids.sum_of_squares(self.particles._core, "velocity"))
+        report.particles, report.volume = len(self.particles), len(self.particles) * self.particle_volume
+        report.kinetic_energy = 0.5 * self.options.density * self.particle_volume * squares
+        report.max_speed = self._speed()
         if not math.isfinite(report.kinetic_energy):
             raise ValueError("the velocities of the particles must be finite after a step")

@@ -72,7 +72,9 @@ class SampledSolid(MemoryOwner):
 
     def forget(self) -> None:
         """Sample anew at the next call."""
-        self._sampled = self._boundary = self._described = None
+        self._sampled = None
+        if self._boundary is not None:
+            self._boundary.levelset_changed()
 
     def _described_sample(self) -> SolidBoundary | None:
         if self._described is not self._sample:

@@ -14,7 +14,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
-from meniscus.grid import Grid, MacField, Particles, advect, max_speed, sample
+from meniscus.grid import Grid, MacField, Particles, advect, max_speed
 from meniscus.grid.boundary import side_names
 from meniscus.grid.transport.advection import INTERPOLATION, TRACE
 from meniscus.surface.levelset import LevelSet, Location
@@ -80,6 +80,7 @@ class ParticleLevelSet(Stateful):
         self.seedings = self.declare("seedings", 0)
         self._workspace = Workspace()
         self._solid_sample: SolidSample | None = None
+        self._active: npt.NDArray[np.bool_] | None = None
 
     @property
     def options(self) -> ParticleOptions:
@@ -199,7 +200,9 @@ class ParticleLevelSet(Stateful):
                 self._workspace,
             )
         else:
-            active = np.abs(self.levelset.array) < reach
+            if self._active is None:
+                self._active = np.zeros(self.levelset.field.shape, bool)
+            carried = int(_grid.mark_band(self.levelset.field._core, reach, self._active))
             advect(
                 self.levelset.field,
                 velocity,
@@ -207,11 +210,10 @@ class ParticleLevelSet(Stateful):
                 method=o.method,
                 trace=o.trace,
                 interpolation=o.interpolation,
-                active=active,
+                active=self._active,
                 time=start,
                 workspace=self._workspace,
             )
-            carried = int(np.count_nonzero(active))
         trace = TRACE("marker_trace", o.marker_trace)
         small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
         args = velocity._core, seconds, trace, core
@@ -264,10 +266,20 @@ class ParticleLevelSet(Stateful):
         Args:
             time: s, handed to boundary functions.
         """
-        phi = sample(self.levelset.field, self.particles.positions, time=time)
-        gone = self.particles.remove(phi * self.particles["sign"] < 0, workspace=self._workspace)
+        gone = self.remove_passed(time=time)
         self.adjust_radii(every=True, time=time)
         return gone
+
+    def remove_passed(self, reach: float = math.inf, *, time: float = 0.0) -> int:
+        """Remove the markers on the wrong side of the surface no farther from it than `reach` (m); return how many went.
+
+        Args:
+            reach: how far the surface may have been moved by something that the markers do not know of.
+            time: s, handed to boundary functions.
+        """
+        distance = reach if reach == math.inf else _checks.number("reach", reach)
+        args = self.levelset.field._core, self.particles._core, distance, _checks.number("time", time)
+        return int(_surface.remove_passed_markers(*args, self._workspace))
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
@@ -293,10 +305,9 @@ class ParticleLevelSet(Stateful):
         spray = remove(-1, self.spray) if o.spray else Transfer()
         outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)
         if o.outer == "delete" and o.outer_depth is not None:
-            phi = sample(self.levelset.field, self.particles.positions, time=when)
-            deep = (self.particles["sign"] > 0) & (phi < -o.outer_depth * self.grid.spacing)
-            volume = float(_surface.total_volume(self.particles["radius"][deep], self.grid.dimension))
-            count = self.particles.remove(deep, workspace=self._workspace)
+            depth = o.outer_depth * self.grid.spacing
+            args = self.levelset.field._core, self.particles._core, depth, when
+            count, volume = _surface.remove_deep_markers(*args, self._workspace)
             outer = Transfer(outer.count + count, outer.volume + volume)
         return Removal(spray, outer)
 
