@@ -15,7 +15,7 @@ from meniscus import _meniscus
 from meniscus._options import CORE_OPTIONS, CoreOption, require_same_names
 from meniscus.grid.transport import advection
 
-NOT_OPTIONS = {"ColumnType", "PairKind", "RadiusOf"}
+NOT_OPTIONS = {"ColumnType", "EmissionRule", "PairKind", "RadiusOf", "SetOperation"}
 """Enums that no user names."""
 
 PACKAGE = Path(ms.__file__).parent
