@@ -33,7 +33,7 @@ LAYERS = [
 ]
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 # What belongs to no room: the extension, checks of arguments and words that all rooms share.
-SHARED = {"_meniscus", "_checks"}
+SHARED = {"_meniscus", "_checks", "_options"}
 
 
 def module_name(path: Path) -> str:
