@@ -9,7 +9,7 @@ from support.build import components, same_bits
 
 import meniscus as ms
 from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles
-from meniscus.fluids.gas import solver as smoke_module
+from meniscus.fluids import stages as stages_module
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.surface import KinematicSolid, Sphere
 
@@ -110,7 +110,7 @@ def test_values_that_are_not_finite(field: str, match: str, stage: str) -> None:
 
 @pytest.mark.parametrize(("stage", "operator"), [("pressure", "project"), ("viscosity", "diffuse")])
 def test_a_solve_that_does_not_converge(stage: str, operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    smoke, original = everything(), getattr(smoke_module, operator)
+    smoke, original = everything(), getattr(stages_module, operator)
 
     def hardly(*arguments: Any, **options: Any) -> Any:
         # Tolerances that one iteration does not reach; `project` takes its own by position.
@@ -119,7 +119,7 @@ def test_a_solve_that_does_not_converge(stage: str, operator: str, monkeypatch: 
 
     def fail() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(smoke_module, operator, hardly)
+            patch.setattr(stages_module, operator, hardly)
             smoke.step(DT)
 
     check_unchanged(smoke, fail, ConvergenceError, f"{stage} did not converge")

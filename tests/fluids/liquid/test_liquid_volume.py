@@ -1,6 +1,7 @@
 """The volume budget of the parts of a liquid: mergers, break-ups, sides, drops, and the correction."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ N = 32
 class Liquid:
     """A level set, a velocity and their volumes."""
 
-    def __init__(self, dimension: int, dtype: type = np.float64, boundary: ms.BoundarySpec = None) -> None:
+    def __init__(self, dimension: int, dtype: type = np.float64, boundary: Any = None) -> None:
         grid = ms.Grid((N,) * dimension, 1 / N)
         self.velocity = ms.MacField(grid, dtype, boundary)
         self.levelset = LevelSet(grid, "cells", dtype)

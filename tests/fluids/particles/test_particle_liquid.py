@@ -16,8 +16,8 @@ from meniscus.fluids import (
     ParticleLiquidSolver,
     divergence,
     particle_density,
+    stages,
 )
-from meniscus.fluids.particles import solver as module
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.surface import Box, HalfSpace, KinematicSolid, LevelSet, Pose, Sphere
 
@@ -447,10 +447,10 @@ def test_an_error_after_any_stage_changes_nothing(stage: str, dimension: int, dt
 
 
 def test_a_solve_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    s, original = everything(), module.project
+    s, original = everything(), stages.project
     s.step(0.02)
     before = state(s)
-    monkeypatch.setattr(module, "project", lambda *a, **k: original(*a, **{**k, "max_iterations": 1, "method": "incomplete-cholesky"}))
+    monkeypatch.setattr(stages, "project", lambda *a, **k: original(*a, **{**k, "max_iterations": 1, "method": "incomplete-cholesky"}))
     with pytest.raises(ConvergenceError):
         s.step(0.02)
     assert same_bits(state(s), before)
