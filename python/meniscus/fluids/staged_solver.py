@@ -1,40 +1,103 @@
-"""A step made of named stages, which happens wholly or not at all."""
+"""Solvers whose step is a list of named stages inside of a transaction."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy.typing as npt
+
 from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
+from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
+from meniscus.grid.boundary import BoundarySpec, Slip
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.uniform import Grid
+from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
-Report = TypeVar("Report")
+NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
+"""Of a step without a projection."""
 
 
-class StagedSolver(ABC, Generic[Report]):
-    """What the solvers of fluids share: their stages in order, the transaction around them, time and the last report.
-
-    A subclass names its `stages`, which are methods that take the length of the step, and says how its state is saved and brought back.
+@dataclass(kw_only=True)
+class StepReport:
+    """What one step of any of the solvers did.
 
     Attributes:
-        time: s.
+        dt: seconds.
+        kinetic_energy: J (J/m in 2-D), unless a solver says otherwise.
+        max_speed: largest velocity component, m/s.
+        projection: how the pressure solve went.
+        viscosity: how the solves of viscosity went.
+    """
+
+    dt: float = 0.0
+    kinetic_energy: float = 0.0
+    max_speed: float = 0.0
+    projection: ProjectionInfo = NO_PROJECTION
+    viscosity: tuple[SolveInfo, ...] = ()
+
+
+Report = TypeVar("Report", bound=StepReport)
+
+
+class StagedSolver(Stateful, Generic[Report]):
+    """What the solvers of fluids share: velocity, pressure, solid and time; the stages of a step and the transaction around them.
+
+    A subclass names its `stages`, which are methods that take the length of the step, and declares its state. Stages write what they have
+    to tell into `running_report`.
+
+    Args:
+        grid: of all fields.
+        dtype: of the velocity.
+        boundary: of the velocity.
+        solid: what the fluid flows around.
+        slip: how it does.
+
+    Attributes:
+        grid: of all fields.
+        velocity: m/s.
+        pressure: of the last projection, Pa, float64.
+        time: s; only a step changes it.
         report: of the last step; None before the first.
+        running_report: what the stages have told since the last step.
     """
 
     stages: ClassVar[tuple[str, ...]]
+    settings: ClassVar[tuple[str, ...]] = ("solid",)
+    _report_type: type[Report]
 
-    def __init__(self) -> None:
-        self.time = 0.0
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
+        self.grid = _checks.one_of_type("grid", grid, Grid)
+        self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
+        self.pressure = self.declare("pressure", CellField(grid), changed_by=("project",))
+        self.time = self.declare("time", 0.0)
         self.report: Report | None = None
-        self._parts: dict[str, Any] = {}
-        """What stages have to say for the report of the step."""
+        self.running_report: Report = self._report_type()
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
+        self._workspace = Workspace()
+
+    @property
+    def solid(self) -> SolidLike | None:
+        """What the fluid flows around; may be set."""
+        return self._solid.solid
+
+    @solid.setter
+    def solid(self, value: SolidLike | None) -> None:
+        self._solid.solid = value
+        self._state_replaced()
 
     def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> Report:
         """Advance by dt seconds.
 
         Args:
             dt: seconds, positive.
-            on_stage: called with the name of each stage and this solver, after the stage.
+            on_stage: called with the name of each stage and this solver, after the stage; it may change the state.
 
         Returns:
             What the step did; also kept as `report`.
@@ -44,30 +107,29 @@ class StagedSolver(ABC, Generic[Report]):
             ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
         """
         dt = _checks.positive("dt", dt)
-        self._save()
-        time, last = self.time, self.report
-        self._parts = {}
+        self.running_report = report = self._report_type(dt=dt)
         try:
-            for name in self.stages:
-                getattr(self, name)(dt)
-                if on_stage:
-                    on_stage(name, self)
-            report = self._summarise(dt)
-            self.time, self.report = time + dt, report
-        except BaseException:
-            self._restore()
-            self.time, self.report = time, last
-            raise
+            with self.transaction(self.changed_by(self.stages) if on_stage is None else None):
+                for name in self.stages:
+                    getattr(self, name)(dt)
+                    if on_stage:
+                        on_stage(name, self)
+                self._complete(report)
+                self.time += dt
+        finally:
+            self.running_report = self._report_type()
+        self.report = report
         return report
 
-    @abstractmethod
-    def _save(self) -> None:
-        """Keep what the stages may change."""
+    def __repr__(self) -> str:
+        """One line: cells, time, state, memory."""
+        cells = "x".join(map(str, self.grid.shape))
+        state = ", ".join(name for name, part in self.state.items() if part is not None and name != "time")
+        return f"<{type(self).__name__} {cells} cells, t = {self.time:g} s, {state}, {self.nbytes / 1e6:.3g} MB>"
 
     @abstractmethod
-    def _restore(self) -> None:
-        """Bring back what was kept."""
+    def _complete(self, report: Report) -> None:
+        """Add to a report what holds after all stages of a step; raises ValueError where something is no longer finite."""
 
-    @abstractmethod
-    def _summarise(self, dt: float) -> Report:
-        """Return the report of a step of dt; raises ValueError where something is no longer finite."""
+    def _state_replaced(self) -> None:
+        self._solid.forget()

@@ -64,6 +64,10 @@ class ParticleSet {
   /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns how many went.
   Index remove(const std::uint8_t* flags, Workspace& workspace);
 
+  /// Becomes what other particles with the same columns are, ids and cells included; grows only where the capacity is too small.
+  /// Throws InvalidArgument for other columns; then nothing is changed.
+  void assign(const ParticleSet& other);
+
   /// Orders the particles by cell, those of one cell by id: an order that does not depend on how the particles came, nor on the
   /// blocks of the grid. Particles outside of the domain count to the nearest cell, on periodic axes to their
   /// image. Throws InvalidArgument for a position that is not finite.

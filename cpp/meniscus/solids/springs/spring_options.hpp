@@ -1,6 +1,7 @@
 /// Stiffness, damping and stress of springs, as all kinds of springs take them.
 #pragma once
 
+#include "meniscus/core/types.hpp"
 #include "meniscus/solids/springs/stress_strain.hpp"
 
 #include <span>

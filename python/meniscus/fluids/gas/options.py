@@ -1,16 +1,16 @@
-"""What a smoke solver is told, and what it tells about a step."""
+"""Options and step report of `SmokeSolver`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meniscus import _checks
-from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
-from meniscus.numerics.solve import SolveInfo
-from meniscus.surface.shapes.solid_boundary import Slip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,31 +64,21 @@ class SmokeOptions:
         _checks.choice("slip", self.slip, Slip)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmokeReport:
-    """What one step did.
+@dataclass(kw_only=True)
+class SmokeReport(StepReport):
+    """What one step of a SmokeSolver did; the kinetic energy is per density, m^(dim + 2)/s^2.
 
     Attributes:
-        dt: seconds.
         smoke: integral of the density outside of the solid after the step, density times m^dim.
         emitted: what emitters have added to it.
         transport_change: what transport has added to it: through open sides, else the error of the scheme.
         uncovered: what the motion of the solid has added to it: smoke beside uncovered cells is continued into them, that in covered
             ones is lost.
-        kinetic_energy: per density, m^(dim + 2)/s^2.
-        max_speed: largest component, m/s.
-        projection: how the pressure solve went.
-        viscosity: how the solves of viscosity went.
         vortices: what happened to vortex particles.
     """
 
-    dt: float
-    smoke: float
-    emitted: float
-    transport_change: float
-    uncovered: float
-    kinetic_energy: float
-    max_speed: float
-    projection: ProjectionInfo
-    viscosity: tuple[SolveInfo, ...] = ()
+    smoke: float = math.nan
+    emitted: float = 0.0
+    transport_change: float = 0.0
+    uncovered: float = 0.0
     vortices: VortexInfo | None = None

@@ -1,4 +1,4 @@
-"""What a liquid solver by particles is told, and what it tells about a step."""
+"""Options and step report of `ParticleLiquidSolver`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 from meniscus import _checks
 from meniscus.fluids.particles.surface import ParticleSurface
 from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.staged_solver import StepReport
+from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Trace
-from meniscus.numerics.solve import SolveInfo
-from meniscus.surface.shapes.solid_boundary import Slip
 
 Transfer = Literal["flip", "pic", "apic"]
 
@@ -81,30 +81,20 @@ class ParticleLiquidOptions:
         _checks.integer("seed", self.seed, 0, 2**64)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParticleLiquidReport:
-    """What one step did.
+@dataclass(kw_only=True)
+class ParticleLiquidReport(StepReport):
+    """What one step of a ParticleLiquidSolver did; the kinetic energy leaves out what affine particles turn by.
 
     Attributes:
-        dt: seconds.
         particles: their number.
         volume: that they stand for, m^dim.
-        kinetic_energy: of the particles, J (J/m in 2-D); what affine particles turn by is left out.
-        max_speed: largest component of a particle, m/s.
-        projection: how the pressure solve went.
-        viscosity: how the solves of viscosity went.
         correction: how the solve of the density correction went, or None.
         left: particles that left through open sides.
         in_solid: particles in the solid that did not find a way out.
     """
 
-    dt: float
-    particles: int
-    volume: float
-    kinetic_energy: float
-    max_speed: float
-    projection: ProjectionInfo
-    viscosity: tuple[SolveInfo, ...] = ()
+    particles: int = 0
+    volume: float = 0.0
     correction: ProjectionInfo | None = None
     left: int = 0
     in_solid: int = 0
