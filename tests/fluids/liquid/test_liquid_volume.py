@@ -9,6 +9,7 @@ from support.build import same_bits
 
 import meniscus as ms
 from meniscus.fluids.liquid.volume import LiquidVolume
+from meniscus.grid.boundary import BoundarySpec
 from meniscus.surface import LevelSet, Sphere
 
 N = 32
@@ -17,7 +18,7 @@ N = 32
 class Liquid:
     """A level set, a velocity and their volumes."""
 
-    def __init__(self, dimension: int, dtype: type = np.float64, boundary: Any = None) -> None:
+    def __init__(self, dimension: int, dtype: type = np.float64, boundary: BoundarySpec = None) -> None:
         grid = ms.Grid((N,) * dimension, 1 / N)
         self.velocity = ms.MacField(grid, dtype, boundary)
         self.levelset = LevelSet(grid, "cells", dtype)

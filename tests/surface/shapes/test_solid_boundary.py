@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 from typing import Any
 
@@ -119,6 +121,19 @@ def test_with_free_slip_the_flow_and_scalars_go_on_into_the_solid(periodic: bool
     assert np.array_equal(density.array, field.array)
     boundary.stick(velocity)
     assert np.array_equal(velocity.component(0), expected.component(0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_copies_and_pickles(dtype: Any, rng: np.random.Generator) -> None:
+    grid = grid_of(2)
+    for given in (moving(grid, dtype, rng), None):
+        boundary = SolidBoundary(rough_levelset(grid, rng), given, "free", dtype)
+        for other in (pickle.loads(pickle.dumps(boundary)), copy.deepcopy(boundary)):
+            assert other.slip == "free"
+            assert other.dtype == dtype
+            assert other.levelset is not boundary.levelset
+            assert np.array_equal(other.outside_cells, boundary.outside_cells)
+            assert other.max_speed() == boundary.max_speed()
 
 
 def test_a_boundary_keeps_its_fields_alive() -> None:

@@ -130,6 +130,10 @@ class SolidBoundary:
             core: Any = _grid  # overloaded over dimension and scalar
             core.set_solid_velocity(velocity._core, self._core)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by fields and slip; masks are found anew."""
+        return type(self), (self._levelset, self._velocity, self._slip, self._dtype)
+
     def __repr__(self) -> str:
         """Level set, velocity and slip."""
         return f"<SolidBoundary with {self._slip}: {self._levelset!r}, {self._velocity!r}>"
