@@ -1,8 +1,8 @@
-/// What lies beyond the sides of the domain.
+/// Boundary conditions at the sides of the domain.
 ///
-/// Users say it in physical terms, once per side (`SideCondition`); a field sees, for its own component and location, a rule that
-/// continues its samples beyond the side without end (`GhostRule`). Ghost layers store the first three samples of that
-/// continuation; the rule answers for the rest. Periodicity belongs to the grid, not here.
+/// Users give one physical condition per side (`SideCondition`). For each component and location of a field, a `GhostRule`
+/// follows from it, which continues the samples beyond the side without end. Ghost layers store the first three samples of that
+/// continuation; the rule gives the rest. Periodicity is a property of the grid and is not set here.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"

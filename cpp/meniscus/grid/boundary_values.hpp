@@ -1,4 +1,4 @@
-/// Values that boundary functions give at whole boxes of samples, one call of the function per box.
+/// Boundary functions evaluated on whole boxes of samples, with one call of the function per box.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

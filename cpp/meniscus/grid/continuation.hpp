@@ -1,7 +1,8 @@
-/// The value of a field at any index, however far outside: the one definition that ghost layers store and long traces ask for.
+/// Continuation of a field beyond the domain: its value at any index. Ghost layers store these values, and long traces ask for
+/// them.
 ///
-/// Axes are resolved from the last to the first, which is what filling the ghosts axis by axis from the first to the last amounts
-/// to.
+/// Axes are resolved from the last to the first. This gives the same values as filling the ghosts axis by axis from the first to
+/// the last.
 #pragma once
 
 #include "meniscus/grid/boundary_values.hpp"

@@ -1,4 +1,4 @@
-/// Continues a field from where it is known to where it is not.
+/// Extrapolation of a field from known samples to unknown ones.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

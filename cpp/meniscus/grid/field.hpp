@@ -1,4 +1,4 @@
-/// Scalar samples on a grid, with ghost layers, and staggered vector fields made of them.
+/// Scalar fields on a grid, with ghost layers, and staggered vector fields made of them.
 #pragma once
 
 #include "meniscus/core/block.hpp"

@@ -1,4 +1,4 @@
-/// Reductions over fields: speeds for time steps, and the search for values that are not finite.
+/// Reductions over fields: maximum speeds for time steps, and the search for values that are not finite.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

@@ -1,4 +1,4 @@
-/// Fills the ghost layers of a padded block.
+/// Filling of the ghost layers of a padded block.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

@@ -1,4 +1,4 @@
-/// Uniform Cartesian grids and where samples sit on them.
+/// Uniform Cartesian grids and the positions of their samples.
 #pragma once
 
 #include "meniscus/core/types.hpp"

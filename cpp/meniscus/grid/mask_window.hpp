@@ -1,4 +1,4 @@
-/// Windows over masks: growing and shrinking them by boxes.
+/// Dilation and erosion of masks by boxes.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-/// Particles as a struct of arrays, kept together by cell.
+/// Particles as a struct of arrays that can be sorted by cell.
 #pragma once
 
 #include "meniscus/core/block.hpp"

@@ -1,4 +1,4 @@
-/// Where the unknowns of a Poisson problem lie in memory: the cells of a box with one ghost layer, rows padded to whole blocks.
+/// Memory layout of the unknowns of a Poisson problem: the cells of a box with one ghost layer, rows padded to whole blocks.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-/// How much of each face of a grid lies outside a solid that is given by a level set on the nodes.
+/// Open fractions of faces: the part of each face outside a solid that is given by a level set on the nodes.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

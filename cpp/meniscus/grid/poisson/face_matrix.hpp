@@ -1,7 +1,7 @@
-/// The matrix of a Poisson problem in finite-volume form, held as one coefficient per face and one diagonal entry per cell.
+/// Matrix of a Poisson problem in finite-volume form: one coefficient per face and one diagonal entry per cell.
 ///
 /// Row i reads  diagonal_i x_i - sum over faces of coefficient_f x_j.  A cell whose diagonal is zero is no unknown; its value is
-/// held at zero, so that a coefficient on a face towards it is a Dirichlet condition: it counts in the diagonal alone.
+/// fixed at zero. A coefficient on a face towards it is therefore a Dirichlet condition: it enters the diagonal only.
 #pragma once
 
 #include "meniscus/core/block.hpp"

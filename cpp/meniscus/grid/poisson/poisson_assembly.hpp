@@ -1,4 +1,4 @@
-/// Fills the matrix of a Poisson problem from coefficients on faces.
+/// Assembly of the matrix of a Poisson problem from coefficients on faces.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-/// The geometric multigrid preconditioner of a Poisson matrix, in single precision.
+/// Geometric multigrid preconditioner of a Poisson matrix, in single precision.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_level.hpp"

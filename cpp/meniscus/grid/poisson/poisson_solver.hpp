@@ -1,5 +1,5 @@
-/// Every Poisson problem of the library: conjugate gradients in double precision over a multigrid cycle in single precision,
-/// matrix-free on face coefficients.
+/// Solver of all Poisson problems of the library: conjugate gradients in double precision, preconditioned by a multigrid cycle in
+/// single precision, matrix-free on face coefficients.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"

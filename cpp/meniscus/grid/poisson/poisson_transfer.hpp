@@ -1,9 +1,9 @@
-/// Interpolation of corrections to a finer level and its transpose, the restriction of residuals.
+/// Prolongation of corrections to a finer level and its transpose, the restriction of residuals.
 ///
 /// Corrections are interpolated linearly along each axis from the own coarse cell and its next neighbours (Khalil's and
 /// Wesseling's interpolation for cell centres): in 3-D a quarter from each of four cells. Near walls, Dirichlet conditions and
 /// thin last blocks the weights follow the one-dimensional problem along each axis. Where all cells around are joined in the
-/// regular way, whole rows are done at once; everywhere else the weights are listed.
+/// regular way, whole rows are processed at once; everywhere else the weights are stored in lists.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_coarsening.hpp"

@@ -1,4 +1,4 @@
-/// The shapes in which hot kernels hold their data: a few dozen points side by side, in arrays that stay in the first-level
+/// Buffers of vectorised kernels: a few dozen points side by side, in arrays that stay in the first-level
 /// cache.
 #pragma once
 

@@ -1,4 +1,4 @@
-/// Interpolation at one point, wherever it is and whatever hides its corners: the careful path behind the fast rows.
+/// Interpolation at one point, with all masks and boundary rules: the slow path beside the vectorised rows.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// Where characteristics come from: displacements, in cells, of sample points carried by a staggered velocity for a time dt.
+/// Tracing of characteristics: displacements, in cells, of sample points carried by a staggered velocity for a time dt.
 #pragma once
 
 #include "meniscus/grid/transport/point_lanes.hpp"

@@ -1,4 +1,4 @@
-/// The masks of a transport step, brought into the layout of the field: what is hidden, and where the correction is trusted.
+/// Masks of a transport step in the layout of the field: hidden samples, and samples where the correction is applied.
 #pragma once
 
 #include "meniscus/grid/transport/advect.hpp"
