@@ -1,4 +1,4 @@
-/// A mesh whose vertices move: which of its elements may collide within a step, which do, and when first.
+/// Collision queries of a moving mesh: which elements may collide within a step, which do, and when first.
 ///
 /// Source: Selle 2008, section 6.4 and Guendelman et al. 2005, section 3 (hierarchies of boxes around paths); Brochu 2012,
 /// sections 3.3.5 and 4.5.4 (grids of boxes; only pairs with overlapping boxes are tested).

@@ -1,5 +1,5 @@
-/// Continuation of a field beyond the domain: its value at any index. Ghost layers store these values, and long traces ask for
-/// them.
+/// Continuation of a field beyond the domain: its value at any index, for ghost layers and for long
+/// traces.
 ///
 /// Axes are resolved from the last to the first. This gives the same values as filling the ghosts axis by axis from the first to
 /// the last.

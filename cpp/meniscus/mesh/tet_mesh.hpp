@@ -1,4 +1,4 @@
-/// Meshes of tetrahedra and of segments as they come in from outside: positions and corners that somebody else owns.
+/// Views of meshes of tetrahedra and of segments whose positions and corners somebody else owns.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

@@ -1,8 +1,8 @@
 /// Preconditioned conjugate gradients for symmetric positive (semi-)definite systems of any kind.
 ///
-/// The method sees a system through four operations: `multiply` by the matrix, `precondition`, `project` onto the space in which
-/// the system can be solved, and `inner_product`; and it moves vectors with `combine`. A system that can do a group of these in
-/// one pass over memory may offer the fused forms too.
+/// The method uses four operations of a system: `multiply` by the matrix, `precondition`, `project` onto the space in which the
+/// system can be solved, and `inner_product`; vectors are updated with `combine`. A system that can do a group of these in one
+/// pass over memory may also offer the fused forms.
 #pragma once
 
 #include "meniscus/core/cancellation.hpp"

@@ -1,6 +1,6 @@
-/// Back and forth error compensation (BFECC) and MacCormack: two ways to raise a first-order step A, whose time reverse A^R is
-/// known, to second order (Selle 2008, section 2.4). The formulas are shared by the grid schemes and by the ordinary differential
-/// equation on which they are analysed (section 2.5).
+/// Back and forth error compensation (BFECC) and MacCormack: two methods that raise a first-order step A, whose time reverse A^R
+/// is known, to second order (Selle 2008, section 2.4). The grid schemes use these formulas, and so does the ordinary
+/// differential equation on which the schemes are analysed (section 2.5).
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// Expansions as numbers of one type: sums, differences, products and exact quotients that fit the same capacity again.
+/// Expansions as a number type of fixed capacity: sums, differences, products and exact quotients.
 ///
 /// For algorithms whose intermediate results are known to be small, such as fraction-free elimination, where every division is
 /// exact. Values have to be scaled so that nothing overflows or underflows (`exact_scaling`).

@@ -1,4 +1,4 @@
-/// Signed integers of many bits and fixed capacity, and the exact way from doubles to them.
+/// Signed integers of many bits and fixed capacity, and exact conversion of doubles to them.
 ///
 /// The last resort of exact arithmetic: a set of finite doubles becomes integers through one common power of two, whatever their
 /// exponents, and signs of polynomials of these are then exact. The capacity bounds the work; the cost follows the bits in use.

@@ -1,4 +1,4 @@
-/// The rotation in a 3 x 3 matrix A, and its singular values.
+/// Rotation and singular values of a 3 x 3 matrix A.
 ///
 /// The polar rotation is the R with determinant 1 that is closest to A in the sum of squares. With A = U diag(s) V^T, where U and
 /// V are rotations and s[0] >= s[1] >= |s[2]|, it is U V^T: where the determinant of A is negative, the direction of the smallest

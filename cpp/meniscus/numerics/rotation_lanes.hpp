@@ -1,4 +1,4 @@
-/// The polar rotation and the principal axes of eight matrices at a time; for use inside of `simd_dispatch`.
+/// Polar rotation and principal axes of eight matrices at a time; for use inside of `simd_dispatch`.
 #pragma once
 
 #include "meniscus/numerics/lane_pack.hpp"

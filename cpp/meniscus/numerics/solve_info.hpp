@@ -1,4 +1,4 @@
-/// How an iterative solve went.
+/// Report of an iterative solve.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-/// The self-test of linear systems: probes with random vectors what conjugate gradients rely on.
+/// Self-test of linear systems: checks with random vectors the properties that conjugate gradients rely on.
 ///
-/// All defects are relative and zero in exact arithmetic; a correct system shows round-off of the precision it works in.
+/// All defects are relative, and zero in exact arithmetic. A correct system shows defects at the round-off of its precision.
 #pragma once
 
 #include "meniscus/numerics/conjugate_gradients.hpp"

@@ -1,8 +1,8 @@
-/// Which samples of a padded block are copies of samples owned elsewhere, and how they get there.
+/// Halo exchange: fills ghost samples from the blocks that own them.
 ///
 /// The plan is made once for a decomposition and executed for every field with that layout. With one rank, the only neighbour of
-/// a block is the block itself across a periodic side, and a transfer is a copy in memory; the callers do not know the
-/// difference.
+/// a block is the block itself across a periodic side, and a transfer is a copy in memory. Callers need not know which of these
+/// happens.
 #pragma once
 
 #include "meniscus/core/types.hpp"

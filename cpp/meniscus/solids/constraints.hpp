@@ -1,4 +1,4 @@
-/// Nodes that are held: fixed, moved along a given path, or sliding in planes; all as exact conditions on velocities, which the
+/// Constraints on nodes: fixed, moved along a given path, or sliding in planes. All are exact conditions on velocities, which the
 /// linear solves filter out of right-hand sides, residuals and search directions.
 ///
 /// Source: Selle 2008, sections 5.4 and 6.5 (constraints in the conjugate gradients); Baraff and Witkin 1998, section 5.3.

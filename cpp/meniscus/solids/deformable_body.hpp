@@ -1,4 +1,4 @@
-/// A deformable body: nodes with positions, velocities and masses, the forces between them, and what holds them.
+/// Deformable body: nodes with positions, velocities and masses, the forces between them, and their constraints.
 #pragma once
 
 #include "meniscus/core/block.hpp"

@@ -1,4 +1,4 @@
-/// Forces from outside that act on single nodes: given ones, and drag in a wind.
+/// External forces on single nodes: given forces, and drag in a wind.
 #pragma once
 
 #include "meniscus/solids/force.hpp"

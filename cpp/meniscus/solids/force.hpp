@@ -1,7 +1,7 @@
-/// What a deformable body asks of its forces: energies, forces, differentials and damping, over all nodes at once.
+/// Interface of the forces of a deformable body: energies, forces, differentials and damping, over all nodes at once.
 ///
-/// Forces of position and velocity: f(x, v) = elastic(x) + D(x) v, where D is negative semidefinite. What is external and depends
-/// on the velocity linearly, such as drag in wind, has its part at v = 0 among the elastic forces.
+/// A force depends on position and velocity: f(x, v) = elastic(x) + D(x) v, where D is negative semidefinite. An external force
+/// that is linear in the velocity, such as drag in wind, adds its part at v = 0 to the elastic forces.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

@@ -1,4 +1,4 @@
-/// Loops and sums over the nodes of a body, the same bits on any number of threads.
+/// Loops and sums over the nodes of a body, with the same bits on any number of threads.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"

@@ -1,8 +1,8 @@
-/// One box against eight others at once, for the widest vector instructions of the machine.
+/// Overlap tests of one box against eight others at once, for the widest vector instructions of the machine.
 ///
-/// All tests are comparisons, so that nothing is rounded. They are the one place with compiler intrinsics, because packing the
-/// lanes that pass cannot be written as a plain loop that compilers vectorise. The functions take pointers only: they are called
-/// from templates that are compiled for the baseline as well.
+/// All tests are comparisons, so nothing is rounded. This is the only file with compiler intrinsics, because compilers do not
+/// vectorise a plain loop that packs the lanes that pass. The functions take pointers only: they are called from templates that
+/// are compiled for the baseline as well.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

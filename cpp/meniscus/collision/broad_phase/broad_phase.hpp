@@ -1,4 +1,5 @@
-/// Pairs of elements whose boxes overlap, found with packed box trees: as sorted lists, or handed out in blocks and never stored.
+/// Broad phase: pairs of elements with overlapping boxes, found with packed box trees, as sorted lists or block by
+/// block.
 ///
 /// Boxes are closed and compared exactly. The pairs of a call do not depend on the number of threads or the vector width, nor on
 /// how the trees were built.

@@ -1,4 +1,4 @@
-/// A regular grid of boxes: which elements may overlap a box, with single elements put in and taken out at any time.
+/// Regular grid of boxes: finds elements that may overlap a box; single elements can be inserted and removed at any time.
 ///
 /// Source: Brochu 2012, section 3.3.5 (a grid of bounding boxes per kind of element).
 #pragma once

@@ -1,4 +1,4 @@
-/// Questions that a spatial hash answers: vertices in tetrahedra, boxes that overlap, and which points may touch which bodies.
+/// Queries of a spatial hash: vertices in tetrahedra, overlapping boxes, and points near bodies.
 #pragma once
 
 #include "meniscus/collision/broad_phase/spatial_hash.hpp"

@@ -1,9 +1,10 @@
-/// A tree of boxes for collision: elements of one kind along a space-filling curve, eight to a leaf and eight children to a node.
+/// Packed box tree for collision: elements of one kind along a space-filling curve, eight per leaf, eight children per
+/// node.
 ///
-/// Nothing points anywhere: leaf i holds the elements [8 i, 8 i + 8) of the curve, node i of a level the nodes [8 i, 8 i + 8) of
-/// the level below. So a build is a sort, a refit is a pass over the levels, and eight boxes are tested at once. The boxes of the
-/// elements are kept as they are, in double precision; those of the nodes are rounded to the nearest floats. Rounding is
-/// monotone: two boxes that overlap still do when both are rounded, so queries with rounded boxes miss nothing.
+/// The tree has no pointers: leaf i holds the elements [8 i, 8 i + 8) of the curve, node i of a level holds the nodes [8 i, 8 i +
+/// 8) of the level below. So a build is a sort, a refit is a pass over the levels, and eight boxes are tested at once. The boxes
+/// of the elements are stored in double precision; those of the nodes are rounded to the nearest floats. Rounding is monotone:
+/// two boxes that overlap still overlap when both are rounded, so queries with rounded boxes miss nothing.
 ///
 /// Source: Kamel and Faloutsos, "On packing R-trees", 1993 (packing along a Hilbert curve); Skilling, "Programming the Hilbert
 /// curve", 2004.

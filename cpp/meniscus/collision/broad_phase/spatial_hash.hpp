@@ -1,8 +1,8 @@
-/// A uniform grid of cells without limits whose cells share a table of buckets: which boxes lie near a point or a box?
+/// Spatial hash: an unbounded uniform grid whose cells share a table of buckets, for boxes near a point or a box.
 ///
-/// Boxes that are much larger than a cell would fill many; they go to coarser grids, with cells twice as large from level to
-/// level, and a box covers at most two cells along each axis of its level (three where round-off meets the size of a cell).
-/// Different cells may share a bucket, which costs time and changes nothing.
+/// Boxes much larger than a cell are stored in coarser grids, whose cells double in size from level to level. A box covers at
+/// most two cells along each axis of its level (three where round-off meets the size of a cell). Different cells may share a
+/// bucket; this costs time but does not change the result.
 ///
 /// The table is built like a counting sort (cells are counted, added up and filled in), in parallel, and keeps its memory.
 ///

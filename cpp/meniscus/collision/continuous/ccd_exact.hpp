@@ -1,4 +1,4 @@
-/// Contacts of two moving elements, decided exactly by algebra: the last resort of continuous collision detection, for the few
+/// Exact algebraic decision of contact between two moving elements: the last stage of continuous collision detection, for the few
 /// queries that filters leave open.
 ///
 /// With s = t / (1 - t) every moving difference of points is d0 + s d1, so the step is s in [0, infinity] and all polynomials are

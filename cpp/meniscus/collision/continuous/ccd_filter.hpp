@@ -1,4 +1,4 @@
-/// The first filters of continuous collision detection: proofs in floating point, for many pairs at a time, that a pair never
+/// First filters of continuous collision detection: proofs in floating point, for many pairs at a time, that a pair never
 /// touches.
 ///
 /// A pair is dropped if its four points are never coplanar, or if along some axis one weight of the contact is always positive

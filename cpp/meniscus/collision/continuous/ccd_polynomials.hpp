@@ -1,4 +1,4 @@
-/// The polynomials whose signs decide whether two moving elements touch, in floating point, with bounds of their errors.
+/// Polynomials whose signs decide whether two moving elements touch, in floating point, with bounds of their errors.
 ///
 /// Over a piece of the step, with s from 0 at its start to infinity at its end, every difference of points is p + s q over 1 + s.
 /// The coplanarity of the four points is then a cubic and the weights of a contact are quadratics in s (ccd_exact.hpp says why),

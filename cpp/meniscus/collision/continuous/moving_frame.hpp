@@ -1,5 +1,5 @@
-/// The boxes of two moving elements in a frame that moves with them: where both move fast in about the same direction, their
-/// boxes at rest overlap and these do not.
+/// Overlap of the boxes of two moving elements in a frame that moves with them. It culls pairs that both move fast in about the
+/// same direction, whose boxes at rest overlap.
 ///
 /// Source: Selle 2008, section 6.4 (a frame with the mean motion of the four points, at the leaves of the hierarchies).
 #pragma once

@@ -1,4 +1,4 @@
-/// Root parity of a step by casting a ray, exactly: is zero on the image of the border of the parameters, or else inside it?
+/// Root parity of a step by exact ray casting: whether zero lies on the image of the border of the parameters, or else inside it.
 ///
 /// The step is a function F(t, u, v) that is zero where the elements touch; its domain is a prism for a vertex and a face, a cube
 /// for two edges. If F has no zero on the border of the domain, the number of zeros within is odd exactly if a ray from zero

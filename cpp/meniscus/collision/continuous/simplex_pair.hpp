@@ -1,4 +1,4 @@
-/// Do two simplices in space and time meet? Exactly, for every finite double.
+/// Intersection of two simplices in space and time, exact for every finite double.
 ///
 /// A vertex of a simplex is a position at the start (t = 0) or the end (t = 1) of the step. Two simplices with d + 3 vertices in
 /// all, in d = 2 or 3 dimensions of space and one of time, meet where a point is a convex combination of the vertices of either:

@@ -1,10 +1,10 @@
-/// Continuous collision detection between simplices in space and time: the first method of the thesis, for comparison.
+/// Continuous collision detection between simplices in space and time (the first method of Brochu's thesis), for comparison.
 ///
-/// A moving vertex is a segment in space and time, as it is. A moving edge is cut into two triangles and a moving face into three
-/// tetrahedra, along diagonals that start at the vertex with the smaller index: neighbours cut their common sides alike, so that
-/// nothing leaks between them. Contact of these is a linear problem, decided exactly. But the elements in between are not the
-/// straight interpolation: they bend along the diagonals. Elements that are only translated, each as a whole, move as they
-/// should.
+/// A moving vertex is a segment in space and time. A moving edge is cut into two triangles and a moving face into three
+/// tetrahedra, along diagonals that start at the vertex with the smaller index: neighbours cut their common sides alike, so
+/// that nothing leaks between them. Contact of these is a linear problem, decided exactly. But during the step the elements
+/// are not the linear interpolation: they bend along the diagonals. Only elements that are translated as a whole move
+/// exactly.
 ///
 /// Source: Brochu 2012, section 4.3.
 #pragma once

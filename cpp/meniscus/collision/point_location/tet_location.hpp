@@ -1,4 +1,4 @@
-/// Which tetrahedron of a mesh that moves holds a point: exact, so that every point of the union belongs to exactly one.
+/// Point location in a moving tetrahedral mesh: exact, so that every point of the union belongs to exactly one tetrahedron.
 ///
 /// Of several closed tetrahedra that hold a point, it belongs to that of the lowest rank, and among these to the one with the
 /// lowest number. So a point on a face, an edge or a vertex belongs to the first that touches it, and a mesh that folds onto

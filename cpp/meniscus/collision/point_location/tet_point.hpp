@@ -1,4 +1,4 @@
-/// Points in one tetrahedron: on which side of each face, exactly, and with which barycentric coordinates.
+/// Location of points relative to one tetrahedron: the exact side of each face, and barycentric coordinates.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"

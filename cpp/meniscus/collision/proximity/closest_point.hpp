@@ -1,4 +1,4 @@
-/// The point of a triangle, and of a triangle mesh, that is closest to a given point.
+/// Closest points of a triangle and of a triangle mesh to a given point.
 ///
 /// Source: Ericson, "Real-time collision detection", 2005, section 5.1.5 (the regions of a triangle).
 #pragma once

@@ -1,4 +1,4 @@
-/// Do an edge and a triangle, or two triangles, intersect? Exact for every finite double, whatever the elements look like: edges
+/// Intersection of an edge and a triangle, or of two triangles. Exact for every finite double and for degenerate elements: edges
 /// of no length, triangles that are a segment or a point, elements in one plane or on one line.
 ///
 /// Because every sign is exact, the answers do not depend on the order of the corners or of the ends.

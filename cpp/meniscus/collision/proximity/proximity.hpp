@@ -1,5 +1,5 @@
-/// How close two elements are: a vertex and a face, or two edges. Their distance, closest points and separating direction, and
-/// what a response to their collision within a step needs.
+/// Proximity of a vertex and a face, or of two edges: distance, closest points and separating direction, and the data that a
+/// response to their collision within a step needs.
 ///
 /// Sources: Brochu 2012, sections 3.2.3 and 4.5.5; Ericson, "Real-time collision detection", 2005, sections 5.1.5 and 5.1.9.
 #pragma once

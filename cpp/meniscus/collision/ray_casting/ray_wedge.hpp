@@ -1,8 +1,8 @@
-/// One thickened triangle ("wedge") and the straight lines that may meet it.
+/// Intersection of straight lines with one thickened triangle ("wedge").
 ///
 /// The wedge of a triangle is the set of points within half the thickness of it: a prism with rounded edges and corners. It is
-/// the smallest such set that looks the same from everywhere, it holds the prism that is pushed out along the face normal and the
-/// edge normals, and it stays a body where the triangle has no area: a capsule around its longest edge, or a ball.
+/// the smallest such set of equal thickness in all directions, it contains the prism that is extruded along the face normal and
+/// the edge normals, and it has volume even where the triangle has no area: a capsule around its longest edge, or a ball.
 ///
 /// Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3
 /// and figure 3; Selle, "Realism for production", 2008, section 4.3.

@@ -1,4 +1,4 @@
-/// Which cells of a grid a thickened surface can matter to, and which neighbouring cell centres see each other.
+/// Grid cells near a thickened surface, and visibility between neighbouring cell centres.
 ///
 /// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3 (boxes of
 /// triangles, enlarged, mark the cells that need care; all others take the ordinary way); Selle 2008, section 4.3.

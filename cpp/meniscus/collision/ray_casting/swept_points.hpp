@@ -1,4 +1,4 @@
-/// Which points does a moving surface sweep over? What is stored there may come from the other side.
+/// Points swept over by a moving surface. Values stored at such a point may come from the other side.
 ///
 /// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3; Selle 2008,
 /// section 4.3 (points that meet a triangle on its way, or lie in a wedge at the start or the end).

@@ -1,8 +1,8 @@
-/// Straight lines of sight past a thickened triangle surface, which leak nowhere.
+/// Exact visibility queries past a thickened triangle surface, without leaks.
 ///
 /// Every triangle is thickened to a wedge (see ray_wedge.hpp). Wedges of neighbours overlap, so a segment cannot slip through a
-/// shared edge or vertex, and "visible" is only said where the whole segment is certainly clear of all wedges. Errors go the
-/// other way: what is within round-off of a wedge counts as touching it.
+/// shared edge or vertex. A point is "visible" only if the whole segment is certainly clear of all wedges: a segment within
+/// round-off of a wedge counts as touching it.
 ///
 /// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3; Selle, "Realism
 /// for production", 2008, section 4.3.

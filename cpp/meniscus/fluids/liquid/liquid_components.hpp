@@ -1,5 +1,5 @@
-/// Liquid as a set of connected components: which faces it touches, where each of its parts came from, and the neighbourhood of
-/// each.
+/// Connected components of a liquid: the faces that liquid touches, the component that each part came from, and the neighbourhood
+/// of each component.
 ///
 /// Labels are one 32-bit number per owned cell in C order: zero in air, else the number of the component.
 #pragma once
@@ -10,7 +10,7 @@
 namespace meniscus::fluids {
 
 /// wet[face] = whether a cell beside the face across `axis` is liquid to the pressure (see free_surface.hpp); owned extents of
-/// that component. Beyond sides of the domain is no liquid.
+/// that component. There is no liquid beyond the sides of the domain.
 template <class T, int D>
 void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet);
 

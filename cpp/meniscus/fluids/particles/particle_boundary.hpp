@@ -1,4 +1,4 @@
-/// What becomes of particles of a liquid that a step has carried beyond a side of the domain or into a solid.
+/// Boundary treatment of liquid particles that a step has carried beyond a side of the domain or into a solid.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

@@ -1,4 +1,4 @@
-/// Particles by the cells that they lie in: what transfers and surfaces of particles start from.
+/// Assignment of particles to grid cells, for transfers and surfaces of particles.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// What particles that carry a velocity give to a staggered grid, and take from it: the particle-in-cell methods PIC, FLIP and
+/// Transfer of velocity from particles to a staggered grid and back: the particle-in-cell methods PIC, FLIP and
 /// APIC.
 ///
 /// Zhu and Bridson, "Animating sand as a fluid", 2005; Jiang, Schroeder, Selle, Teran and Stomakhin, "The affine particle-in-cell

@@ -1,4 +1,4 @@
-/// Particles, and their images at the sides of the domain, within some cells of a cell (included by kernels only).
+/// Neighbour search: particles, and their images at the sides of the domain, within some cells of a cell (for kernels only).
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// Adding what particles carry to the samples around them, in parallel and always in the same order (included by kernels only).
+/// Scatter from particles to the samples around them, in parallel and always in the same order (included by kernels only).
 #pragma once
 
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-/// The level set of the liquid that a set of particles stands for, near its surface.
+/// Level set of the liquid that a set of particles represents, near its surface.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

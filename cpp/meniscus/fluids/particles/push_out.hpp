@@ -1,4 +1,4 @@
-/// The way out of a solid for a point that has got into it.
+/// Push-out of points from solids.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

@@ -1,4 +1,4 @@
-/// Where a cell counts as liquid.
+/// Classification of cells as liquid or air.
 #pragma once
 
 #include "meniscus/core/types.hpp"

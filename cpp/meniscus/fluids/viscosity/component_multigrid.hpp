@@ -1,4 +1,4 @@
-/// Preconditioner of a viscous stress that couples the components of a velocity: one multigrid cycle for each component alone.
+/// Preconditioner of a viscous stress that couples velocity components: one multigrid cycle for each component alone.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"

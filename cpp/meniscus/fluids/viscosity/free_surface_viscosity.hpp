@@ -4,8 +4,8 @@
 /// cell centres, the others at edges (in 2-D: nodes), each with the part of the volume around it that is liquid. What is not
 /// liquid then exerts nothing, and the condition at the surface is met without being written down.
 ///
-/// Walls and solids that the fluid sticks to are Dirichlet conditions at their velocity; free slip carries no shear; an open side
-/// is free of traction as the surface is.
+/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip carries no shear; an open side is free of
+/// traction, as the surface is.
 ///
 /// Source: Batty and Bridson 2008, "Accurate viscous free surfaces for buckling, coiling, and rotating liquids", sections 3
 /// and 4.

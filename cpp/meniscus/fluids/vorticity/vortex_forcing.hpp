@@ -1,4 +1,4 @@
-/// The force of vortex particles on the flow: each one spins up the grid around itself (Selle 2008, section 3.4.2).
+/// Force of vortex particles on the flow: each one spins up the grid around itself (Selle 2008, section 3.4.2).
 #pragma once
 
 #include "meniscus/fluids/vorticity/vortex_particles.hpp"

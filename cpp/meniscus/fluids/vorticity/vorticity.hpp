@@ -1,4 +1,4 @@
-/// Vorticity of a staggered velocity and the integrals that tell how rough a flow is.
+/// Vorticity of a staggered velocity, and integral measures of a flow.
 #pragma once
 
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"

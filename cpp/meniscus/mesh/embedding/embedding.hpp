@@ -1,5 +1,5 @@
-/// Points that hang on the nodes of a mesh with fixed weights ("hard bindings"): where they are, and what acts on the nodes when
-/// something acts on them.
+/// Embedding of points in the elements of a mesh with fixed weights ("hard bindings"): positions of the points, and distribution
+/// of forces and masses on points to the nodes.
 ///
 /// Source: Lee 2018, section 2.3.1, equation (2.1); Sifakis et al., "Hybrid simulation of deformable solids", 2007 (forces,
 /// masses); Mueller et al., "Real time physics" course notes, 2008, section 3.6.

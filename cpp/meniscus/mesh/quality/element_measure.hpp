@@ -1,4 +1,4 @@
-/// Lengths, areas and volumes of the elements of a mesh, and the masses that they give their corners.
+/// Lengths, areas and volumes of the elements of a mesh, and the masses that they give to their corners.
 ///
 /// Source: Selle 2008, section 5.2; Mueller et al., "Real time physics" course notes, 2008, section 3.6 (a mass of an element is
 /// shared by its corners equally).

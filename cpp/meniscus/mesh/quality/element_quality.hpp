@@ -1,4 +1,4 @@
-/// How well shaped triangles and tetrahedra are, and which of a deformed mesh are degenerate.
+/// Quality measures of triangles and tetrahedra, and the degenerate elements of a deformed mesh.
 ///
 /// Source: Lee 2018, section 3.6 (degenerate elements); Shewchuk, "What is a good linear finite element?", 2002 (measures of
 /// quality).

@@ -1,4 +1,4 @@
-/// Conforming refinement of tetrahedra that keeps their shapes: a red tetrahedron is cut into 8, and green ones join levels.
+/// Red-green refinement of tetrahedra, conforming and shape-preserving: red tetrahedra are cut into 8, green ones join levels.
 ///
 /// Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003; Bey, "Tetrahedral grid refinement", 1995.

@@ -1,4 +1,4 @@
-/// A tetrahedral mesh that is edited bit by bit: replacing the tetrahedra of a cavity, moving vertices, and taking it all back.
+/// Editable tetrahedral mesh: replacement of the tetrahedra of a cavity, motion of vertices, and undo.
 #pragma once
 
 #include "meniscus/mesh/refinement/bcc_lattice.hpp"

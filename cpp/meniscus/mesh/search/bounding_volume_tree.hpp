@@ -1,4 +1,4 @@
-/// A binary tree of axis-aligned boxes over primitives of any kind, in Morton order.
+/// Binary tree of axis-aligned boxes over primitives of any kind, in Morton order.
 ///
 /// Source: Lauterbach et al., "Fast BVH construction on GPUs", 2009 (linear bounding volume hierarchies: nodes split where the
 /// Morton codes of their primitives first differ).

@@ -1,4 +1,4 @@
-/// A bounding volume tree over the triangles of a mesh, with their corners beside each other in the order of the leaves.
+/// Bounding volume tree over the triangles of a mesh, with their corners stored in the order of the leaves.
 #pragma once
 
 #include "meniscus/mesh/search/bounding_volume_tree.hpp"

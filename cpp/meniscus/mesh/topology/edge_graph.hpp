@@ -1,4 +1,4 @@
-/// The edges of a mesh of segments, triangles or tetrahedra, and the neighbours of each vertex over them.
+/// Edge graph of a mesh of segments, triangles or tetrahedra: its edges, and the neighbours of each vertex over them.
 #pragma once
 
 #include "meniscus/mesh/topology/vertex_stars.hpp"

@@ -1,5 +1,5 @@
-/// Tetrahedra chosen out of a mesh so that their boundary is a manifold: no edge with more than two boundary faces, and no vertex
-/// in which parts of the boundary only touch.
+/// Selection of tetrahedra of a mesh so that their boundary is a manifold: no edge with more than two boundary faces, and no
+/// vertex in which parts of the boundary only touch.
 ///
 /// Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003, section 4.

@@ -1,4 +1,4 @@
-/// What lies on both sides of the edges of a triangle mesh: neighbours, boundary, pairs of triangles that bend, pinched vertices.
+/// Edges of a triangle mesh: neighbours, boundary, pairs of triangles that bend, pinched vertices.
 #pragma once
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"

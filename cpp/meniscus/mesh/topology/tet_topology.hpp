@@ -1,4 +1,4 @@
-/// How the tetrahedra of a mesh hang together: faces, neighbours, boundary, components.
+/// Topology of a tetrahedral mesh: faces, neighbours, boundary, components.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"

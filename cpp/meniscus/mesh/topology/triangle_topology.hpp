@@ -1,4 +1,4 @@
-/// How the triangles of a mesh hang together: edges, neighbours, holes, components; and whether the mesh is watertight.
+/// Topology of a triangle mesh: edges, neighbours, holes, components; and whether the mesh is watertight.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

@@ -1,4 +1,4 @@
-/// The elements at each vertex of a mesh of segments, triangles or tetrahedra.
+/// Elements at each vertex of a mesh of segments, triangles or tetrahedra.
 #pragma once
 
 #include "meniscus/core/types.hpp"

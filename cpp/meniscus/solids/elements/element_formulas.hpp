@@ -1,4 +1,4 @@
-/// Stiffness and forces of one tetrahedron as recipes of the literature have them, corrected and as printed, to compare with.
+/// Textbook formulas for stiffness and forces of one tetrahedron, corrected and as printed, for comparison.
 ///
 /// Source: Mueller et al., "Real time physics class notes", 2008, sections 4.2.1 (forces on deformed faces) and 4.2.2 (stiffness
 /// by entries).

@@ -1,5 +1,5 @@
 /// Sums of element contributions at nodes, in the same order whatever the number of threads: elements write to places of their
-/// own, and every node adds up those that are its own.
+/// own, and every node adds up its own contributions.
 #pragma once
 
 #include "meniscus/core/error.hpp"

@@ -1,4 +1,4 @@
-/// What finite elements of all shapes are told about their material.
+/// Options of finite elements of all shapes.
 #pragma once
 
 #include "meniscus/solids/elements/elastic_material.hpp"

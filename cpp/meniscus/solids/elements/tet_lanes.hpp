@@ -1,4 +1,4 @@
-/// What the kernels over tetrahedra share, for use inside of `simd_dispatch`.
+/// Common parts of the kernels over tetrahedra, for use inside of `simd_dispatch`.
 #pragma once
 
 #include "meniscus/solids/elements/tet_elements.hpp"

@@ -1,4 +1,4 @@
-/// What the kernels over the triangles of a membrane share, for use inside of `simd_dispatch`.
+/// Common parts of the kernels over the triangles of a membrane, for use inside of `simd_dispatch`.
 #pragma once
 
 #include "meniscus/solids/elements/triangle_membrane.hpp"

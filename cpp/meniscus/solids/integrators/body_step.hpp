@@ -1,4 +1,4 @@
-/// One step of a body while it is being made: what all integrators share. Nothing of the body changes before `commit`.
+/// Working state of one step of a body, shared by all integrators. Nothing of the body changes before `commit`.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,5 +1,5 @@
-/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt; after an error, a
-/// failed solve or Ctrl-C the body is as it was. With a kept workspace a repeated step allocates nothing.
+/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt. After an error, a
+/// failed solve or Ctrl-C the body is unchanged. With a reused workspace a repeated step allocates nothing.
 ///
 /// Sources: Mueller et al. 2008, chapter 3 (all but Newmark); Selle 2008, sections 5.4 and 5.5 (Newmark, implicit springs).
 #pragma once

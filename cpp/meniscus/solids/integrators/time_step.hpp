@@ -1,4 +1,4 @@
-/// How long a step of a body may be: stability of explicit elasticity, strain of one step, motion of what is moved from outside.
+/// Bounds of the time step of a body: stability of explicit elasticity, strain in one step, and motion of prescribed nodes.
 ///
 /// Source: Selle 2008, section 7.6 (strain rate and Courant condition).
 #pragma once

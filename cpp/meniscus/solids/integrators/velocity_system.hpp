@@ -1,6 +1,6 @@
-/// The linear systems of implicit steps: (M - a D - b K) v = M u, where D and K are what all forces of a body damp and how they
-/// change, at the positions at which they were linearised. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and the held
-/// velocities filtered out.
+/// Linear systems of implicit steps: (M - a D - b K) v = M u, where D is the damping of all forces of a body and K the derivative
+/// of its elastic forces, at the positions of the linearisation. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and
+/// the constrained velocities filtered out.
 ///
 /// The unknowns are sqrt(mass) times velocity: residuals are then velocities weighted by mass, so that a tolerance means the same
 /// for light and heavy nodes, and the matrix of a body without forces is the identity.

@@ -1,4 +1,4 @@
-/// The choice among the seven altitudes for lanes of tetrahedra, as plain loops for the vectoriser (included by kernels only).
+/// Choice among the seven altitudes for lanes of tetrahedra, as plain loops for the vectoriser (included by kernels only).
 #pragma once
 
 #include "meniscus/core/simd.hpp"

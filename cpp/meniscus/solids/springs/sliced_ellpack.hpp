@@ -1,5 +1,5 @@
-/// Springs as seen from their nodes: for each node its partners, with nodes of equally many springs side by side, so that lanes
-/// of nodes can be worked on together and no two threads ever add to the same node.
+/// Springs stored by node (sliced ELLPACK): for each node its partners, with nodes of equally many springs side by side, so that
+/// lanes of nodes are processed together and no two threads ever add to the same node.
 ///
 /// Every spring is computed twice, once for each end, which costs less than writing its force to memory and collecting it there.
 /// Source of the layout: Kreutzer et al., "A unified sparse matrix data format for efficient general sparse matrix-vector

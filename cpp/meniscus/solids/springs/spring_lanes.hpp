@@ -1,4 +1,4 @@
-/// The hot loops of springs along half springs, as plain loops over lanes of nodes for the vectoriser (included by kernels only).
+/// Kernels of springs over half springs, as plain loops over lanes of nodes for the vectoriser (included by kernels only).
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// The inside part of one square or cube of samples, cut as `cut_cases` says: its pieces, and the surface in it.
+/// Inside part of one square or cube of samples, cut by `cut_cases`: its pieces, and the surface in it.
 #pragma once
 
 #include "meniscus/surface/extraction/cut_cases.hpp"

@@ -1,8 +1,8 @@
-/// The samples of a level set, completed so that they reach the sides of the domain: what extraction and volumes are built on.
+/// Samples of a level set, completed up to the sides of the domain, for extraction and volumes.
 ///
-/// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre: the nearest
-/// sample, which is how a scalar continues beyond a wall; on a periodic axis the mean of the first and the last, so that both
-/// ends of the period agree in every bit.
+/// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre. Its value is
+/// that of the nearest sample, as for a scalar beyond a wall; on a periodic axis it is the mean of the first and the last, so
+/// that both ends of the period agree in every bit.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

@@ -1,4 +1,4 @@
-/// Motion of the two carriers of a particle level set: the level set in a band around its surface, and the marker particles.
+/// Advection of a particle level set: the level set in a band around its surface, and the marker particles.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,5 +1,5 @@
-/// What marker particles do to their level set: correction where they are on its wrong side (Enright, Fedkiw, Ferziger and
-/// Mitchell, "A hybrid particle level set method for improved interface capturing", 2002, sections 3.3 and 3.4).
+/// Correction of a level set by marker particles on its wrong side (Enright, Fedkiw, Ferziger and Mitchell, "A hybrid particle
+/// level set method for improved interface capturing", 2002, sections 3.3 and 3.4).
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

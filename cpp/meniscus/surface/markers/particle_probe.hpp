@@ -1,4 +1,4 @@
-/// A level set and its gradient at one point, for the stages that treat particles one by one.
+/// Value and gradient of a level set at one point, for stages that treat particles one by one.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

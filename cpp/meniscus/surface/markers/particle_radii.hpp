@@ -1,4 +1,4 @@
-/// The radii of marker particles: how far the surface is from them.
+/// Radii of marker particles, from their distance to the surface.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

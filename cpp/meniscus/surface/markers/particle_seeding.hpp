@@ -1,5 +1,5 @@
-/// Marker particles in a band around the surface of a level set: seeding, and keeping their number (Enright, Fedkiw, Ferziger and
-/// Mitchell 2002, sections 3.1 and 3.6).
+/// Seeding of marker particles in a band around the surface of a level set, and control of their number (Enright, Fedkiw,
+/// Ferziger and Mitchell 2002, sections 3.1 and 3.6).
 #pragma once
 
 #include "meniscus/surface/markers/particle_radii.hpp"

@@ -1,6 +1,6 @@
-/// Particles that leave their level set and come back: removal of those that have escaped too far, and reincorporation
-/// (Enright, Marschner and Fedkiw, "Animation and rendering of complex water surfaces", 2002; Guendelman, Selle, Losasso and
-/// Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005).
+/// Spray: removal of marker particles that have escaped too far from their level set, and their reincorporation (Enright,
+/// Marschner and Fedkiw, "Animation and rendering of complex water surfaces", 2002; Guendelman, Selle, Losasso and Fedkiw,
+/// "Coupling water and smoke to thin deformable and rigid shells", 2005).
 #pragma once
 
 #include "meniscus/surface/markers/particle_radii.hpp"

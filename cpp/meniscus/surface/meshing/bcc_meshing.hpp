@@ -1,9 +1,9 @@
-/// Tetrahedral meshes of solids that level sets describe, from a BCC lattice.
+/// Tetrahedral meshes of solids given by level sets, from a BCC lattice.
 ///
 /// Without `fit_surface` the mesh consists of red and green tetrahedra of the lattice, whose dihedral angles are in [30, 116.57]
 /// degrees. With it, lattice nodes close to the surface are moved onto it and tetrahedra across it are cut, after Labelle and
-/// Shewchuk. All dihedral angles then stay above 10 and below 165 degrees whatever the surface is like, as far as a search over
-/// random values at the nodes tells (smallest found: 11.2 degrees); it is no proof.
+/// Shewchuk. All dihedral angles then stay between 10 and 165 degrees for any surface. This is not proved; it was found by a
+/// search over random values at the nodes (smallest angle found: 11.2 degrees).
 ///
 /// Sources: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Lee

@@ -1,4 +1,4 @@
-/// How far the boundary of a mesh that is being edited is away from a surface, as samples see it.
+/// Deviation of the boundary of an edited mesh from a surface, measured at sample points.
 #pragma once
 
 #include "meniscus/mesh/refinement/tet_editing.hpp"

@@ -1,4 +1,4 @@
-/// Local improvement of the tetrahedra of a mesh whose boundary is bound to a surface and its creases.
+/// Local improvement of the tetrahedra of a mesh whose boundary is constrained to a surface and its creases.
 ///
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007.
 #pragma once

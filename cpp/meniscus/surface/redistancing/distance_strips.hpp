@@ -1,8 +1,8 @@
-/// Unsigned distances in strips, in units of the spacing, while a level set is made a distance function.
+/// Unsigned distances in strips, in units of the spacing, while a level set is turned into a distance function.
 ///
-/// Only strips that were touched hold numbers, so that the work follows the band and not the domain. The sign says whether a
-/// sample may change: u >= 0 is an estimate that may get smaller; u < 0 is final, and its magnitude the distance. Samples that
-/// take no part (hidden ones, and lanes beyond the end of a row) are final and infinitely far.
+/// Only strips that were touched store numbers, so the work grows with the band and not with the domain. The sign tells whether a
+/// sample may change: u >= 0 is an estimate that may get smaller; u < 0 is final, and its magnitude is the distance. Samples that
+/// are not computed (hidden ones, and lanes beyond the end of a row) are final and infinitely far.
 #pragma once
 
 #include "meniscus/surface/redistancing/strips.hpp"

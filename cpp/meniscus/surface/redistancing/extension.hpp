@@ -1,4 +1,4 @@
-/// Fields continued off a surface, constant along its normals.
+/// Extension of fields off a surface, constant along its normals.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,4 +1,4 @@
-/// Distances of the samples next to an interface, from which all others follow.
+/// Distances of the samples next to an interface, from which all other distances follow.
 #pragma once
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"

@@ -1,4 +1,4 @@
-/// The parts of finding distances next to an interface: what the axes say about a sample, and closest points in batches.
+/// Steps of the search for distances next to an interface: estimates along the axes, and closest points in batches.
 #pragma once
 
 #include "meniscus/surface/redistancing/cubic_closest_point.hpp"

@@ -1,8 +1,8 @@
-/// Relaxation of scattered parts of a grid: strips of consecutive samples along the last axis are brought up to date in rounds,
-/// and only strips beside a change take part.
+/// Relaxation of scattered parts of a grid: strips of consecutive samples along the last axis are updated in rounds, and a round
+/// covers only strips next to a change.
 ///
-/// Strips are coloured so that no two neighbours share a colour, and one colour is worked on at a time. The result therefore
-/// depends on which strips take part and not on their order, however many threads there are.
+/// Strips are coloured so that no two neighbours share a colour, and one colour is updated at a time. The result therefore
+/// depends on the set of strips of a round, but not on their order or the number of threads.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-/// Upwind means, by which a value is carried away from a surface.
+/// Upwind means, which carry values away from a surface.
 #pragma once
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"

@@ -1,4 +1,4 @@
-/// Where a level set is zero between two samples.
+/// Zero crossings of a level set between two samples.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// Level sets between two stored frames of an animated body.
+/// Interpolation of level sets between two stored frames of an animated body.
 ///
 /// Source: Selle 2008, section 7.5.1.
 #pragma once

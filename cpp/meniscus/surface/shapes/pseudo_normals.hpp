@@ -1,5 +1,5 @@
-/// Angle-weighted pseudo-normals: a point is outside of a watertight mesh exactly if it lies on the positive side of the
-/// pseudo-normal of the feature (vertex, edge or face) that its closest point is on.
+/// Angle-weighted pseudo-normals. A point is outside of a watertight mesh exactly if it lies on the positive side of the
+/// pseudo-normal of the feature (vertex, edge or face) that contains its closest point.
 ///
 /// Source: Baerentzen and Aanaes, "Signed distance computation using the angle weighted pseudonormal", 2005.
 #pragma once

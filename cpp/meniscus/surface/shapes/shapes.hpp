@@ -1,5 +1,5 @@
-/// Primitive shapes. Each gives the exact signed distance. Lengths in metres; InvalidArgument for what is not finite, a size that
-/// is not positive, or an axis of no length.
+/// Primitive shapes with exact signed distances. Lengths are in metres. InvalidArgument is thrown for values that are not finite,
+/// a size that is not positive, or an axis of no length.
 #pragma once
 
 #include "meniscus/surface/shapes/implicit_shape.hpp"

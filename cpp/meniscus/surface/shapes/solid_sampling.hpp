@@ -1,4 +1,4 @@
-/// Solids that move in a given way, brought to the samples of a grid: level sets and velocities.
+/// Sampling of moving solids on a grid: level sets and velocities.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
