@@ -1,5 +1,4 @@
-/// Continuation of a field beyond the domain: its value at any index, for ghost layers and for long
-/// traces.
+/// Continuation of a field beyond the domain: its value at any index, for ghost layers and for long traces.
 ///
 /// Axes are resolved from the last to the first. This gives the same values as filling the ghosts axis by axis from the first to
 /// the last.

@@ -1,5 +1,4 @@
-/// Broad phase: pairs of elements with overlapping boxes, found with packed box trees, as sorted lists or block by
-/// block.
+/// Broad phase: pairs of elements with overlapping boxes, found with packed box trees, as sorted lists or block by block.
 ///
 /// Boxes are closed and compared exactly. The pairs of a call do not depend on the number of threads or the vector width, nor on
 /// how the trees were built.

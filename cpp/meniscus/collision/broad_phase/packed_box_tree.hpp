@@ -1,5 +1,4 @@
-/// Packed box tree for collision: elements of one kind along a space-filling curve, eight per leaf, eight children per
-/// node.
+/// Packed box tree for collision: elements of one kind along a space-filling curve, eight per leaf, eight children per node.
 ///
 /// The tree has no pointers: leaf i holds the elements [8 i, 8 i + 8) of the curve, node i of a level holds the nodes [8 i, 8 i +
 /// 8) of the level below. So a build is a sort, a refit is a pass over the levels, and eight boxes are tested at once. The boxes

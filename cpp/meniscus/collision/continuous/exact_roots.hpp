@@ -1,5 +1,4 @@
-/// Roots in (0, infinity) of polynomials up to degree three over an exact ring, and signs of other polynomials
-/// there.
+/// Roots in (0, infinity) of polynomials up to degree three over an exact ring, and signs of other polynomials there.
 ///
 /// Source: Basu, Pollack and Roy, "Algorithms in real algebraic geometry", 2006, section 2.2 (Cauchy index and signed remainder
 /// sequences). That the points below keep the roots of a cubic apart is shown beside them.

@@ -1,5 +1,4 @@
-/// Cases of marching squares and cubes: the surface in one square or cube of samples, for every choice of corners
-/// inside.
+/// Cases of marching squares and cubes: the surface in one square or cube of samples, for every choice of corners inside.
 ///
 /// A face of a cube with two opposite corners inside is cut so that they are separate and the outside is joined. The choice
 /// depends on the signs on the face alone, so cubes that share it agree, and samples are connected inside exactly where a path of
