@@ -1,4 +1,4 @@
-"""Collision: broad phase, detection over meshes and single queries, beside the IPC Toolkit on the same frames.
+"""Benchmark of collision: broad phase, detection over meshes and single queries, beside the IPC Toolkit on the same frames.
 
 Scenes are two pairs of frames of a public set, where MENISCUS_TEST_DATA names its folder, and stacks of sheets of growing size with the
 same surroundings for every element. In every round all cases of a scene take turns, on one and on two threads.

@@ -1,7 +1,7 @@
-"""Poisson solves: ours and those of peers, on the same numbers, to the same residual, which is checked here and not taken on trust.
+"""Benchmark of Poisson solves: ours and those of peers, on the same numbers, to the same residual, which is checked here.
 
-In every round all solvers take turns, on one and on two threads; each prepares itself, solves a few times from zero and gives its memory
-back before the next one, so that the largest problems fit. What takes very long is done once.
+In every round all solvers take turns, on one and on two threads. Each sets up, solves a few times from zero and frees its memory before the
+next one, so that the largest problems fit. Very long cases run once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whole steps of the gas solver: how long, where the time goes, what vortex particles add, and how another library does.
+"""Benchmark of whole steps of the gas solver: total time, time of each stage, cost of vortex particles, and another library.
 
-A case starts from a swirl that fills the box, takes some steps until it has settled, and keeps that state; every timed step starts from
-it. So all samples do the same work, and the state is that of a flow and not that of a picture. Cases take turns in every round.
+A case starts from a swirl that fills the box, takes some steps until the flow has developed, and stores that state; every timed step starts
+from it. So all samples do the same work, on a developed flow. Cases take turns in every round.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Cases of springs: the edges of a cloth that is strained and moving, and the same springs by NumPy and by a compiled Taichi kernel."""
+"""Benchmark cases of springs: the edges of a cloth that is strained and moving, and the same springs by NumPy and by a compiled Taichi
+kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The collision benchmark measures what it says, and compares the right things. No timings are judged."""
+"""Tests of the collision benchmark: it measures what it says, and compares the right things. No timings are judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The Poisson benchmark: its problems are what they claim, its solvers agree, its report compares what it should. No timings are judged."""
+"""Tests of the Poisson benchmark: its problems are what they claim, its solvers agree, its report compares what it should. No timings are
+judged."""
 
 from __future__ import annotations
 

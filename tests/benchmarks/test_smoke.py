@@ -1,4 +1,4 @@
-"""The benchmark of whole smoke steps: what it writes agrees with itself, and its cases are what they claim. No timings are judged."""
+"""Tests of the benchmark of smoke steps: its output is consistent, and its cases are what they claim. No timings are judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases: every way to carry a field, and what surrounds it (extrapolation, particles, ghosts)."""
+"""Benchmark cases of transport: all methods, and the operators around them (extrapolation, particles, ghosts)."""
 
 from __future__ import annotations
 

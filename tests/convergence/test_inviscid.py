@@ -1,4 +1,4 @@
-"""Orders in time of the two ways to put advection and projection together, on Taylor-Green vortices, at rest and carried along."""
+"""Orders in time of two splittings into advection and projection, on Taylor-Green vortices, at rest and moving."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Exact answers about two moving elements, in Python integers: what continuous collision detection is held against.
+"""Oracle of continuous collision detection: exact answers about two moving elements, in Python integers.
 
-The method has nothing in common with that of the library. Four moving points are coplanar where a cubic of the time vanishes; its
-roots are isolated with Sturm sequences, and at each root signs of polynomials decide whether the elements touch. A sign at a root is
-zero where the greatest common divisor of both polynomials has that root; otherwise the bracket of the root is halved until the
-polynomial keeps its sign on it.
+The method has nothing in common with that of the library. Four moving points are coplanar where a cubic in time vanishes. Its roots are
+isolated with Sturm sequences, and at each root signs of polynomials decide whether the elements touch. A sign at a root is zero where the
+greatest common divisor of both polynomials has that root; otherwise the bracket of the root is halved until the polynomial keeps its sign
+on it.
 
 Both kinds of pairs are written with three vectors that are linear in the time:
 

@@ -1,4 +1,4 @@
-"""Dense NumPy references for distances: slow, and free of everything that the library does to be fast."""
+"""Dense NumPy references for distances: slow, and without the optimisations of the library."""
 
 from typing import Any
 

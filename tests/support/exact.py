@@ -1,4 +1,4 @@
-"""Exact reference geometry in Python integers, by means that share nothing with the library: linear feasibility, cofactors."""
+"""Exact reference geometry in Python integers, by methods that the library does not use: linear feasibility, cofactors."""
 
 from collections.abc import Sequence
 from math import gcd, lcm

@@ -1,7 +1,7 @@
 """Plain references for boundary continuation, interpolation and transport, in NumPy and double precision.
 
-Nothing here knows of ghost layers: fields are widened by as many samples as a test needs, layer by layer, from what the boundary
-conditions say, and then everything is ordinary indexing.
+There are no ghost layers here: fields are widened by as many samples as a test needs, layer by layer, from the boundary conditions, and
+then everything is ordinary indexing.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Collisions of a mesh whose vertices move."""
+"""Collision queries of a mesh whose vertices move."""
 
 from __future__ import annotations
 

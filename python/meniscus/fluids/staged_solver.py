@@ -1,4 +1,4 @@
-"""A step made of named stages, which happens wholly or not at all."""
+"""Base of the fluid solvers: a step of named stages that happens as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions at the sides of the domain. Periodicity belongs to the grid; everything else is said here, per side."""
+"""Boundary conditions at the sides of the domain. Periodicity is a property of the grid and is not set here."""
 
 from __future__ import annotations
 

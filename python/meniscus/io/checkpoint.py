@@ -1,9 +1,9 @@
-"""Checkpoints: everything a run needs to go on, in one HDF5 file.
+"""Checkpoints: the complete state of a run in one HDF5 file.
 
 The file begins with a user block of 512 bytes that holds a checksum of all that follows, so that a file that was cut short or damaged is
-recognised before HDF5 looks at it. Behind it, `header` is a JSON text (scene, parameters, clock, numbers), and every array of the state is
-a data set `state/NAME/...`, with the grid of its object as attributes of `state/NAME`: global shape, spacing, origin and the first cell
-that the arrays hold. Programs that read HDF5 open it as it is.
+recognised before HDF5 looks at it. After it, `header` is a JSON text (scene, parameters, clock, numbers), and every array of the state is a
+data set `state/NAME/...`, with the grid of its object as attributes of `state/NAME`: global shape, spacing, origin and the first cell of
+the arrays. Any program that reads HDF5 can open the file.
 """
 
 from __future__ import annotations

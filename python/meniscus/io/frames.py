@@ -1,4 +1,4 @@
-"""What one frame of a run shows: fields on cells and nodes, and particles, as arrays."""
+"""Frames of a run: fields on cells and nodes, and particles, as arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mesh files, through the libraries trimesh (surfaces) and meshio (what holds tetrahedra)."""
+"""Mesh files, through the libraries trimesh (surfaces) and meshio (formats with tetrahedra)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What meshes of segments, triangles and tetrahedra have in common."""
+"""Base of meshes of segments, triangles and tetrahedra."""
 
 from __future__ import annotations
 

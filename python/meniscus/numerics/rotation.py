@@ -1,4 +1,4 @@
-"""The rotation in 3 x 3 matrices, and their singular values."""
+"""Rotations and singular values of 3 x 3 matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How iterative solves report."""
+"""Reports of iterative solves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named, parameterised experiments, run from the command line (`meniscus run NAME`), a script or a notebook."""
+"""Scenes: named experiments with parameters, run from the command line (`meniscus run NAME`), a script or a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scenes of deformable bodies share."""
+"""Base of the scenes of deformable bodies."""
 
 from __future__ import annotations
 

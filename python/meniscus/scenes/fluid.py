@@ -1,4 +1,4 @@
-"""What the scenes of all solvers of fluids share: a step of the scene is one of the solver, each of its stages timed by itself."""
+"""Base of the scenes of all fluid solvers: a step of the scene is one step of the solver, and each stage is timed."""
 
 from __future__ import annotations
 

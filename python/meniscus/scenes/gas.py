@@ -1,4 +1,4 @@
-"""What the scenes of the gas solver share: stepping, diagnostics, state, and pictures of smoke in a box."""
+"""Base of the scenes of the gas solver: stepping, diagnostics, state, and pictures of smoke in a box."""
 
 from __future__ import annotations
 

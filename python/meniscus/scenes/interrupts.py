@@ -1,4 +1,4 @@
-"""Ctrl-C that lets the running step end, if that is soon."""
+"""Handling of Ctrl-C: the running step is finished first if it ends soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triangle meshes as obstacles: read, turned, scaled and put in their place; and one that is made here."""
+"""Obstacles from triangle meshes: read from a file, rotated, scaled and placed; and one that is generated here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of frames: written while a run goes on, or made again from its files."""
+"""Pictures of frames, drawn during a run or later from its files."""
 
 from __future__ import annotations
 

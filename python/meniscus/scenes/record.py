@@ -1,4 +1,4 @@
-"""What every run leaves behind: `run.json` and `diagnostics.csv`."""
+"""Records of a run: `run.json` and `diagnostics.csv`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a scene is run: steps, frames, files, checkpoints."""
+"""Run of a scene: steps, frames, files, checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scene is."""
+"""Base of all scenes."""
 
 from __future__ import annotations
 

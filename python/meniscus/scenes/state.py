@@ -1,4 +1,4 @@
-"""The state that a scene names: taken as snapshots, and brought back."""
+"""Snapshots of the state of a scene: taking and restoring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time, steps and frames."""
+"""Control of time, steps and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scenes of the liquid solver share: stepping, diagnostics, state, and pictures of water."""
+"""Base of the scenes of the liquid solver: stepping, diagnostics, state, and pictures of water."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds the nodes of a body: pins, paths and planes."""
+"""Constraints on the nodes of a body: pins, paths and planes."""
 
 from __future__ import annotations
 

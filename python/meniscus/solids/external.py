@@ -1,4 +1,4 @@
-"""Forces from outside: wind, drag, given loads, pressure. Gravity belongs to the body."""
+"""External forces: wind, drag, given loads, pressure. Gravity belongs to the body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all forces of deformable bodies have in common, and the checks of their arguments."""
+"""Base of all forces of deformable bodies, and checks of their arguments."""
 
 from __future__ import annotations
 

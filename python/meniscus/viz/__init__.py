@@ -1,4 +1,4 @@
-"""Pictures: plots, smoke and animations, all without a screen. Needs the extra `viz`."""
+"""Pictures: plots, smoke and animations, all without a display. Needs the extra `viz`."""
 
 from meniscus.viz.animation import animate, animations
 from meniscus.viz.meshes import surface

@@ -1,4 +1,4 @@
-"""How much light reaches each cell of a volume of smoke."""
+"""Light that reaches each cell of a volume of smoke."""
 
 from __future__ import annotations
 

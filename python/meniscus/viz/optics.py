@@ -1,4 +1,4 @@
-"""Light at the surface of water, and the sky that it mirrors."""
+"""Optics of water: reflection and refraction at the surface, and the sky."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures through matplotlib: lines, images and contours. Needs the extra `viz`."""
+"""Plots through matplotlib: lines, images and contours. Needs the extra `viz`."""
 
 from __future__ import annotations
 

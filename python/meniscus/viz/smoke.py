@@ -1,8 +1,8 @@
-"""Pictures of smoke: emission and absorption along rays, with the shadow that the smoke throws on itself; NumPy only, no screen.
+"""Pictures of smoke: emission and absorption along rays, with the shadow that the smoke casts on itself; NumPy only, no display.
 
-The volume is cut into slices across the axis that the camera looks along most. Seen from the camera, a slice is a scaled and shifted
-copy on a plane in front of the volume, so that bringing it there is two products with thin matrices; the rays become columns of pixels,
-composited slice by slice, and the plane is turned into the camera's picture at the end.
+The volume is cut into slices across the axis closest to the direction of the camera. Seen from the camera, a slice is a scaled and shifted
+copy on a plane in front of the volume, so its projection to the plane is two products with thin matrices. The slices are composited one by
+one, and at the end the plane is warped into the camera's picture.
 
 Source: Lacroute and Levoy 1994 (shear and warp); Kajiya and Von Herzen 1984 (single scattering).
 """

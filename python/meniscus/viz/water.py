@@ -1,7 +1,7 @@
-"""Pictures of water: rays that are reflected and refracted at the surface, coloured by the water that they pass; no screen needed.
+"""Pictures of water: rays that are reflected and refracted at the surface and absorbed in the water; no display needed.
 
-The surface is a closed mesh, as `LevelSet.to_mesh` gives it. Rays are followed with the exact casts of `ThickSurface`, so none leaks
-through an edge. Light that falls through the water onto the floor is followed from the sun, which gives caustics and shadows.
+The surface is a closed mesh, as `LevelSet.to_mesh` returns it. Rays are traced with the exact casts of `ThickSurface`, so none leaks
+through an edge. Light that falls through the water onto the floor is traced from the sun, which gives caustics and shadows.
 
 Source: Whitted 1980 (recursive rays); Born and Wolf 1999, section 1.5.2 (Fresnel); Arvo 1986 (light maps).
 """

@@ -1,4 +1,4 @@
-"""Rays through a scene of water: reflected, refracted and absorbed; and sunlight followed to the floor."""
+"""Ray tracing of water: reflection, refraction and absorption, and sunlight traced to the floor."""
 
 from __future__ import annotations
 

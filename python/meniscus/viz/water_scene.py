@@ -1,4 +1,4 @@
-"""What a picture of water is made of: meshes with their normals, and a camera."""
+"""Contents of a picture of water: meshes with their normals, and a camera."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same work done by other libraries, in the same run and on the same data.
+"""Peers: the same work done by other libraries, in the same run and on the same data.
 
 A peer is optional: what cannot be imported becomes a row that says so. Where both sides compute the same thing their results are
 compared, and the difference is a part of the result: a fast answer to another question would be no peer. With a limiter, single cells

@@ -1,7 +1,7 @@
-"""The step of a gas solver in PhiFlow, on its NumPy backend, from the same state.
+"""Step of a gas solver in PhiFlow, on its NumPy backend, from the same state.
 
-It does less than ours: no confinement, no emitter, one scalar instead of two (the density is also what rises), Euler traces. What it has in
-common are MacCormack transport of scalar and velocity, buoyancy, and a projection with conjugate gradients to the same tolerance.
+It does less than ours: no confinement, no emitter, one scalar instead of two (the density also drives the buoyancy), Euler traces. Both
+have MacCormack transport of scalar and velocity, buoyancy, and a projection with conjugate gradients to the same tolerance.
 """
 
 from __future__ import annotations

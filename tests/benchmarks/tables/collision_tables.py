@@ -1,4 +1,4 @@
-"""From timed collision cases to rows, goals and tables."""
+"""Rows, goals and tables from timed collision cases."""
 
 from __future__ import annotations
 

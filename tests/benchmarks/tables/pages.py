@@ -1,4 +1,4 @@
-"""A report as tables: on the terminal through rich, or as Markdown between the markers of a page."""
+"""Output of a report as tables: on the terminal through rich, or as Markdown between the markers of a page."""
 
 from __future__ import annotations
 

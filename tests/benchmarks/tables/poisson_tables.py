@@ -1,4 +1,4 @@
-"""The tables of the Poisson solves."""
+"""Tables of the Poisson solves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From samples to the report that is written as JSON: rates, speed-ups, implied bandwidth, goals and ratios to the peers."""
+"""Report of timed samples, written as JSON: rates, speed-ups, implied bandwidth, goals and ratios to the peers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From timed steps of the gas solver to rows, goals and tables."""
+"""Rows, goals and tables from timed steps of the gas solver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods to compare exact collision detection with: roots of a cubic with tolerances, and simplices in space and time."""
+"""Comparison methods of collision detection: roots of a cubic with tolerances, and simplices in space and time."""
 
 from __future__ import annotations
 

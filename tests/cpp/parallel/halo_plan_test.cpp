@@ -1,4 +1,4 @@
-// The exchange of ghosts across periodic sides against wrapped indexing, for every small period and both kinds of samples.
+// Tests of the halo exchange across periodic sides against wrapped indexing, for every small period and both kinds of samples.
 #include "meniscus/parallel/halo_plan.hpp"
 
 #include "meniscus/core/error.hpp"

@@ -1,4 +1,4 @@
-"""The force of vortex particles on the grid."""
+"""Force of vortex particles on the grid."""
 
 import math
 from typing import Any

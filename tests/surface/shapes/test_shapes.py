@@ -1,4 +1,4 @@
-"""Constructive operations, transforms, sampling on fields, and what shapes refuse."""
+"""Constructive operations, transforms, sampling on fields, and errors of shapes."""
 
 import pickle
 from collections.abc import Callable

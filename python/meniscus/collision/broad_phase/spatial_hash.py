@@ -1,4 +1,4 @@
-"""Uniform grids of cells in a table of buckets: vertices in tetrahedra, overlapping boxes, and the points near each body."""
+"""Spatial hashing: vertices in tetrahedra, overlapping boxes, and points near bodies."""
 
 from __future__ import annotations
 

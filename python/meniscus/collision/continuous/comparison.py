@@ -1,4 +1,4 @@
-"""Two other methods of continuous collision detection, to compare with the exact one: roots of a cubic, and simplices in space and time."""
+"""Continuous collision detection by two classical methods, for comparison: roots of a cubic, and simplices in space and time."""
 
 from __future__ import annotations
 

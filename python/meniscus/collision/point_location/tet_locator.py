@@ -1,4 +1,4 @@
-"""Which tetrahedron of a moving mesh holds a point."""
+"""Point location in a moving tetrahedral mesh."""
 
 from __future__ import annotations
 

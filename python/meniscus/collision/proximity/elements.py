@@ -1,4 +1,4 @@
-"""How close two elements are, and what a response to their collision needs."""
+"""Proximity of two elements: distance, closest points, and the data that a response to their collision needs."""
 
 from __future__ import annotations
 

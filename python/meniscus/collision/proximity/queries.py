@@ -1,4 +1,4 @@
-"""Questions about a triangle mesh and points near it."""
+"""Queries of a triangle mesh: closest points, distances and winding numbers."""
 
 from __future__ import annotations
 

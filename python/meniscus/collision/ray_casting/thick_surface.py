@@ -1,4 +1,4 @@
-"""Lines of sight past thickened triangle surfaces."""
+"""Visibility queries past thickened triangle surfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where smoke, heat and gas come from."""
+"""Sources of smoke, heat and gas."""
 
 from __future__ import annotations
 

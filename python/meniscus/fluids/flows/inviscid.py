@@ -1,4 +1,4 @@
-"""One step of an incompressible flow without viscosity: advection and projection, put together in two ways."""
+"""Two splittings of a step of incompressible, inviscid flow into advection and projection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a smoke solver is told, and what it tells about a step."""
+"""Options and step report of `SmokeSolver`."""
 
 from __future__ import annotations
 

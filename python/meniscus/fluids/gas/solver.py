@@ -1,4 +1,4 @@
-"""The gas solver: smoke, heat, and the air that carries them."""
+"""Gas solver: smoke, heat, and the air that carries them."""
 
 from __future__ import annotations
 

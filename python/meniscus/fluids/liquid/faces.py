@@ -1,4 +1,4 @@
-"""The faces that liquid touches, and the velocity around them."""
+"""Faces of the grid next to liquid, and the velocity around them."""
 
 from __future__ import annotations
 

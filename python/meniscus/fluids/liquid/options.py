@@ -1,4 +1,4 @@
-"""What a liquid solver is told, and what it tells about a step."""
+"""Options and step report of `LiquidSolver`."""
 
 from __future__ import annotations
 

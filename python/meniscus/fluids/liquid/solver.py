@@ -1,4 +1,4 @@
-"""The liquid solver: water with a free surface."""
+"""Liquid solver: water with a free surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where liquid comes from and goes to."""
+"""Sources and drains of liquid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The surface of a liquid solver: a level set, with particles or without, and the drops that fly."""
+"""Surface of a liquid solver: a level set, with or without marker particles, and drops in flight."""
 
 from __future__ import annotations
 

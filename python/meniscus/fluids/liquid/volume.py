@@ -1,4 +1,4 @@
-"""Volumes of a liquid: measured, accounted for, and corrected."""
+"""Measurement, accounting and correction of liquid volumes."""
 
 from __future__ import annotations
 

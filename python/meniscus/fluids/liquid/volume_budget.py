@@ -1,4 +1,4 @@
-"""How much liquid there should be, as a whole and in each connected part of it."""
+"""Volume budget: how much liquid there should be, in total and in each connected part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faces around a liquid of particles: what the particles give to them, and what lies beyond."""
+"""Faces next to a particle liquid: values transferred from the particles, and their extension."""
 
 from __future__ import annotations
 

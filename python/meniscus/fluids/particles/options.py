@@ -1,4 +1,4 @@
-"""What a liquid solver by particles is told, and what it tells about a step."""
+"""Options and step report of `ParticleLiquidSolver`."""
 
 from __future__ import annotations
 

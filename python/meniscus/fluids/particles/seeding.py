@@ -1,4 +1,4 @@
-"""Liquid particles where a region asks for them."""
+"""Seeding of liquid particles in a region."""
 
 from __future__ import annotations
 

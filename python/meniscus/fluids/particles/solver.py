@@ -1,4 +1,4 @@
-"""The liquid solver by particles: FLIP, PIC and APIC."""
+"""Particle liquid solver: FLIP, PIC and APIC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the particles of a liquid come from and go to: regions that are filled, sources and drains."""
+"""Sources, drains and initial regions of a particle liquid."""
 
 from __future__ import annotations
 

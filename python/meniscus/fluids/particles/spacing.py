@@ -1,4 +1,4 @@
-"""Particles of a liquid kept apart: a displacement whose divergence is what the particles of a cell are too many."""
+"""Correction of the spacing of liquid particles: a displacement whose divergence removes the excess of particles in each cell."""
 
 from __future__ import annotations
 

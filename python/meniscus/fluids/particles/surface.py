@@ -1,4 +1,4 @@
-"""The surface of the liquid that particles stand for."""
+"""Surface of a particle liquid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Velocities from particles to a staggered grid, and back."""
+"""Transfer of velocities from particles to a staggered grid, and back."""
 
 from __future__ import annotations
 

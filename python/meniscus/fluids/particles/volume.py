@@ -1,4 +1,4 @@
-"""How much liquid particles stand for, and how much their surface encloses."""
+"""Volume of a particle liquid: by particles, and within its surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The solid of a fluid solver, sampled when it has moved."""
+"""Solid of a fluid solver, sampled on the grid again whenever it has moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells and faces of a grid lie in a solid, and what transport shall find there."""
+"""Masks of the cells and faces in a solid, and the values that transport finds there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vorticity: its field, its confinement, and the energies of a flow."""
+"""Vorticity, its confinement, and the energies of a flow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vortex particles: vorticity that is carried along and spins up the grid, so that detail survives."""
+"""Vortex particles: vorticity that moves with the flow and spins up the grid, so that detail survives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuing fields beyond where they are known."""
+"""Extrapolation of fields from known samples to unknown ones."""
 
 from __future__ import annotations
 

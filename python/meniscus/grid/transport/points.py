@@ -1,4 +1,4 @@
-"""Fields at scattered points, and points carried by a velocity."""
+"""Interpolation of fields at scattered points, and advection of points by a velocity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Points that hang on the nodes of a mesh with fixed weights."""
+"""Points embedded in the elements of a mesh with fixed weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Motion of some vertices carried through a tetrahedral mesh."""
+"""Harmonic morphs: the motion of some vertices carried through a tetrahedral mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well shaped the elements of a mesh are."""
+"""Quality measures of the elements of a mesh."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a triangle mesh is the boundary of a solid."""
+"""Test whether a triangle mesh is the boundary of a solid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ball that is thrown into a pool."""
+"""Scene of a ball that is thrown into a pool."""
 
 from __future__ import annotations
 

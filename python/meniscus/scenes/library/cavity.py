@@ -1,4 +1,4 @@
-"""The lid-driven cavity in two dimensions."""
+"""Scene of the lid-driven cavity in two dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column of water that collapses."""
+"""Scene of a dam break: a column of water that collapses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cloth that hangs from two corners."""
+"""Scene of a cloth that hangs from two corners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An explosion of smoke."""
+"""Scene of an explosion of smoke."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block that has been flattened or scrambled and finds back to its shape."""
+"""Scene of the recovery of a flattened or scrambled block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scalar in a swirling flow that runs back to its start."""
+"""Scene of a scalar in a swirling flow that runs back to its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A jelly beam whose ends are turned against each other."""
+"""Scene of a jelly beam whose ends are twisted against each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wake of a cylinder in two dimensions."""
+"""Scene of the wake of a cylinder in two dimensions."""
 
 from __future__ import annotations
 

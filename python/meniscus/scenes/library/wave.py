@@ -1,4 +1,4 @@
-"""A wave carried around a periodic line."""
+"""Scene of a wave carried around a periodic line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zalesak's slotted disc in a rigid rotation."""
+"""Scene of Zalesak's slotted disc in a rigid rotation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finite elements of constant strain: triangles in space."""
+"""Finite elements of constant strain for membranes: triangles in space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finite elements of constant strain: tetrahedra."""
+"""Finite elements of constant strain for solids: tetrahedra."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stages of Newmark's step, for those who work between them: collisions, friction, strain limits."""
+"""Stages of the Newmark step, for code between them: collisions, friction, strain limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Springs between nodes: edges, and ends that are embedded in elements."""
+"""Springs between nodes: along edges, and between points embedded in elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far two surfaces are from each other."""
+"""Deviation of two surfaces from each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The surface of a level set, its volume and curvature, and the connected parts of its inside."""
+"""Extraction of the surface of a level set, its volume and curvature, and the connected parts of its inside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a particle level set is told, and what its stages tell."""
+"""Options and reports of `ParticleLevelSet`."""
 
 from __future__ import annotations
 

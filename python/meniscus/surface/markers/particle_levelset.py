@@ -1,4 +1,4 @@
-"""Level sets that marker particles keep from losing what they carry."""
+"""Particle level sets: level sets that marker particles correct."""
 
 from __future__ import annotations
 

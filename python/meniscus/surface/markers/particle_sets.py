@@ -1,4 +1,4 @@
-"""Checked surroundings of a particle level set: its sets of particles, the velocity, the solid."""
+"""Checked inputs of a particle level set: its sets of particles, the velocity, the solid."""
 
 from __future__ import annotations
 

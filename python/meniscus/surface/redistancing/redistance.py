@@ -1,4 +1,4 @@
-"""Signed distances from level sets, and fields continued along their normals."""
+"""Redistancing of level sets, and extension of fields along their normals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Level sets of animated bodies between stored frames."""
+"""Interpolation of level sets of animated bodies between stored frames."""
 
 from __future__ import annotations
 

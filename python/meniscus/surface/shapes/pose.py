@@ -1,4 +1,4 @@
-"""Rigid motions: poses, their velocities, and how these are had from a function of time."""
+"""Rigid motions: poses, their velocities, and both as functions of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kinematic solid is made of: one interface over shapes, meshes and functions of points, all at rest."""
+"""Geometry of a kinematic solid at rest: one interface over shapes, meshes and functions of points."""
 
 from __future__ import annotations
 

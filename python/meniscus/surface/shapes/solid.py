@@ -1,4 +1,4 @@
-"""Solids that move in a given way, and what a fluid needs of them: a level set and a velocity on its grid."""
+"""Interface of moving solids for fluid solvers: a level set and a velocity on the grid."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-/// Exact answers about two moving elements, in GMP integers: what large numbers of queries are held against.
+/// Oracle of continuous collision detection for large numbers of queries: exact answers in GMP integers.
 ///
-/// The same method as tests/support/ccd_oracle.py, where it is argued: the coplanarity cubic, its roots isolated with Sturm
-/// sequences, and at each root the signs that decide whether the elements touch, zeros by common divisors and the others by
-/// halving brackets.
+/// The method is that of tests/support/ccd_oracle.py, which explains it: the coplanarity cubic, its roots isolated with Sturm
+/// sequences, and at each root the signs that decide whether the elements touch: zeros by common divisors, the others by halving
+/// brackets.
 #pragma once
 
 #include "meniscus/collision/continuous/continuous_collision.hpp"
