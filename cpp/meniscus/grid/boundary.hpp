@@ -60,7 +60,7 @@ struct Open {
 };
 /// No gradient across the side.
 struct ZeroGradient {};
-/// Values beyond (and, for normal velocities, on) the side are given.
+/// The values beyond the side are given, and for normal velocities also those on it.
 struct Prescribed {
   GivenValue value;
 };
@@ -76,7 +76,7 @@ GhostRule scalar_rule(const SideCondition& condition);
 /// The rule for velocity component `component` of a D-dimensional field at a side across `axis`.
 GhostRule velocity_rule(const SideCondition& condition, int component, int axis, int dimension);
 
-/// True when the value on the side itself is given, so that a sample there is no unknown.
+/// Whether the value on the side itself is given, so that a sample there is no unknown.
 bool fixes_normal_velocity(const SideCondition& condition);
 
 }  // namespace meniscus::grid

@@ -15,13 +15,13 @@ struct AxisImage {
   double offset = 0.0;
 };
 
-/// Where sample `index` of an unshared axis comes from, when neither side of the axis asks a function. A constant given value is
-/// {any index, 0, value}.
+/// Source of sample `index` on an unshared axis, if no side of the axis needs a function. A constant given value is {any index,
+/// 0, value}.
 template <int D>
 AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index);
 
-/// The continued value at `index`, from owned samples only. Given values are taken from `far`, where that holds them; otherwise
-/// boundary functions are asked for one position at a time.
+/// Continued value at `index`, from owned samples only. Given values are taken from `far` if it contains them; otherwise boundary
+/// functions are evaluated at one position at a time.
 template <class T, int D>
 T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,
                   const FarValues<D>* far = nullptr);

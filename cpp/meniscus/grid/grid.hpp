@@ -32,7 +32,7 @@ class Grid {
   std::array<bool, D> periodic_;
 };
 
-/// Where the samples of a field sit in a cell: per axis at the centre (0) or on the sides (1).
+/// Positions of the samples of a field in a cell: per axis at the centre (0) or on the sides (1).
 template <int D>
 struct Stagger {
   std::array<int, D> on_side{};

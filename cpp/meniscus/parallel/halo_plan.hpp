@@ -32,7 +32,7 @@ class HaloPlan {
   template <class T>
   void exchange(int axis, T* first) const;
 
-  /// True when the sides of the axis belong to a neighbour (here: to a periodic image), not to the boundary of the domain.
+  /// Whether the sides of the axis belong to a neighbour (here: to a periodic image), not to the boundary of the domain.
   bool shared(int axis) const { return layout_.period[axis] > 0; }
 
  private:

@@ -13,11 +13,11 @@ namespace meniscus::solids {
 /// A 3 x 3 block of a stiffness or damping matrix.
 using Block3 = Eigen::Matrix3d;
 
-/// How the elastic forces are linearised.
+/// Linearisation of the elastic forces.
 enum class Tangent : std::int8_t {
   /// The derivative of the forces.
   exact,
-  /// The derivative without what makes it indefinite, so that implicit steps always have a solution.
+  /// The derivative without its indefinite part, so that implicit steps always have a solution.
   definite,
   /// Directions, weights and rotations stay as they are (Selle 2008, section 5.5): linear springs act along their direction only.
   frozen,
@@ -39,13 +39,13 @@ class Force {
   /// Adds the elastic forces at x.
   virtual void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const = 0;
 
-  /// Takes the positions at which the three functions below are meant, and how the elastic forces are linearised there.
+  /// Sets the positions and the kind of linearisation for the three functions below.
   virtual void linearise(std::span<const mesh::Point> x, Tangent tangent) = 0;
 
   /// Adds scale times the change of the elastic forces under a small displacement dx.
   virtual void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const = 0;
 
-  /// Whether there is any damping: where there is none, explicit steps need no linearisation.
+  /// Whether there is any damping; without damping, explicit steps need no linearisation.
   virtual bool damped() const { return true; }
 
   /// Adds scale times the damping forces D v.
@@ -55,8 +55,8 @@ class Force {
   /// preconditioners.
   virtual void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const = 0;
 
-  /// Adds to `stiffness`, per node, a bound in N/m of what its forces change per displacement: from these and the masses follow
-  /// bounds of frequencies, w^2 <= 2 max(stiffness / mass).
+  /// Adds to `stiffness`, per node, a bound of the change of its forces per displacement, N/m. Frequencies are then bounded by
+  /// w^2 <= 2 max(stiffness / mass).
   virtual void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const = 0;
 
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.

@@ -1,8 +1,7 @@
 /// Continuous collision detection: whether two moving elements touch within a step, exact for every finite double.
 ///
-/// A vertex and a face, or two edges, move from their positions at the start (t = 0) to those at the end (t = 1). Each
-/// point moves straight at constant speed, in real arithmetic. Contact at t = 0 or 1 or with the rim of an element
-/// counts.
+/// A vertex and a face, or two edges, move from their start positions (t = 0) to their end positions (t = 1). Each point moves
+/// straight at constant speed, in real arithmetic. Contact at t = 0 or 1 or with the rim of an element counts.
 ///
 /// Source: Brochu, "Dynamic explicit surface meshes and applications", 2012, chapter 4 and appendix A.
 #pragma once

@@ -13,13 +13,13 @@ template <class T>
 inline constexpr grid::ColumnType column_type_of =
     std::is_same_v<T, float> ? grid::ColumnType::float32 : grid::ColumnType::float64;
 
-/// The cell that holds a point, and where between its lower and upper sides the point lies: 0 to 1.
+/// The cell that contains a point, and the position of the point between the lower (0) and upper (1) sides of the cell.
 template <int D>
 struct CellPlace {
   Coord<D> cell;
   std::array<double, D> fraction;
 
-  /// Points outside of the domain count to the nearest point of it, on periodic axes to their image.
+  /// Points outside of the domain are moved to its nearest point, on periodic axes to their image.
   template <class T>
   MENISCUS_INLINE CellPlace(const grid::Grid<D>& grid, const T* x) {
     for (std::size_t d = 0; d < D; ++d) {
@@ -41,8 +41,8 @@ struct CellPlace {
   }
 };
 
-/// Brings the particles into the order of their cells, unless they are in it, and sets starts[c] to the first particle of the
-/// cell with linear index c or above (cells + 1 values). Throws InvalidArgument for a position that is not finite.
+/// Sorts the particles by cell, unless they are sorted, and sets starts[c] to the first particle of the cell with linear index c
+/// or above (cells + 1 values). Throws InvalidArgument for a position that is not finite.
 template <class T, int D>
 void order_by_cell(grid::ParticleSet& particles, const grid::Grid<D>& grid, Index* starts, Workspace& workspace);
 

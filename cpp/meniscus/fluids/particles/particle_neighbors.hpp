@@ -6,7 +6,7 @@
 
 namespace meniscus::fluids {
 
-/// Most cells that a search goes in one direction.
+/// Largest range of a search in one direction, in cells.
 inline constexpr Index most_reach = 16;
 
 /// Positions of particles in cells from the lower corner of the domain, (n, D), in the order of their cells, each of them inside
@@ -18,8 +18,8 @@ struct CellParticles {
   const double* positions;
 };
 
-/// A cell beyond a side stands for the one that it is an image of: x = scale * (x there) + shift, in cells. Sides that are not
-/// periodic are mirrors, so that particles see as many neighbours there as elsewhere.
+/// A cell beyond a side is the image of a cell inside: x = scale * (x there) + shift, in cells. Sides that are not periodic are
+/// mirrors, so that particles have as many neighbours there as elsewhere.
 struct CellImage {
   Index cell;
   double scale;
@@ -67,7 +67,7 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
       }
     };
     if (outer && inside) {
-      // All cells of the row follow each other.
+      // The cells of the row are consecutive.
       const Index key = first + cell[D - 1];
       run(particles.starts[key - reach], particles.starts[key + reach + 1], last[static_cast<std::size_t>(reach)]);
       return;

@@ -7,12 +7,12 @@
 
 namespace meniscus::fluids {
 
-/// Rows of cells along each axis but the last that one task adds the particles of.
+/// Width of a tile, whose particles one task adds: rows of cells along each axis but the last.
 inline constexpr Index tile_rows = 4;
 
 /// Calls body(begin, end) for the runs of particles in all rows of cells. Particles reach one sample beyond their cells, so tiles
-/// of the same colour (every other one along each axis) share no sample and are done in parallel, colour after colour: each
-/// sample gets its particles in an order that the grid alone decides.
+/// of the same colour (every other one along each axis) share no sample. Tiles of one colour are processed in parallel, colour
+/// after colour, so the order of additions at a sample depends on the grid alone.
 template <int D, class Body>
 void for_each_run_of_tiles(const grid::Grid<D>& grid, const Index* starts, Body&& body) {
   static_assert(D == 2 || D == 3);
@@ -86,8 +86,8 @@ void set_zero(T* values, Index n) {
   parallel_for(0, n, 1 << 15, [&](Index begin, Index end) { std::fill(values + begin, values + end, T(0)); });
 }
 
-/// On periodic axes, adds what lies beyond a side of a padded block of `width` values per sample to the samples that it is an
-/// image of.
+/// On periodic axes, adds the samples beyond a side of a padded block (`width` values per sample) to the samples of which they
+/// are images.
 template <int width, class T, int D>
 void fold_periodic(const grid::FieldLayout<D>& layout, T* first) {
   const Coord<D> padded = layout.padded();

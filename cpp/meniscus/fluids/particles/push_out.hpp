@@ -45,9 +45,9 @@ struct LevelSetSample {
   }
 };
 
-/// Most steps to just outside of the solid: a level set that is a distance needs one or two.
+/// Largest number of steps to just outside of the solid: a level set that is a distance needs one or two.
 constexpr int projection_steps = 10;
-/// How far outside, in cells: enough to be outside in single precision too.
+/// Distance outside of the solid, in cells: enough to be outside in single precision too.
 constexpr double projection_gap = 1e-3;
 
 template <class T, int D>
@@ -73,7 +73,7 @@ PushOutResult push_out_of_solid(const grid::Field<double, D>& solid, T* x) {
   for (int i = 0; i < projection_steps; ++i) {
     const double slope = s.gradient.norm();
     if (slope == 0.0) break;
-    // The level set should be a distance. Where it is flatter, it is so in the middle of a solid, between several ways out.
+    // The level set should be a distance. It is flatter in the middle of a solid only, between several nearest points.
     const double way = (gap - s.phi) / std::max(1.0, slope);
     Vec<double, D> moved = position.template cast<double>() + way / slope * s.gradient;
     for (int d = 0; d < D; ++d) {

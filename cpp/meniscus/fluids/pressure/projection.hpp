@@ -16,13 +16,13 @@
 
 namespace meniscus::fluids {
 
-/// What a closed region does with a net flux through its walls, which no incompressible flow can satisfy.
+/// Correction of a net flux through the walls of a closed region, which no incompressible flow can satisfy.
 enum class FluxFix {
   volume,  ///< the whole region takes it, evenly: its divergence becomes the same small number everywhere
   walls,   ///< the cells at its walls take it, in proportion to the wall's area, as if the wall moved a little differently
 };
 
-/// What lies in and around the fluid. Null pointers: no solid, liquid everywhere, no sources, no pressure wanted.
+/// Solids, liquid and data of a projection. Null pointers: no solid, liquid everywhere, no sources, no pressure wanted.
 template <class T, int D>
 struct PressureInput {
   double density = 1.0;
@@ -36,11 +36,11 @@ struct PressureInput {
   const grid::Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
-  /// On cells, Pa: what the pressure of the liquid exceeds that of the air by at the free surface (surface tension times
-  /// curvature). Between a wet and a dry cell it is interpolated to where the surface is; nothing else is read.
+  /// On cells, Pa: excess of the pressure of the liquid over that of the air at the free surface (surface tension times
+  /// curvature). It is interpolated to the surface between a liquid cell and an air cell; no other values are read.
   const grid::Field<T, D>* surface_pressure = nullptr;
-  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and keeps its value, as on a wall. Null:
-  /// nowhere but on solids and sides.
+  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and does not change, as on a wall. Null:
+  /// given only on solids and sides.
   std::array<const std::uint8_t*, D> given_faces{};
   /// On cells, 1/s, per volume of fluid.
   const grid::Field<T, D>* target_divergence = nullptr;
@@ -62,9 +62,9 @@ struct RegionReport {
   Index cells = 0;
   bool closed = false;
   Coord<D> first_cell{};
-  /// Net flux out of a closed region through its walls, less what the target divergence asks for: m^3/s (m^2/s in 2-D).
+  /// Net flux out of a closed region through its walls, minus that of the target divergence: m^3/s (m^2/s in 2-D).
   double flux = 0.0;
-  /// Residual of the region relative to the right-hand side of all.
+  /// Residual of the region relative to the whole right-hand side.
   double residual = 0.0;
 };
 
@@ -112,7 +112,7 @@ class PressureSolver {
   bool set_matrix(const PressureInput<T, D>& input);
   template <class T>
   void set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale);
-  /// The pressure given on the face between a wet and a dry cell (or a side of the domain), in the units of the solve.
+  /// The pressure given on the face between a liquid cell and air (or a side of the domain), in the units of the solve.
   double given_pressure(Index wet, Index dry, bool on_side) const {
     if (!has_dirichlet_) return 0.0;
     double q = dirichlet_[dry];
@@ -131,7 +131,7 @@ class PressureSolver {
   double wall_area(Index cell) const;
   template <class T>
   void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
-  /// Not air. (Inside solids too: what is solid follows from the faces.)
+  /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;
 

@@ -13,7 +13,7 @@
 
 namespace meniscus::fluids {
 
-/// Keeps matrices and scratch memory between steps on one grid.
+/// Viscosity solver that reuses matrices and scratch memory between steps on one grid.
 template <int D>
 class ViscositySolver {
  public:
@@ -22,11 +22,11 @@ class ViscositySolver {
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Diffuses the velocity for dt seconds with the kinematic viscosity (m^2/s). `solid` (on nodes, solid where <= 0) and its
-  /// velocity may be null; with a null velocity the solid is at rest. `liquid` (on cells, liquid where <= 0) may be null:
-  /// liquid everywhere. `sticky`: the fluid takes its velocity, else it slips
-  /// freely. Faces with a given value keep it. All components converge or none changes: then false is returned. `infos` says how
-  /// each solve went.
+  /// Diffuses the velocity for dt seconds with the kinematic viscosity (m^2/s). `solid` (on nodes, solid where <= 0)
+  /// and its velocity may be null; with a null velocity the solid is at rest. `liquid` (on cells, liquid where <= 0)
+  /// may be null: liquid everywhere. `sticky`: the fluid takes its velocity, else it slips freely. Faces with a given
+  /// value keep it. If any component does not converge, none changes and false is returned. `infos` reports each
+  /// solve.
   template <class T>
   bool diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
                const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky, double time,

@@ -33,7 +33,7 @@ struct CellRuns {
 };
 
 /// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its
-/// random numbers. Memory grows by taking new blocks: views of old ones stay valid but stale, which `generation` tells.
+/// random numbers. Growing takes new blocks of memory: views of old ones stay valid but stale; `generation` tells.
 class ParticleSet {
  public:
   ParticleSet(int dimension, ColumnType position_type);
@@ -61,11 +61,11 @@ class ParticleSet {
   Index append(Index n);
   void reserve(Index capacity);
 
-  /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns how many went.
+  /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns their number.
   Index remove(const std::uint8_t* flags, Workspace& workspace);
 
-  /// Orders the particles by cell, stably. Particles outside of the domain count to the nearest cell, on periodic axes to their
-  /// image. Throws InvalidArgument for a position that is not finite.
+  /// Orders the particles by cell, stably. Particles outside of the domain go to the nearest cell, on periodic axes to that of
+  /// their image. Throws InvalidArgument for a position that is not finite.
   template <int D>
   void sort_by_cell(const Grid<D>& grid, Workspace& workspace);
 

@@ -94,7 +94,7 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
   const CellLayout<D>& layout = matrix.layout;
   std::atomic<bool> changed{false};
   for (std::size_t d = 0; d < D; ++d) {
-    // A single cell around which an axis closes is its own neighbour: no coupling.
+    // The single cell of a periodic axis is its own neighbour: no coupling.
     const double coupling = layout.periodic[d] && layout.cells[d] == 1 ? 0.0 : 1.0;
     if (matrix.open_coupling[d] != coupling) changed = true;
     matrix.open_coupling[d] = coupling;
@@ -123,7 +123,7 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
   return changed;
 }
 
-/// Gives a matrix the layout and the kind of storage if it has another; true where everything has to be set anew.
+/// Changes the layout and the kind of storage of a matrix if needed; returns whether everything has to be set anew.
 template <int D>
 bool fit(FaceMatrix<double, D>& matrix, const CellLayout<D>& layout, bool with_faces) {
   if (matrix.layout == layout && matrix.has_faces == with_faces && matrix.diagonal.size() == layout.size) return false;

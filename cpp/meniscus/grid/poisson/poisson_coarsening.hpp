@@ -14,7 +14,7 @@
 
 namespace meniscus::grid {
 
-/// Which coarse cell each fine cell belongs to.
+/// Assignment of fine cells to coarse cells.
 template <int D>
 struct CellJoining {
   /// Per fine cell: none (no unknown, or cut off from everything around), own_block, or attached(axis, side) for the block next
@@ -34,14 +34,14 @@ struct CellJoining {
   static constexpr std::uint8_t link(int axis) { return static_cast<std::uint8_t>(1 << axis); }
   Block<std::uint8_t> links;
 
-  /// Are the block and all its neighbours joined in the regular way?
+  /// Whether the block and all its neighbours are joined in the regular way.
   bool regular(const BlockGeometry<D>& geometry, const Coord<D>& block) const;
 };
 
 template <int D>
 class PoissonCoarsening {
  public:
-  /// Sets the joining and the coarse matrix (with `finish()` done), in place on memory that is kept.
+  /// Computes the joining and the coarse matrix (and calls its `finish()`), in existing memory.
   static void run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining);
 };
 

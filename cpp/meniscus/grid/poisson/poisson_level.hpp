@@ -1,9 +1,9 @@
 /// One level of the Poisson hierarchy in single precision: red-black Gauss-Seidel sweeps and residuals.
 ///
-/// Cells are red or black by the parity of their coordinate sum. Across a periodic side of odd length two cells of one colour
-/// meet; there a half-sweep uses the values from before it, so the result does not depend on any order, and a reversed sequence
-/// of half-sweeps remains the adjoint of the sequence. Half of the coupling between the two is added to their diagonals, for
-/// otherwise two cells that are coupled to nothing else would only swap their errors, and the cycle would not be definite.
+/// Cells are red or black by the parity of their coordinate sum. Across a periodic side of odd length two cells of one colour are
+/// neighbours; there a half-sweep uses the values from before it, so the result does not depend on any order, and a reversed
+/// sequence of half-sweeps remains the adjoint of the sequence. Half of the coupling between the two is added to their diagonals.
+/// Otherwise two cells without further couplings would only swap their errors, and the cycle would not be definite.
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
@@ -19,13 +19,13 @@ template <int D>
 class PoissonLevel {
  public:
   FaceMatrix<float, D> matrix;
-  /// Of what a half-sweep divides by: the diagonal, and more on odd seams. Zero where the diagonal is.
+  /// Inverse of the divisor of a half-sweep: the diagonal, enlarged on odd seams. Zero where the diagonal is zero.
   Block<float> inverse_diagonal;
   /// Solution, right-hand side, residual. The solution is zero in cells that are no unknowns; ghosts beyond periodic sides hold
   /// copies.
   Block<float> x, b, residual;
 
-  /// To be called after `matrix.finish()`.
+  /// Call it after `matrix.finish()`.
   void prepare();
 
   /// Red, black, red, black, starting from x = 0 (what x held before is not read).
@@ -41,7 +41,7 @@ class PoissonLevel {
   void damp_odd_seams();
   void half_sweep(Index plane, int colour, bool from_zero);
 
-  /// Are there odd seams?
+  /// Whether there are odd seams.
   bool damped_ = false;
 };
 

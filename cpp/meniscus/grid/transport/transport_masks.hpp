@@ -9,7 +9,7 @@ namespace meniscus::grid {
 template <class T, int D>
 class TransportMasks {
  public:
-  /// `cfl`: the largest displacement in cells, which is how far a hidden sample or a side is felt.
+  /// `cfl`: the largest displacement in cells; a hidden sample or a side has an effect within this distance.
   TransportMasks(const FieldLayout<D>& layout, const AdvectMasks& masks, const AdvectOptions& options, double cfl,
                  Workspace& workspace);
   TransportMasks(const TransportMasks&) = delete;

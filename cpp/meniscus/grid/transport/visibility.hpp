@@ -19,7 +19,7 @@ struct AllVisible {
   static constexpr bool all_visible = true;
 };
 
-/// What a hidden sample counts as.
+/// Value that replaces a hidden sample.
 enum class HiddenValue {
   mean,  ///< the weighted mean of the seen corners (the weights are renormalised); the point's own value where none is seen
   own,   ///< the value at the point itself, as if nothing changed up to the obstacle

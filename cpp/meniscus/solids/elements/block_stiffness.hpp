@@ -13,7 +13,7 @@ namespace meniscus::solids {
 
 class BlockStiffness {
  public:
-  /// As SciPy's BSR format has it.
+  /// Block in the layout of SciPy's BSR format.
   using Block = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 
   BlockStiffness() = default;
@@ -61,7 +61,7 @@ class BlockStiffness {
  private:
   std::vector<std::int32_t> row_start_;
   std::vector<std::int32_t> column_;
-  /// Where in its row each block of each corner goes, in the order in which the corners are asked.
+  /// Position in its row of each block of each corner, in the order in which the corners are visited.
   std::vector<std::uint16_t> place_;
   std::vector<Block> block_;
 };

@@ -25,13 +25,13 @@ enum class VerletForm : std::int8_t {
   velocities  ///< as printed, with the given velocity taken for that of the last step: symplectic Euler in disguise, first order
 };
 
-/// How Newmark ends its step.
+/// Last stage of a Newmark step.
 enum class NewmarkFinish : std::int8_t {
   trapezoid,       ///< half a step of backward Euler in the middle, extrapolated: second order
   backward_euler,  ///< a whole step of backward Euler from the new positions: first order, more damping
 };
 
-/// Where Newmark takes elastic forces implicitly, linearised, and over how much time.
+/// The solves of a Newmark step with implicit, linearised elastic forces, and their length of time.
 enum class ImplicitElasticity : std::int8_t {
   none,
   half_step,        ///< in both solves, over dt / 2, which is consistent
@@ -43,9 +43,9 @@ enum class ImplicitElasticity : std::int8_t {
 struct StepOptions {
   numerics::SolveOptions solve{1e-6, 1000};
   bool precondition = true;
-  /// Take the step even where a solve did not reach its tolerance.
+  /// Take the step even if a solve did not reach its tolerance.
   bool accept_unconverged = false;
-  /// Of elastic forces that are taken implicitly. Where a matrix turns out to be indefinite, `definite` takes its place.
+  /// Tangent of implicit elastic forces. If a matrix turns out to be indefinite, `definite` is used instead.
   Tangent tangent = Tangent::definite;
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
@@ -61,10 +61,10 @@ struct NewtonInfo {
   int linear_iterations = 0;
   /// How often the line search halved a step.
   int halvings = 0;
-  /// Of the momentum equation, relative to dt |forces|.
+  /// Residual of the momentum equation, relative to dt |forces|.
   double residual = 0;
   bool converged = false;
-  /// Rounding errors allowed no smaller residual; counts as converged.
+  /// The residual reached round-off; counts as converged.
   bool round_off = false;
 };
 
@@ -78,7 +78,7 @@ struct StepReport {
   bool fell_back = false;
   /// Whether all solves met their tolerances. If not, and that was not accepted, the body is unchanged.
   bool converged = true;
-  /// Of the nodes at the end, m/s.
+  /// Largest speed of a node at the end, m/s.
   double max_speed = 0;
 };
 
@@ -98,17 +98,17 @@ bool velocity_verlet(BodyStep& step, StepReport& report);
 bool newmark(BodyStep& step, const StepOptions& options, StepReport& report);
 bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& report);
 
-// --- the stages of Newmark, for those who work between them --------------------------------------------------------------------
+// --- the stages of Newmark, for code between them --------------------------------------------------------------------
 
 /// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
-/// `elastic_dt`, and damping. `v` comes in with the velocities of what is held and a first guess. False where the solve failed.
+/// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities and a first guess. False where the solve failed.
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
                     Points v, numerics::SolveInfo& info, bool& fell_back);
 
-/// x1 = x0 + dt v, and what is held where it belongs at the end of the step.
+/// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
 
-/// v1 = 2 vh - v0, and what is held with its velocity at the end of the step.
+/// v1 = 2 vh - v0, with constrained nodes as prescribed at the end of the step.
 void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0, Points v1);
 
 }  // namespace meniscus::solids

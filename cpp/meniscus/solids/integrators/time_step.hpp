@@ -13,7 +13,7 @@ struct TimeStepLimits {
   /// 2 / w, where w bounds the highest frequency of the elastic forces at the present positions, from rows of the stiffness
   /// matrix: w^2 = 2 max(stiffness / mass).
   double frequency;
-  /// The step in which the fastest length changes by its whole: a step may use a fraction of it.
+  /// The step in which the fastest-changing length would change by 100 %: a step may use a fraction of it.
   double strain;
 };
 

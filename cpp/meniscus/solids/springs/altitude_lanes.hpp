@@ -17,7 +17,7 @@ struct Vectors {
   Values z;
 };
 
-/// What `Candidate` and `Frame` say, for the candidate with the widest base of each lane.
+/// Data of `Candidate` and `Frame` for the candidate with the widest base of each lane.
 struct Choices {
   std::array<std::int32_t, static_cast<std::size_t>(lanes)> candidate;
   Vectors direction;

@@ -16,7 +16,7 @@
 
 namespace meniscus::solids {
 
-/// What a spring does when its ends coincide (its length is at most 1e-12 of its rest length), so that it has no direction.
+/// Force of a spring whose ends coincide (its length is at most 1e-12 of its rest length), so that it has no direction.
 enum class AtZeroLength : std::int8_t {
   /// Nothing.
   none,
@@ -43,7 +43,7 @@ class EdgeSprings final : public Force {
 
   /// The directions that springs without length keep; empty unless they do.
   std::span<const mesh::Point> directions() const { return direction_; }
-  /// Takes these as another one has had them, bit by bit.
+  /// Restores these from the state of another object, bit by bit.
   void restore_directions(std::span<const mesh::Point> directions);
 
   Index size() const { return static_cast<Index>(ends_.size()); }

@@ -23,8 +23,8 @@ class SoftBindings final : public Force {
     std::size_t width;
   };
 
-  /// Without parents at the second end (width 0), that is the target of each binding. Per binding: k (N/m) and b (N s/m), or
-  /// fractions of critical damping if there are inverse masses per node (1/kg).
+  /// Without parents (width 0), the second end of each binding is a target. Per binding: k (N/m) and b (N s/m), or fractions of
+  /// critical damping if there are inverse masses per node (1/kg).
   SoftBindings(const End& first, const End& second, std::span<const double> stiffness, std::span<const double> damping,
                std::span<const double> inverse_mass, std::span<const mesh::Point> targets);
 
