@@ -15,7 +15,7 @@
 
 namespace meniscus::numerics {
 
-/// A double and what was rounded away from it.
+/// A rounded result and its rounding error.
 struct RoundedPair {
   double value;
   double error;
@@ -223,9 +223,9 @@ class Expansion {
   std::array<double, Capacity> component_;
 };
 
-/// The power of two by which to multiply values of the given range, so that expansions of a polynomial of them are exact: sums of
-/// at most 2^20 products of `degree` factors each, where a factor is a value or the difference of two. 0 if there is no need, and
-/// nothing if the range is too wide.
+/// Exponent of the power of two by which to multiply values of the given range, so that expansions of a polynomial of them are
+/// exact: sums of at most 2^20 products of `degree` factors each, where a factor is a value or the difference of two. 0 if no
+/// scaling is needed, and nothing if the range is too wide.
 inline std::optional<int> exact_scaling(const BitRange& range, int degree) {
   constexpr int lowest = -1074;
   constexpr int highest = 970;

@@ -27,7 +27,7 @@ struct alignas(64) BoxLanes {
   T high[3][lanes];
 };
 
-/// One box, as the lane tests take it.
+/// One box, as an argument of the lane tests.
 template <class T>
 struct BoxQuery {
   T low[3];
@@ -77,7 +77,7 @@ struct BaselineLanes {
 
 #if defined(MENISCUS_BOX_INTRINSICS)
 
-/// Of each mask, its lanes from the lowest to the highest, one byte each.
+/// For each mask, its lanes from the lowest to the highest, one byte each.
 struct LaneOrder {
   std::uint64_t of[256];
 };

@@ -35,11 +35,11 @@ class PackedBoxTree {
   /// Sorts the elements along the curve, and refits.
   void build(std::span<const mesh::Box> vertex_boxes, Workspace& workspace);
 
-  /// Takes new boxes of the same vertices; which elements share a leaf does not change.
+  /// Sets new boxes of the same vertices; the grouping of elements into leaves does not change.
   void refit(std::span<const mesh::Box> vertex_boxes);
 
-  /// How much larger the leaves are than what they hold: the sum of the edge lengths of the boxes of all leaves over that of all
-  /// elements. It grows while elements that share a leaf part.
+  /// Looseness of the leaves: the sum of the edge lengths of the boxes of all leaves divided by that of all elements. It grows
+  /// when elements that share a leaf move apart.
   double looseness() const;
 
   Index size() const { return size_; }

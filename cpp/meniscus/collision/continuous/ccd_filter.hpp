@@ -25,7 +25,7 @@ struct Suspect {
   /// In metres, or in a power of two of them.
   Differences start;
   Differences end;
-  /// Bounds of the differences along the axes. Where they are not `within_range`, nothing in floating point can be relied on.
+  /// Bounds of the differences along the axes. If they are not `within_range`, floating-point bounds do not hold.
   Vector extent;
 };
 

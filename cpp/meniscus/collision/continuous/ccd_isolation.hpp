@@ -9,13 +9,13 @@
 
 namespace meniscus::collision::ccd {
 
-/// When the search may stop.
+/// Aim of the search, and when it may stop.
 enum class Search {
   /// Counts all contacts; stops where something stays open.
   count,
   /// Stops at any contact.
   any,
-  /// Stops at the first contact or where something earlier stays open.
+  /// Stops at the first contact, or where an earlier piece stays open.
   first,
 };
 

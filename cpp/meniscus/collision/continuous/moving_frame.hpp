@@ -8,8 +8,8 @@
 
 namespace meniscus::collision {
 
-/// Writes those pairs of the block whose boxes overlap in the frame; returns how many. Never drops a pair that collides, whatever
-/// is rounded. `pairs` and `stencils` have room for all.
+/// Writes those pairs of the block whose boxes overlap in the frame; returns how many. Never drops a pair that collides, in spite
+/// of rounding. `pairs` and `stencils` have room for all.
 std::size_t overlapping_in_moving_frame(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                                         const PairBlock& block, ElementPair* pairs, Stencil* stencils);
 

@@ -16,8 +16,8 @@
 
 namespace meniscus::collision {
 
-/// Whether the pair collides in the sense of ContactMode::parity. `first_ray` is where in the sequence of rays to begin: the
-/// answer does not depend on it.
+/// Whether the pair collides in the sense of ContactMode::parity. `first_ray` is the first ray of the sequence to try; the answer
+/// does not depend on it.
 bool root_parity(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
                  unsigned first_ray = 0);
 

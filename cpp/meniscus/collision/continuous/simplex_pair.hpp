@@ -18,7 +18,7 @@
 
 namespace meniscus::collision {
 
-/// How the linear systems are solved.
+/// Methods for the linear systems.
 enum class SimplexMethod : std::int8_t {
   /// Signs of determinants by Cramer's rule, filtered by floating point.
   cramer,
@@ -47,7 +47,7 @@ struct SimplexPair {
 
 struct SimplexContact {
   bool contact = false;
-  /// Of one point that both have; if they have several, of an arbitrary one.
+  /// Time of a common point; if there are several, of an arbitrary one.
   double time = 0;
 };
 

@@ -16,10 +16,10 @@
 
 namespace meniscus::collision {
 
-/// What the first simplices that meet tell. Where they meet in several points, one of them is taken.
+/// Data of the first simplices that meet. If they meet in several points, one of them is used.
 struct SpaceTimeContact {
   double time = std::numeric_limits<double>::infinity();
-  /// Unit normal of the whole face, or of the two whole edges, at the start or the end that the simplices contain; zero where
+  /// Unit normal of the whole face, or of the two whole edges, at the start or the end, whichever the simplices contain; zero if
   /// these are degenerate.
   mesh::Point normal = mesh::Point::Zero();
   /// Along the normal: the displacement, over the whole step, of the vertex or of the vertex that is wholly within the simplex of

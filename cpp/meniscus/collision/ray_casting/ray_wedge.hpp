@@ -27,16 +27,16 @@ struct WedgeTriangle {
   mesh::Box box() const;
 };
 
-/// How far wedges reach in a query whose coordinates are at most `largest` (and those of the triangles at most 1).
+/// Reach of wedges in a query whose coordinates are at most `largest` (and those of the triangles at most 1).
 ///
-/// "Clear" is only said with proof: a direction along which the triangle and the segment are more than `radius` apart. The
-/// direction may come from anywhere; only its projections must be right. With u = 2^-53 and M = largest, a difference of two
-/// coordinates is wrong by 2 u M at most and a projection of it by (1 + 3) 2 sqrt(3) u M < 14 u M times the length of the
-/// direction; a gap between two projections by 35 u M, the length by 4 u of itself. Where a segment is cut at a slab first, its
-/// ends move by 40 u M across the slab and 8 u M otherwise. Both stay below 64 u (M + radius), a quarter of `unit`.
+/// "Clear" is proved by a direction along which the triangle and the segment are more than `radius` apart. Any direction will do;
+/// only its projections must be right. With u = 2^-53 and M = largest, a difference of two coordinates is wrong by 2 u M at most
+/// and a projection of it by (1 + 3) 2 sqrt(3) u M < 14 u M times the length of the direction; a gap between two projections by
+/// 35 u M, the length by 4 u of itself. Where a segment is cut at a slab first, its ends move by 40 u M across the slab and 8 u M
+/// otherwise. Both stay below 64 u (M + radius), a quarter of `unit`.
 ///
-/// Points must be closer than segments to count as met, by more than the round-off of their distance: what holds an end of a
-/// segment then also meets the segment.
+/// Points must be closer than segments to count as met, by more than the round-off of their distance. So a wedge that contains an
+/// end of a segment also meets the segment.
 struct WedgeReach {
   double point;
   double segment;
@@ -56,10 +56,10 @@ bool point_in_wedge(const WedgeTriangle& w, const mesh::Point& p, const WedgeRea
 /// False only where all of the segment is farther away than the radius. Does not depend on the order of its ends.
 bool segment_meets_wedge(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach);
 
-/// Where a segment that meets the wedge enters it: the part of the way from a to b, 0 if a is inside.
+/// Entry of a segment that meets the wedge: the fraction of the way from a to b, 0 if a is inside.
 double wedge_entry(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach);
 
-/// A segment, prepared to be cut with many boxes.
+/// A segment prepared for intersection with many boxes.
 class BoxRay {
  public:
   BoxRay(const mesh::Point& a, const mesh::Point& b, double reach) : inverse_((b - a).cwiseInverse()) {
@@ -96,7 +96,7 @@ class BoxRay {
   mesh::Point inverse_;
   /// The box's near side seen from a point is as far away as the unwidened one from a point moved by the reach.
   mesh::Point near_origin_, far_origin_;
-  /// Which of the six sides of a box comes first and last along each axis: the lowest three, then the highest.
+  /// Indices of the near and far sides of a box along each axis; the three lower sides come first, then the upper ones.
   std::array<std::size_t, 3> near_, far_;
 };
 

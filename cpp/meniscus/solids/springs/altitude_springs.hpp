@@ -29,7 +29,7 @@ class AltitudeSprings final : public Force {
   /// Candidates 0 to 3 go from that vertex to the opposite face; 4, 5 and 6 between the edges (0,1 | 2,3), (1,2 | 0,3), (0,2 |
   /// 3,1).
   static constexpr std::size_t candidates = 7;
-  /// Offset added to a candidate between edges whose nodes lie on a line; and the value for no spring.
+  /// From `on_a_line` on: candidates between edges, plus 3, whose nodes lie on a line. `none`: no spring.
   static constexpr std::int8_t on_a_line = 7;
   static constexpr std::int8_t none = -1;
 

@@ -41,11 +41,11 @@ class SurfaceExtraction {
 
   Row row(Index number, const Coord<D>& at) const;
   Row neighbour(const Row& row, int d) const;
-  /// Which samples of word w start an edge with a crossing along axis `group`; for group D, which have a vertex of the caps.
+  /// Samples of word w that start an edge with a crossing along axis `group`; for group D, those with a vertex of the caps.
   std::uint64_t starts(const Row& row, Index w, int group) const;
   std::int32_t vertex(const Row& row, int group, Index k) const;
   Index count_vertices(const Row& row) const;
-  /// Shows every cell of a row that holds elements to the visitor.
+  /// Calls the visitor for every cell of a row that contains elements.
   template <class Visitor>
   void visit(const Row& row, Visitor&& visitor) const;
   template <class Visitor>

@@ -82,7 +82,7 @@ class LevelSetLattice {
     return values;
   }
 
-  /// Where the own samples of a row (all axes but the last) start, or null if the row is a mean of others.
+  /// Start of the field's own samples of a row (all axes but the last), or null if the row is a mean of others.
   const T* row(Coord<D> c) const {
     for (int d = 0; d < D - 1; ++d) {
       const auto [a, b] = sources(d, c[static_cast<std::size_t>(d)]);

@@ -14,7 +14,7 @@ struct ProbedLevelSet {
   Vec<double, D> gradient = Vec<double, D>::Zero();  ///< of the multilinear interpolant, 1
 };
 
-/// Multilinear interpolation of a field whose ghosts are up to date. Points beyond the first ghost layer are answered from there.
+/// Multilinear interpolation of a field with filled ghosts. Points beyond the first ghost layer get the value at that layer.
 template <class T, int D>
 class LevelSetProbe {
  public:
@@ -63,7 +63,7 @@ class LevelSetProbe {
  private:
   static constexpr int corners = 1 << D;
 
-  /// Corner q has bit d set where it is the upper one along axis d; t: where between the corners the point is.
+  /// Corner q has bit d set where it is the upper one along axis d; t: position of the point between the corners.
   void gather(const Vec<double, D>& x, std::array<double, corners>& v, std::array<double, D>& t) const {
     Coord<D> cell;
     for (std::size_t d = 0; d < D; ++d) {
@@ -105,7 +105,7 @@ Vec<double, D> onto_domain(const grid::Grid<D>& grid, Vec<double, D> x) {
   return x;
 }
 
-/// How far outside of a solid, in cells, a particle is put: enough to be outside in single precision too.
+/// Distance outside of a solid, in cells, at which a particle is put: enough to be outside in single precision too.
 inline constexpr double solid_gap = 1e-3;
 
 /// Moves a point that is in a solid just outside of it, along the gradient of the solid's level set, and keeps it on the domain.
@@ -119,7 +119,7 @@ bool push_out_of_solid(const LevelSetProbe<double, D>& solid, Vec<double, D>& x,
     if (normal && slope > 0.0) *normal = s.gradient / slope;
     if (s.value > 0.0) return true;
     if (slope == 0.0) return false;
-    // Where the level set is flatter than a distance, it is so in the middle of a solid, between several ways out.
+    // The level set is flatter than a distance in the middle of a solid only, between several nearest points.
     x = onto_domain<D>(solid.grid(), x + (gap - s.value) / std::max(1.0, slope) / slope * s.gradient);
   }
   return solid.value(x) > 0.0;

@@ -17,11 +17,11 @@
 
 namespace meniscus::surface {
 
-/// Sets values[i] to the level set at points[i]: negative inside, m. Its slope should not exceed one: a part of the solid that
-/// lies between lattice nodes is found only where the values at these are at most its distance.
+/// Sets values[i] to the level set at points[i]: negative inside, m. Its slope should not exceed one: a part of the solid between
+/// lattice nodes is found only if the values at these are at most its distance.
 using LevelSetFunction = std::function<void(std::span<const mesh::Point> points, std::span<double> values)>;
 
-/// Which tetrahedra of the lattice make a mesh that is not fitted.
+/// Tetrahedra of the lattice that make up a mesh that is not fitted.
 enum class KeptTets {
   covering,  ///< all that the solid reaches into, as far as nodes, edge and face centres tell
   centred,   ///< those with their centre inside
@@ -34,15 +34,15 @@ struct BccMeshOptions {
   int refinements = 0;
   bool fit_surface = false;
   KeptTets kept = KeptTets::covering;
-  /// Leave only the part with the largest volume.
+  /// Return only the part with the largest volume.
   bool largest_part_only = false;
   /// Tetrahedra deeper than this are left out: those with all nodes below -depth, m. Infinite keeps all.
   double depth = std::numeric_limits<double>::infinity();
 };
 
 /// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along Morton curves;
-/// the boundary is a manifold. Throws InvalidArgument for values that are not finite, and where options make no sense. An empty
-/// solid has an empty mesh.
+/// the boundary is a manifold. Throws InvalidArgument for values that are not finite, and for invalid options. An empty solid has
+/// an empty mesh.
 mesh::TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
 
 }  // namespace meniscus::surface

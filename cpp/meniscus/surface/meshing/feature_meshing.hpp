@@ -20,7 +20,7 @@ struct FeatureMeshingOptions {
   double cell = 0;
   /// Edges where normals turn by more than this are sharp, radians.
   double sharp_angle = 0.6;
-  /// How far the boundary may be away from the surface, in cells, as samples of its triangles see it.
+  /// Largest distance of the boundary from the surface, in cells, measured at samples of its triangles.
   double tolerance = 0.025;
   /// No dihedral angle gets smaller than this one (radians) if none was before, and none larger than 180 degrees less 1.45 times
   /// it.
@@ -31,8 +31,8 @@ struct FeatureMeshingOptions {
 /// the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
 mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
 
-/// The mesh of what a watertight surface encloses, as `mesh_level_set` makes it with `fit_surface`, with its sharp edges and
-/// within `deviation` (in cells of the finest lattice) of it. The box has to hold the surface.
+/// The mesh of the inside of a watertight surface, as by `mesh_level_set` with `fit_surface`, with its sharp edges and within
+/// `deviation` (in cells of the finest lattice) of it. The box must contain the surface.
 mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
                                double sharp_angle, double deviation);
 

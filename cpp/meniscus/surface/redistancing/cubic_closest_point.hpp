@@ -9,7 +9,7 @@
 
 namespace meniscus::surface {
 
-/// Points that are worked on together, one per vector lane.
+/// Points that are processed together, one per vector lane.
 inline constexpr int closest_lanes = 8;
 
 /// Samples of one interpolation stencil per point: 4 per axis, around the cell between the second and the third.

@@ -8,12 +8,12 @@ namespace meniscus::surface {
 
 /// Above this second difference, in units of the slope, samples count as kinked: a circle of radius R cells has 1 / R.
 inline constexpr double kink = 0.3;
-/// How far from the sample the search may go, in cells.
+/// Range of the search around the sample, in cells.
 inline constexpr double farthest_closest = 3.0;
 /// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
 inline constexpr double closest_tolerance = 1e-3;
 inline constexpr int most_closest_steps = 12;
-/// How much farther than the crossing along an axis (by linear interpolation) a closest point may seem to be, in cells.
+/// Allowed excess, in cells, of the distance of a closest point over that of the crossing along an axis (linear interpolation).
 inline constexpr double crossing_slack = 0.1;
 
 template <class T, int D>
@@ -29,7 +29,7 @@ class InterfaceSearch {
   const T* at(const Coord<D>& c) const { return phi_.origin + offset_ + dot<D>(c, phi_.strides); }
   double value(const Coord<D>& c) const { return static_cast<double>(*at(c)) * scale_; }
 
-  /// What the axes say about a sample.
+  /// Crossings and differences along the axes at a sample.
   struct Crossings {
     double nearest = far_away;       ///< along any axis
     double combined = 0.0;           ///< 1 / d^2 = sum 1 / d_a^2
@@ -148,7 +148,7 @@ class InterfaceSearch {
       if (state[i] == failed) continue;
       for (std::size_t d = 0; d < D; ++d) {
         x[d][l] = batch.start[i][d];
-        // Also false where a sample is not finite, which is found out later.
+        // Also false where a sample is not finite, which is reported later.
         if (!(std::abs(x[d][l]) <= farthest_closest)) state[i] = failed;
       }
       if (state[i] == searching && !gather(batch.sample[i], x, l, cell[i], stencils, visible)) state[i] = failed;
@@ -172,7 +172,7 @@ class InterfaceSearch {
         for (int l = 0; l < n; ++l)
           t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
       evaluate_cubics<D>(stencils, t, p, g);
-      // Onto the surface, and along it towards the sample, which is at 0.
+      // Step onto the surface, and along it towards the sample, which is at 0.
       alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];
       for (int d = 0; d < D; ++d)
         for (int l = 0; l < n; ++l) {
@@ -224,15 +224,15 @@ class InterfaceSearch {
     }
   }
 
-  /// Whether x is outside of a cell by more than the slopes of neighbouring cells could send it to and fro.
+  /// Whether x is outside of a cell by more than a margin, so that it does not alternate between neighbouring cells.
   static bool leaves(const Coord<D>& cell, const double (*x)[n], int l) {
     bool outside = false;
     for (std::size_t d = 0; d < D; ++d) outside |= std::abs(x[d][l] - static_cast<double>(cell[d]) - 0.5) > 0.52;
     return outside;
   }
 
-  /// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side the cell
-  /// beside it answers.
+  /// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side, the
+  /// nearest cell.
   Coord<D> cell_of(const Coord<D>& sample, const double (*x)[n], int l) const {
     Coord<D> c;
     for (int d = 0; d < D; ++d) {

@@ -125,7 +125,7 @@ struct StripPlace {
   }
 };
 
-/// Which strips have to be looked at (again): a bit per strip, in words of their own for every colour.
+/// List of strips that have to be updated: a bit per strip, in separate words for every colour.
 template <int D>
 class StripQueue {
  public:
@@ -137,7 +137,7 @@ class StripQueue {
                  [&](Index b, Index e) { std::fill(bits_.data() + b, bits_.data() + e, std::uint64_t{0}); });
   }
 
-  /// From any thread.
+  /// May be called from any thread.
   void add(Index strip) {
     const Index row = strip / grid_.row_strips;
     add(grid_.row_coordinate(row), row, strip % grid_.row_strips);
@@ -156,7 +156,7 @@ class StripQueue {
       if (p.beside[which] >= 0 && p.beside[which] != p.strip && wanted(which)) add(p.beside[which]);
   }
 
-  /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it concerns. Returns the
+  /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it affects. Returns the
   /// number of rounds.
   template <class Update>
   Index run(Update&& update) {

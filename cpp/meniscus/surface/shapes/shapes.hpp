@@ -16,7 +16,7 @@ ShapePointer<D> sphere(const Vec<double, D>& center, double radius);
 template <int D>
 ShapePointer<D> box(const Vec<double, D>& lower, const Vec<double, D>& upper, double rounding);
 
-/// Everything on the side of the plane through `point` that `normal` points away from.
+/// Half-space behind the plane through `point`: `normal` points out of it.
 template <int D>
 ShapePointer<D> half_space(const Vec<double, D>& point, const Vec<double, D>& normal);
 
