@@ -8,8 +8,13 @@ SHELL := /bin/bash
 PYTHON ?= python3
 # Further options for pytest, for example PYTEST_OPTIONS="-x -k zalesak".
 PYTEST_OPTIONS ?=
+# Further options for the C++ tests, for example CPP_TEST_OPTIONS='-tc="winding*"'.
+CPP_TEST_OPTIONS ?=
 # Further options for CMake, for example CMAKE_OPTIONS="-DMENISCUS_NATIVE=ON".
 CMAKE_OPTIONS ?=
+
+# How many tests run at the same time.
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
 VENV := .venv
 STAMPS := $(VENV)/stamps
@@ -30,17 +35,20 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all bench docs format lint sanitize sanitize-address sanitize-thread test-cpp package clean distclean FORCE
+.PHONY: help demo test test-all slowest bench docs format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package clean \
+  distclean FORCE
 
 help:
 	@echo "make demo      build, let smoke rise past an obstacle and say where the pictures are"
 	@echo "make test      build; C++ tests, lint and the fast Python tests"
 	@echo "make test-all  the same with the slow tests"
+	@echo "make slowest   the fast Python tests, and the twenty of them that take longest"
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
 	@echo "make format    bring all sources into the house format"
 	@echo "make lint      formatting, linters and type checks"
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
+	@echo "make build-cost  a build from nothing that measures the processor time of every file"
 	@echo "make clean     remove everything that was built; make distclean also removes .venv"
 
 # --- the environment and the package -------------------------------------------------------------------------------------------
@@ -62,6 +70,9 @@ $(STAMPS)/packages-%: pyproject.toml .ci/requirements.py | $(STAMPS)/venv
 $(STAMPS)/sources: FORCE | $(STAMPS)/venv
 	@printf '%s\n' $(PACKAGE_SOURCES) | cmp -s - $@ || printf '%s\n' $(PACKAGE_SOURCES) > $@
 
+# The tree that pip builds in belongs to one version of Python; the C++ tests are built there too, from the same objects.
+BUILD = build/$(shell $(RUN) -c 'import sys; print(sys.implementation.cache_tag)')
+
 $(STAMPS)/package: $(PACKAGE_SOURCES) $(STAMPS)/sources $(STAMPS)/packages-build $(STAMPS)/packages-run
 	@echo "== building and installing meniscus into $(VENV) (some minutes the first time) =="
 	@$(PIP) install -q --no-build-isolation --no-deps -C cmake.define.MENISCUS_WERROR=ON \
@@ -79,11 +90,17 @@ demo: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-io
 	@echo "The pictures are in $(CURDIR)/out/plume:"
 	@echo "  frame-0000.png to frame-0040.png, and all of them as plume.gif"
 
+# Each worker is a process of its own, so its matrices need no threads of their own.
+pytest := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(RUN) -m pytest -n $(WORKERS) --dist worksteal
+
 test: test-cpp lint $(STAMPS)/packages-test
-	$(RUN) -m pytest -m "not slow" $(PYTEST_OPTIONS)
+	$(pytest) -m "not slow" $(PYTEST_OPTIONS)
 
 test-all: test-cpp lint $(STAMPS)/packages-test
-	$(RUN) -m pytest $(PYTEST_OPTIONS)
+	$(pytest) $(PYTEST_OPTIONS)
+
+slowest: $(STAMPS)/package $(STAMPS)/packages-test
+	$(pytest) -q -m "not slow" --durations=20 $(PYTEST_OPTIONS)
 
 bench: $(STAMPS)/package $(STAMPS)/packages-bench
 	@mkdir -p out
@@ -93,7 +110,7 @@ docs: $(STAMPS)/package $(STAMPS)/packages-docs
 	$(RUN) -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is in $(CURDIR)/docs/_build/html/index.html"
 
-# --- C++ tests: the core without Python ----------------------------------------------------------------------------------------
+# --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------
 
 # $(call configure,FOLDER,OPTIONS): dependencies come from .venv.
 configure = cmake -S . -B $(1) \
@@ -104,15 +121,22 @@ $(STAMPS)/doctest: .ci/bootstrap | $(STAMPS)/venv
 	@.ci/bootstrap tests
 	@touch $@
 
-build/cpp-tests/build.ninja: CMakeLists.txt $(STAMPS)/packages-build $(STAMPS)/doctest
-	@$(call configure,build/cpp-tests,-DMENISCUS_PYTHON=OFF -DMENISCUS_TESTS=ON -DMENISCUS_WERROR=ON)
-	@touch $@
-
 # Ninja knows best what has changed; the tests themselves take seconds.
-test-cpp: build/cpp-tests/build.ninja
+test-cpp: $(STAMPS)/package $(STAMPS)/doctest
 	@echo "== C++ tests =="
-	@cmake --build build/cpp-tests --target meniscus_tests -- --quiet
-	@build/cpp-tests/meniscus_tests --minimal
+	@test -f $(BUILD)/CMakeCache.txt || { rm $(STAMPS)/package && $(MAKE) --no-print-directory $(STAMPS)/package; }
+	@grep -q '^MENISCUS_TESTS:BOOL=ON' $(BUILD)/CMakeCache.txt || cmake $(BUILD) -DMENISCUS_TESTS=ON --log-level=WARNING > /dev/null
+	@cmake --build $(BUILD) --target meniscus_tests meniscus_headers -- --quiet
+	@$(BUILD)/meniscus_tests --minimal $(CPP_TEST_OPTIONS)
+
+# Without ccache, because what is found there costs nothing.
+COST := build/cost
+build-cost: $(STAMPS)/packages-build $(STAMPS)/doctest
+	@rm -rf $(COST)
+	@$(call configure,$(COST),-DMENISCUS_TESTS=ON -DPython_EXECUTABLE="$(CURDIR)/$(RUN)" \
+	  "-DCMAKE_CXX_COMPILER_LAUNCHER=$(CURDIR)/$(RUN);$(CURDIR)/.ci/build_cost.py;record;$(CURDIR)/$(COST)/cost.jsonl")
+	@cmake --build $(COST) --target _meniscus meniscus_tests meniscus_headers -- --quiet
+	@$(RUN) .ci/build_cost.py table $(COST)/cost.jsonl
 
 # --- format and lint -----------------------------------------------------------------------------------------------------------
 

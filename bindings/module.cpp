@@ -6,9 +6,12 @@ namespace meniscus::bindings {
 void bind_core(py::module_& m);
 void bind_numerics(py::module_& m);
 void bind_rotation(py::module_& m);
+void bind_solve(py::module_& m);
 void bind_grid(py::module_& m);
 void bind_fields(py::module_& m);
+void bind_solid_boundary(py::module_& m);
 void bind_transport(py::module_& m);
+void bind_poisson(py::module_& m);
 void bind_particles(py::module_& m);
 void bind_mesh(py::module_& m);
 void bind_tet_mesh(py::module_& m);
@@ -26,7 +29,9 @@ void bind_shapes(py::module_& m);
 void bind_particle_levelset(py::module_& m);
 void bind_redistance(py::module_& m);
 void bind_fluids(py::module_& m);
-void bind_gas(py::module_& m);
+void bind_pressure(py::module_& m);
+void bind_viscosity(py::module_& m);
+void bind_buoyancy(py::module_& m);
 void bind_liquid(py::module_& m);
 void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
@@ -34,7 +39,6 @@ void bind_force(py::module_& m);
 void bind_deformable_body(py::module_& m);
 void bind_springs(py::module_& m);
 void bind_finite_elements(py::module_& m);
-void bind_poisson(py::module_& numerics, py::module_& grid, py::module_& fluids);
 
 }  // namespace meniscus::bindings
 
@@ -50,10 +54,13 @@ PYBIND11_MODULE(_meniscus, m) {
   auto numerics = m.def_submodule("numerics", "Numerical building blocks.");
   bind_numerics(numerics);
   bind_rotation(numerics);
+  bind_solve(numerics);
   auto grid = m.def_submodule("grid", "Grids, fields, transport, particles.");
   bind_grid(grid);
   bind_fields(grid);
+  bind_solid_boundary(grid);
   bind_transport(grid);
+  bind_poisson(grid);
   bind_particles(grid);
   auto mesh = m.def_submodule("mesh", "Meshes of segments, triangles and tetrahedra.");
   bind_mesh(mesh);
@@ -76,8 +83,9 @@ PYBIND11_MODULE(_meniscus, m) {
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
   bind_fluids(fluids);
   bind_vorticity(fluids);
-  bind_poisson(numerics, grid, fluids);
-  bind_gas(fluids);
+  bind_pressure(fluids);
+  bind_viscosity(fluids);
+  bind_buoyancy(fluids);
   bind_liquid(fluids);
   bind_particle_liquid(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");

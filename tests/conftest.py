@@ -1,5 +1,6 @@
 """Fixtures and settings of all tests."""
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -17,6 +18,11 @@ settings.load_profile("meniscus")
 # A shell that starts the tests in the background has Ctrl-C ignored, here and in every program that the tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Workers that run tests at the same time share the cores; two threads each, because every loop is to be tested in pieces.
+workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+if workers > 1:
+    ms.set_num_threads(max(2, len(os.sched_getaffinity(0)) // workers))
 
 
 @pytest.fixture(params=[np.float64, np.float32], ids=["f64", "f32"])

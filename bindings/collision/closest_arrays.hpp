@@ -5,8 +5,6 @@
 
 #include "meniscus/collision/proximity/closest_point.hpp"
 
-#include <cmath>
-
 namespace meniscus::bindings {
 
 /// `find(points, out)` fills the closest points without the GIL.
@@ -18,19 +16,12 @@ py::tuple closest_arrays(const py::array& points, Find&& find) {
   py::array_t<std::int32_t> triangles(n);
   py::array_t<double> barycentric({n, py::ssize_t{3}});
   py::array_t<double> positions({n, py::ssize_t{3}});
-  double* const distance = distances.mutable_data();
-  std::int32_t* const triangle = triangles.mutable_data();
-  double* const weights = barycentric.mutable_data();
-  double* const position = positions.mutable_data();
+  const collision::ClosestPointColumns out{distances.mutable_data(), triangles.mutable_data(), barycentric.mutable_data(),
+                                           positions.mutable_data()};
   interruptible([&] {
     std::vector<collision::MeshPoint> found(x.size());
     find(x, std::span<collision::MeshPoint>(found));
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      distance[i] = std::sqrt(found[i].squared_distance);
-      triangle[i] = found[i].triangle;
-      std::copy_n(found[i].barycentric.data(), 3, weights + 3 * i);
-      std::copy_n(found[i].position.data(), 3, position + 3 * i);
-    }
+    store_closest_points(found, out);
   });
   return py::make_tuple(distances, triangles, barycentric, positions);
 }

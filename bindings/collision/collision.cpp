@@ -1,7 +1,6 @@
 #include "collision/closest_arrays.hpp"
 
 #include "meniscus/collision/proximity/winding_number.hpp"
-#include "meniscus/core/parallel.hpp"
 
 #include <optional>
 
@@ -25,16 +24,11 @@ void bind_collision(py::module_& m) {
         const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_of(triangles)};
         const auto x = positions_of(points, "points");
         py::array_t<double> result(static_cast<py::ssize_t>(x.size()));
-        double* const out = result.mutable_data();
+        const std::span<double> out(result.mutable_data(), x.size());
         interruptible([&] {
           require_valid(mesh);
           mesh::require_finite(x, "points");
-          const mesh::TriangleTree tree(mesh);
-          const collision::WindingTree winding(tree);
-          parallel_for(0, static_cast<Index>(x.size()), 64, [&](Index b, Index e) {
-            for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
-              out[i] = accuracy ? winding(tree, x[i], *accuracy) : winding.exact(tree, x[i]);
-          });
+          collision::winding_numbers(mesh::TriangleTree(mesh), x, accuracy, out);
         });
         return result;
       },

@@ -27,11 +27,6 @@ std::span<const mesh::Box> boxes_of(const py::array& a, const char* name) {
   return {reinterpret_cast<const mesh::Box*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
-void require_finite_boxes(std::span<const mesh::Box> boxes, const char* name) {
-  for (std::size_t i = 0; i < boxes.size(); ++i)
-    require(boxes[i].low.allFinite() && boxes[i].high.allFinite(), name, " must be finite, but box ", i, " is not");
-}
-
 py::array_t<std::int32_t> pairs_array(std::span<const collision::IndexPair> pairs) {
   py::array_t<std::int32_t> a({static_cast<py::ssize_t>(pairs.size()), py::ssize_t{2}});
   std::copy_n(reinterpret_cast<const std::int32_t*>(pairs.data()), 2 * pairs.size(), a.mutable_data());
@@ -104,8 +99,8 @@ void bind_point_location(py::module_& m) {
         require(cells.ndim() == 2 && cells.shape(1) == 3, "cells must have shape (n, 3)");
         py::array_t<std::uint32_t> result(cells.shape(0));
         std::uint32_t* const out = result.mutable_data();
-        for (py::ssize_t i = 0; i < cells.shape(0); ++i)
-          out[i] = collision::hash_of_cell({first[3 * i], first[3 * i + 1], first[3 * i + 2]}, hash);
+        const std::span<const Coord<3>> from(reinterpret_cast<const Coord<3>*>(first), static_cast<std::size_t>(cells.shape(0)));
+        collision::hash_cells(from, hash, {out, from.size()});
         return result;
       },
       py::arg("cells"), py::arg("hash"));
@@ -120,9 +115,6 @@ void bind_point_location(py::module_& m) {
         const auto pairs = interruptible([&] {
           mesh::require_finite(x, "vertices");
           collision::require_valid_tets(t, x.size());
-          for (std::size_t i = 0; i < p.size(); ++i)
-            require(p[i] >= 0 && static_cast<std::size_t>(p[i]) < x.size(), "points must hold indices of the ", x.size(),
-                    " vertices, but [", i, "] is ", p[i]);
           return search.find(x, t, points ? &p : nullptr, cell_size, hash);
         });
         return pairs_array(pairs);
@@ -134,7 +126,7 @@ void bind_point_location(py::module_& m) {
         const auto b = boxes_of(boxes, "boxes");
         collision::BoxPairs search;
         const auto pairs = interruptible([&] {
-          require_finite_boxes(b, "boxes");
+          collision::require_finite(b, "boxes");
           return search.find(b, cell_size, hash);
         });
         return pairs_array(pairs);
@@ -147,7 +139,7 @@ void bind_point_location(py::module_& m) {
         const auto x = positions_of(points, "points");
         collision::BodyPartition partition;
         interruptible([&] {
-          require_finite_boxes(b, "boxes");
+          collision::require_finite(b, "boxes");
           mesh::require_finite(x, "points");
           partition.build(b, x);
         });

@@ -3,12 +3,9 @@
 
 #include "bridge.hpp"
 
-#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/finite_values.hpp"
 
-#include <cmath>
-#include <limits>
 #include <span>
-#include <sstream>
 
 namespace meniscus::bindings {
 
@@ -24,21 +21,8 @@ std::span<const T> rows_of(const py::array& a, const char* name) {
 /// Raises ValueError with the index of the first value that is not finite.
 inline void require_finite_values(const py::array& a, const char* name) {
   const double* const x = data_of<double>(a, name);
-  const auto n = static_cast<Index>(a.size());
-  const auto finite = [&](Index i) { return std::abs(x[i]) <= std::numeric_limits<double>::max(); };
-  const bool all = interruptible([&] {
-    return parallel_reduce(
-        Index{0}, n, Index{8192}, true,
-        [&](Index begin, Index end) {
-          bool good = true;
-          for (Index i = begin; i < end; ++i) good &= finite(i);
-          return good;
-        },
-        [](bool p, bool q) { return p && q; });
-  });
-  if (all) return;
-  Index first = 0;
-  while (finite(first)) ++first;
+  const Index first = interruptible([&] { return first_not_finite(x, static_cast<Index>(a.size())); });
+  if (first < 0) return;
   std::string place;
   Index rest = first;
   for (py::ssize_t d = a.ndim(); d-- > 0; rest /= a.shape(d))

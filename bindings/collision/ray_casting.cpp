@@ -1,15 +1,13 @@
 #include "collision/triangle_arrays.hpp"
 
+#include "meniscus/collision/ray_casting/hit_columns.hpp"
 #include "meniscus/collision/ray_casting/surface_cells.hpp"
 #include "meniscus/collision/ray_casting/swept_points.hpp"
-#include "meniscus/core/parallel.hpp"
 
 #include <optional>
 
 namespace meniscus::bindings {
 namespace {
-
-constexpr Index chunk = 256;
 
 std::span<const std::int32_t> bodies_of(const std::optional<py::array>& bodies) {
   if (!bodies) return {};
@@ -31,22 +29,7 @@ class HitArrays {
         velocity_({n_, three}) {}
 
   /// To be taken with the GIL, and written without.
-  struct Columns {
-    std::int8_t* visibility;
-    std::int32_t *triangle, *body;
-    double *fraction, *barycentric, *position, *velocity;
-
-    void set(std::size_t i, const collision::WedgeHit& h, const mesh::Point& v) const {
-      visibility[i] = static_cast<std::int8_t>(h.visibility);
-      triangle[i] = h.triangle;
-      body[i] = h.body;
-      fraction[i] = h.fraction;
-      std::copy_n(h.barycentric.data(), 3, barycentric + 3 * i);
-      std::copy_n(h.position.data(), 3, position + 3 * i);
-      std::copy_n(v.data(), 3, velocity + 3 * i);
-    }
-  };
-  Columns columns() {
+  collision::HitColumns columns() {
     return {visibility_.mutable_data(),  triangle_.mutable_data(), body_.mutable_data(),    fraction_.mutable_data(),
             barycentric_.mutable_data(), position_.mutable_data(), velocity_.mutable_data()};
   }
@@ -66,10 +49,6 @@ std::span<const mesh::Point> velocities_of(const std::optional<py::array>& veloc
   const auto v = positions_of(*velocities, "velocities");
   require(v.size() == s.vertices().size(), "velocities must have ", s.vertices().size(), " rows, not ", v.size());
   return v;
-}
-
-mesh::Point velocity_at(const collision::ThickSurface& s, const collision::WedgeHit& h, std::span<const mesh::Point> velocities) {
-  return velocities.empty() ? mesh::Point(mesh::Point::Zero()) : s.velocity(h, velocities);
 }
 
 collision::CellGrid grid_of(const std::array<double, 3>& low, double spacing, const Coord<3>& shape) {
@@ -167,12 +146,9 @@ void bind_ray_casting(py::module_& m) {
             interruptible([&] {
               segments.require_valid();
               mesh::require_finite(v, "velocities");
-              parallel_for(0, static_cast<Index>(segments.from.size()), chunk, [&](Index b, Index e) {
-                for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-                  const collision::WedgeHit h = s->cast(segments.from[i], segments.to[i]);
-                  out.set(i, h, velocity_at(*s, h, v));
-                }
-              });
+              std::vector<collision::WedgeHit> found(segments.from.size());
+              s->cast(segments.from, segments.to, found);
+              collision::store_hits(*s, found, v, out);
             });
             return hits.tuple();
           },
@@ -243,14 +219,10 @@ void bind_ray_casting(py::module_& m) {
             HitArrays hits(blocked.size());
             const auto out = hits.columns();
             py::array_t<std::int32_t> axes(static_cast<py::ssize_t>(blocked.size()));
-            py::array_t<std::int64_t> faces({static_cast<py::ssize_t>(blocked.size()), py::ssize_t{3}});
+            py::array_t<Index> faces({static_cast<py::ssize_t>(blocked.size()), py::ssize_t{3}});
             std::int32_t* const axis = axes.mutable_data();
-            std::int64_t* const face = faces.mutable_data();
-            for (std::size_t i = 0; i < blocked.size(); ++i) {
-              axis[i] = blocked[i].axis;
-              std::copy_n(blocked[i].face.data(), 3, face + 3 * i);
-              out.set(i, blocked[i].hit, velocity_at(*s, blocked[i].hit, v));
-            }
+            Index* const face = faces.mutable_data();
+            interruptible([&] { collision::store_blocked_faces(*s, blocked, v, axis, face, out); });
             return py::make_tuple(bits[0], bits[1], bits[2], axes, faces, hits.tuple());
           },
           py::arg("low"), py::arg("spacing"), py::arg("shape"), py::arg("guarded"), py::arg("velocities"));

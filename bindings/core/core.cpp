@@ -2,6 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
+#include "meniscus/core/random_columns.hpp"
 #include "meniscus/core/simd.hpp"
 #include "meniscus/core/workspace.hpp"
 
@@ -54,15 +55,7 @@ void bind_core(py::module_& m) {
         const Index n = ids.size();
         py::array_t<double> out({static_cast<py::ssize_t>(n), py::ssize_t{2}});
         double* p = out.mutable_data();
-        interruptible([&] {
-          parallel_for(0, n, 8192, [&](Index b, Index e) {
-            for (Index i = b; i < e; ++i) {
-              const auto u = CounterRandom(seed, static_cast<std::uint64_t>(id[i]), step).uniform2(draw);
-              p[2 * i] = u[0];
-              p[2 * i + 1] = u[1];
-            }
-          });
-        });
+        interruptible([&] { draw_uniform(seed, id, n, step, draw, p); });
         return out;
       },
       py::arg("seed"), py::arg("ids"), py::arg("step"), py::arg("draw"));

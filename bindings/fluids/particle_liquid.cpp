@@ -1,8 +1,8 @@
 #include "bridge.hpp"
 
-#include "meniscus/fluids/particles/particle_boundary.hpp"
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
 #include "meniscus/fluids/particles/particle_surface.hpp"
+#include "meniscus/grid/particles/particle_boundary.hpp"
 
 #include <optional>
 
@@ -47,15 +47,15 @@ void bind_particle_functions(py::module_& m) {
       py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
   m.def(
       "apply_particle_boundary",
-      [](grid::ParticleSet& particles, const M& velocity, const std::array<bool, 2 * D>& open,
-         std::optional<grid::Field<double, D>*> solid, const py::array& left) {
+      [](grid::ParticleSet& particles, const M& velocity, const grid::OpenSides<D>& open,
+         std::optional<grid::Field<double, D>*> solid, const py::array& left, Workspace& workspace) {
         auto* flags = reinterpret_cast<std::uint8_t*>(data_of<bool>(left, "left", particles.size(), true));
-        const fluids::ParticleBoundaryInfo info = interruptible([&] {
-          return fluids::apply_particle_boundary<T, D>(particles, velocity.grid(), open, solid.value_or(nullptr), flags);
-        });
-        return std::array<Index, 3>{info.left, info.moved, info.stuck};
+        const grid::ParticleBoundary<D> boundary{open, solid.value_or(nullptr), grid::InSolid::push_out};
+        const grid::FateCounts counts = interruptible(
+            [&] { return grid::apply_particle_boundary<T, D>(velocity.grid(), boundary, particles, flags, workspace); });
+        return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
       },
-      py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("left"));
+      py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("left"), py::arg("workspace"));
 }
 
 }  // namespace

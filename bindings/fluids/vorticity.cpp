@@ -12,7 +12,7 @@ namespace {
 template <class T, int D>
 void bind_vorticity_functions(py::module_& m) {
   using M = grid::MacField<T, D>;
-  using Solid = grid::Field<double, D>;
+  using Solid = grid::SolidBoundary<T, D>;
   m.def(
       "vorticity",
       [](M& velocity, double time, const std::array<grid::Field<T, D>*, fluids::vorticity_components<D>>& out) {
@@ -27,19 +27,17 @@ void bind_vorticity_functions(py::module_& m) {
       py::arg("velocity"));
   m.def(
       "add_vorticity_confinement",
-      [](M& velocity, double dt, double epsilon, std::optional<Solid*> solid, double time, Workspace& workspace) {
-        interruptible(
-            [&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid.value_or(nullptr), time, workspace); });
+      [](M& velocity, double dt, double epsilon, Solid* solid, double time, Workspace& workspace) {
+        interruptible([&] { fluids::add_vorticity_confinement(velocity, dt, epsilon, solid, time, workspace); });
       },
       py::arg("velocity"), py::arg("dt"), py::arg("epsilon"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
   m.def(
       "advance_vortex_particles",
-      [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, std::optional<Solid*> solid,
-         double time, Workspace& workspace) {
-        const fluids::VortexAdvanceInfo info = interruptible([&] {
-          return fluids::advance_vortex_particles(particles, velocity, dt, options, solid.value_or(nullptr), time, workspace);
-        });
-        return std::array<Index, 3>{info.left, info.in_solid, info.projected};
+      [](grid::ParticleSet& particles, M& velocity, double dt, const fluids::VortexAdvance& options, Solid* solid, double time,
+         Workspace& workspace) {
+        const grid::FateCounts counts = interruptible(
+            [&] { return fluids::advance_vortex_particles(particles, velocity, dt, options, solid, time, workspace); });
+        return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("options"), py::arg("solid"), py::arg("time"),
       py::arg("workspace"));
@@ -61,7 +59,6 @@ void bind_vorticity(py::module_& m) {
       .value("renormalize", fluids::Stretching::renormalize)
       .value("clamp", fluids::Stretching::clamp)
       .value("free", fluids::Stretching::free);
-  py::enum_<fluids::InSolid>(m, "InSolid").value("remove", fluids::InSolid::remove).value("project", fluids::InSolid::project);
   py::enum_<fluids::LeavingParticles>(m, "LeavingParticles")
       .value("remove", fluids::LeavingParticles::remove)
       .value("clamp", fluids::LeavingParticles::clamp);
@@ -69,7 +66,7 @@ void bind_vorticity(py::module_& m) {
       .value("gaussian", fluids::VortexKernel::gaussian)
       .value("tent", fluids::VortexKernel::tent);
   py::class_<fluids::VortexAdvance>(m, "VortexAdvance")
-      .def(py::init([](grid::Trace trace, fluids::Stretching stretching, fluids::InSolid in_solid,
+      .def(py::init([](grid::Trace trace, fluids::Stretching stretching, grid::InSolid in_solid,
                        fluids::LeavingParticles leaving) { return fluids::VortexAdvance{trace, stretching, in_solid, leaving}; }),
            py::arg("trace"), py::arg("stretching"), py::arg("in_solid"), py::arg("leaving"));
   py::class_<fluids::VortexForcing>(m, "VortexForcing")

@@ -1,7 +1,6 @@
 #include "bridge.hpp"
 
 #include "meniscus/grid/boundary.hpp"
-#include "meniscus/grid/mask_window.hpp"
 
 #include <algorithm>
 
@@ -57,18 +56,6 @@ void bind_grid_type(py::module_& m, const char* name) {
                                          py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
 }
 
-template <int D>
-void windowed_and_array(const py::array& mask, Index low, Index high, const py::array& out) {
-  Coord<D> extents;
-  for (int d = 0; d < D; ++d) extents[static_cast<std::size_t>(d)] = mask.shape(d);
-  const auto* in = reinterpret_cast<const std::uint8_t*>(data_of<bool>(mask, "mask"));
-  auto* to = reinterpret_cast<std::uint8_t*>(data_of<bool>(out, "out", mask.size(), true));
-  interruptible([&] {
-    Block<std::uint8_t> scratch(product<D>(extents));
-    grid::windowed_and<D>(extents, in, low, high, to, scratch.data());
-  });
-}
-
 }  // namespace
 
 void bind_grid(py::module_& m) {
@@ -88,13 +75,6 @@ void bind_grid(py::module_& m) {
       "prescribed",
       [](const py::object& value, int dimension) { return SideHandle{grid::Prescribed{given_value(value, dimension)}}; },
       py::arg("value"), py::arg("dimension"));
-
-  m.def(
-      "windowed_and",
-      [](const py::array& mask, Index low, Index high, const py::array& out) {
-        mask.ndim() == 2 ? windowed_and_array<2>(mask, low, high, out) : windowed_and_array<3>(mask, low, high, out);
-      },
-      py::arg("mask"), py::arg("low"), py::arg("high"), py::arg("out"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,5 +1,6 @@
 #include "bridge.hpp"
 
+#include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
 namespace meniscus::bindings {
@@ -38,6 +39,7 @@ void bind_particles(py::module_& m) {
       .value("int32", grid::ColumnType::int32)
       .value("int64", grid::ColumnType::int64)
       .value("uint8", grid::ColumnType::uint8);
+  py::enum_<grid::InSolid>(m, "InSolid").value("remove", grid::InSolid::remove).value("push_out", grid::InSolid::push_out);
   const auto sort2 = [](grid::ParticleSet& p, const grid::Grid<2>& g, Workspace& w) {
     interruptible([&] { p.sort_by_cell(g, w); });
   };

@@ -2,7 +2,7 @@
 
 #include "meniscus/grid/extrapolate.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/grid/transport/advect.hpp"
+#include "meniscus/grid/transport/advection_scheme.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 
 #include <optional>
@@ -138,11 +138,17 @@ void bind_transport(py::module_& m) {
            }),
            py::arg("block"), py::arg("trace"), py::arg("interpolation"));
   py::class_<grid::AdvectOptions>(m, "AdvectOptions")
-      .def(py::init([](numerics::CompensationScheme scheme, const grid::PassOptions& pass, grid::Limiter limiter,
-                       grid::FirstOrderNear first_order_near, grid::HiddenValue hidden_value,
-                       double time) { return grid::AdvectOptions{scheme, pass, limiter, first_order_near, hidden_value, time}; }),
+      .def(py::init([](std::string_view scheme, const grid::PassOptions& pass, grid::Limiter limiter,
+                       grid::FirstOrderNear first_order_near, grid::HiddenValue hidden_value, double time) {
+             return grid::AdvectOptions{&grid::advection_scheme(scheme), pass, limiter, first_order_near, hidden_value, time};
+           }),
            py::arg("scheme"), py::arg("pass_"), py::arg("limiter"), py::arg("first_order_near"), py::arg("hidden_value"),
            py::arg("time"));
+  m.def("advection_schemes", [] {
+    std::vector<std::string_view> names;
+    for (const grid::AdvectionScheme* scheme : grid::advection_schemes()) names.push_back(scheme->name);
+    return names;
+  });
   py::class_<grid::AdvectInfo>(m, "AdvectInfo",
                                "What a transport step did: `cfl`, the largest |component| dt / spacing, and `substeps`.")
       .def_readonly("cfl", &grid::AdvectInfo::cfl)

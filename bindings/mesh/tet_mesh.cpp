@@ -72,7 +72,6 @@ void bind_tet_topology(py::module_& m) {
 }
 
 void bind_triangle_topology(py::module_& m) {
-  using Edge = mesh::TriangleTopology::Edge;
   py::class_<mesh::TriangleTopology>(m, "TriangleTopology")
       .def(py::init([](const py::array& triangles) {
              const auto t = triangles_of(triangles);
@@ -81,13 +80,7 @@ void bind_triangle_topology(py::module_& m) {
            py::arg("triangles"))
       .def_property_readonly(
           "edges", [](const py::object& self) { return read_only(self.cast<const mesh::TriangleTopology&>().edges(), self); })
-      .def("crowded_edges",
-           [](const mesh::TriangleTopology& self) {
-             std::vector<Edge> found;
-             for (std::size_t e = 0; e < self.edges().size(); ++e)
-               if (self.triangles_at(static_cast<Index>(e)).size() > 2) found.push_back(self.edges()[e]);
-             return taken(std::move(found));
-           })
+      .def("crowded_edges", [](const mesh::TriangleTopology& self) { return taken(self.crowded_edges()); })
       .def(
           "neighbours",
           [](const mesh::TriangleTopology& self, const py::array& triangles) {
@@ -192,14 +185,7 @@ void bind_tet_mesh(py::module_& m) {
       [](const py::array& segments, Index vertices) {
         const auto s = elements_of<2>(segments, "segments");
         std::vector<std::int32_t> component(s.size());
-        std::int32_t count = 0;
-        interruptible([&] {
-          const mesh::VertexStars<2> stars(s, vertices);
-          count = mesh::label_components(component, [&](auto&& unite) {
-            for (Index v = 0; v < vertices; ++v)
-              for (const std::int32_t corner : stars.at(v)) unite(stars.at(v)[0] / 2, corner / 2);
-          });
-        });
+        const auto count = interruptible([&] { return mesh::label_segment_components(s, vertices, component); });
         return py::make_tuple(count, taken(std::move(component)));
       },
       py::arg("segments"), py::arg("vertices"));

@@ -1,6 +1,5 @@
 #include "bridge.hpp"
 
-#include "meniscus/core/parallel.hpp"
 #include "meniscus/numerics/error_compensation.hpp"
 #include "meniscus/numerics/noise.hpp"
 
@@ -17,16 +16,7 @@ py::tuple sample_noise(const numerics::FractalNoiseOptions& options, const py::a
   py::array_t<double> gradients({static_cast<py::ssize_t>(n), static_cast<py::ssize_t>(D)});
   double* v = values.mutable_data();
   double* g = gradients.mutable_data();
-  interruptible([&] {
-    const numerics::FractalNoise<D> noise(options);
-    parallel_for(0, n, 1024, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) {
-        const auto s = noise(Eigen::Map<const Vec<double, D>>(x + i * D), time);
-        v[i] = s.value;
-        Eigen::Map<Vec<double, D>>(g + i * D) = s.gradient;
-      }
-    });
-  });
+  interruptible([&] { numerics::sample_noise<D>(options, x, n, time, v, g); });
   return py::make_tuple(values, gradients);
 }
 
@@ -34,13 +24,15 @@ py::tuple sample_noise(const numerics::FractalNoiseOptions& options, const py::a
 
 void bind_numerics(py::module_& m) {
   py::enum_<numerics::CompensationScheme>(m, "CompensationScheme")
-      .value("first_order", numerics::CompensationScheme::first_order)
+      .value("forward_euler", numerics::CompensationScheme::forward_euler)
       .value("bfecc", numerics::CompensationScheme::bfecc)
       .value("maccormack", numerics::CompensationScheme::maccormack);
-  m.def("amplification", py::vectorize([](int scheme, std::complex<double> z) {
-          return numerics::amplification(static_cast<numerics::CompensationScheme>(scheme), z);
-        }),
-        py::arg("scheme"), py::arg("z"));
+  m.def(
+      "amplification",
+      [](numerics::CompensationScheme scheme, const py::array_t<std::complex<double>>& z) {
+        return py::vectorize([scheme](std::complex<double> each) { return numerics::amplification(scheme, each); })(z);
+      },
+      py::arg("scheme"), py::arg("z"));
   py::class_<numerics::FractalNoiseOptions>(m, "FractalNoiseOptions")
       .def(py::init([](std::uint64_t seed, double wavelength, double rate, int octaves, double gain, double lacunarity) {
              return numerics::FractalNoiseOptions{seed, wavelength, rate, octaves, gain, lacunarity};

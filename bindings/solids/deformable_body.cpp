@@ -170,12 +170,7 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
             bool fell_back = false;
             interruptible([&] {
               const solids::BodyStep step(b, dt, {}, w);
-              solids::nodes::copy(v0s, out);
-              // Moved nodes keep the velocity that they are given.
-              const solids::Constraints& held = b.constraints();
-              held.project(out);
-              for (const std::int32_t node : held.moved())
-                out[static_cast<std::size_t>(node)] = v0s[static_cast<std::size_t>(node)];
+              solids::guess_velocity(step, v0s, out);
               solids::solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, fell_back);
             });
             return info;

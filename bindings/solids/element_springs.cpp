@@ -1,17 +1,10 @@
-#include "solids/force_arrays.hpp"
+#include "solids/spring_arrays.hpp"
 
-#include "meniscus/core/parallel.hpp"
 #include "meniscus/solids/springs/dihedral_bending.hpp"
 #include "meniscus/solids/springs/soft_bindings.hpp"
 
 namespace meniscus::bindings {
 namespace {
-
-solids::StressStrain law_of(const std::vector<std::pair<double, double>>& pieces) {
-  std::vector<solids::StressStrain::Piece> law;
-  for (const auto& [from, factor] : pieces) law.push_back({from, factor});
-  return law.empty() ? solids::StressStrain() : solids::StressStrain(law);
-}
 
 template <std::size_t N>
 py::array_t<double> doubles(Index rows) {
@@ -21,23 +14,13 @@ py::array_t<double> doubles(Index rows) {
 void bind_altitude_springs(py::module_& m) {
   using Springs = solids::AltitudeSprings;
   py::class_<Springs, solids::Force, std::shared_ptr<Springs>>(m, "AltitudeSprings")
-      .def(py::init([](const py::array& tets, const py::array& rest, const py::array& stiffness, bool relative,
-                       const py::array& damping, const py::array& inverse_mass,
-                       const std::vector<std::pair<double, double>>& pieces, double only_beyond, double collapsed_edge,
-                       double line_sine, double flat) {
-             const Springs::Parameters p{elements_of<4>(tets, "tets"),
-                                         values_of<double>(stiffness, "stiffness"),
-                                         relative,
-                                         values_of<double>(damping, "damping"),
-                                         values_of<double>(inverse_mass, "masses"),
-                                         only_beyond,
-                                         collapsed_edge,
-                                         line_sine};
-             return std::make_shared<Springs>(p, law_of(pieces), positions_of(rest, "rest_positions"), flat);
+      .def(py::init([](const py::array& tets, const py::array& rest, const SpringArrays& options, double only_beyond,
+                       double collapsed_edge, double line_sine, double flat) {
+             const Springs::Parameters p{elements_of<4>(tets, "tets"), only_beyond, collapsed_edge, line_sine, flat};
+             return std::make_shared<Springs>(p, options.options(), positions_of(rest, "rest_positions"));
            }),
-           py::arg("tets"), py::arg("rest"), py::arg("stiffness"), py::arg("relative"), py::arg("damping"),
-           py::arg("inverse_mass"), py::arg("pieces"), py::arg("only_beyond"), py::arg("collapsed_edge"), py::arg("line_sine"),
-           py::arg("flat"))
+           py::arg("tets"), py::arg("rest"), py::arg("options"), py::arg("only_beyond"), py::arg("collapsed_edge"),
+           py::arg("line_sine"), py::arg("flat"))
       .def_property_readonly("tets",
                              [](const Springs& s) {
                                auto a = py::array_t<std::int32_t>({static_cast<py::ssize_t>(s.size()), py::ssize_t{4}});
@@ -87,30 +70,22 @@ void bind_dihedral_bending(py::module_& m) {
       .value("bridson", solids::BendingLaw::bridson);
   using Bending = solids::DihedralBending;
   py::class_<Bending, solids::Force, std::shared_ptr<Bending>>(m, "DihedralBending")
-      .def(py::init([](const py::array& hinges, const py::array& rest, const py::array& stiffness, const py::array& damping,
-                       const py::array& inverse_mass, const py::array& rest_angle, solids::BendingLaw law, double collapsed) {
-             const Bending::Parameters p{elements_of<4>(hinges, "hinges"),
-                                         values_of<double>(stiffness, "stiffness"),
-                                         values_of<double>(damping, "damping"),
-                                         values_of<double>(inverse_mass, "masses"),
-                                         values_of<double>(rest_angle, "rest_angles"),
-                                         law,
+      .def(py::init([](const py::array& hinges, const py::array& rest, const SpringArrays& options, const py::array& rest_angles,
+                       solids::BendingLaw law, double collapsed) {
+             const Bending::Parameters p{elements_of<4>(hinges, "hinges"), values_of<double>(rest_angles, "rest_angles"), law,
                                          collapsed};
-             return std::make_shared<Bending>(p, positions_of(rest, "rest_positions"));
+             return std::make_shared<Bending>(p, options.options(), positions_of(rest, "rest_positions"));
            }),
-           py::arg("hinges"), py::arg("rest"), py::arg("stiffness"), py::arg("damping"), py::arg("inverse_mass"),
-           py::arg("rest_angle"), py::arg("law"), py::arg("collapsed"))
+           py::arg("hinges"), py::arg("rest"), py::arg("options"), py::arg("rest_angles"), py::arg("law"), py::arg("collapsed"))
       .def(
           "angles",
           [](const Bending& self, const py::array& x) {
             const auto at = nodes_of(x, "x", self.nodes());
             py::array_t<double> result(static_cast<py::ssize_t>(self.size()));
-            double* const out = result.mutable_data();
+            const std::span<double> out(result.mutable_data(), static_cast<std::size_t>(self.size()));
             interruptible([&] {
               mesh::require_finite(at, "x");
-              parallel_for(0, self.size(), 256, [&](Index begin, Index end) {
-                for (Index i = begin; i < end; ++i) out[i] = self.hinge(i, at).angle;
-              });
+              self.angles(at, out);
             });
             return result;
           },
@@ -121,11 +96,7 @@ void bind_dihedral_bending(py::module_& m) {
         const auto h = elements_of<4>(hinges, "hinges");
         const auto at = positions_of(x, "x");
         py::array_t<double> result(static_cast<py::ssize_t>(h.size()));
-        for (std::size_t i = 0; i < h.size(); ++i) {
-          for (const std::int32_t node : h[i])
-            require(node >= 0 && static_cast<std::size_t>(node) < at.size(), "hinge ", i, " has the node ", node);
-          result.mutable_data()[i] = Bending::hinge(h[i], at, 0, 0).angle;
-        }
+        Bending::angles(h, at, {result.mutable_data(), h.size()});
         return result;
       },
       py::arg("hinges"), py::arg("x"));
@@ -134,20 +105,17 @@ void bind_dihedral_bending(py::module_& m) {
 void bind_soft_bindings(py::module_& m) {
   py::class_<solids::SoftBindings, solids::Force, std::shared_ptr<solids::SoftBindings>>(m, "SoftBindings")
       .def(py::init([](const py::array& first, const py::array& first_weights, const py::array& second,
-                       const py::array& second_weights, const py::array& stiffness, const py::array& damping,
-                       const py::array& inverse_mass, const py::array& targets) {
+                       const py::array& second_weights, const SpringArrays& options, const py::array& targets) {
              const auto end = [](const py::array& nodes, const py::array& weights) {
                require(nodes.ndim() == 2, "parents must have shape (m, k)");
                return solids::SoftBindings::End{values_of<std::int32_t>(nodes, "parents"), values_of<double>(weights, "weights"),
                                                 static_cast<std::size_t>(nodes.shape(1))};
              };
-             return std::make_shared<solids::SoftBindings>(
-                 end(first, first_weights), end(second, second_weights), values_of<double>(stiffness, "spring_constant"),
-                 values_of<double>(damping, "damping"), values_of<double>(inverse_mass, "masses"),
-                 positions_of(targets, "targets"));
+             return std::make_shared<solids::SoftBindings>(end(first, first_weights), end(second, second_weights),
+                                                           options.options(), positions_of(targets, "targets"));
            }),
-           py::arg("first"), py::arg("first_weights"), py::arg("second"), py::arg("second_weights"), py::arg("stiffness"),
-           py::arg("damping"), py::arg("inverse_mass"), py::arg("targets"))
+           py::arg("first"), py::arg("first_weights"), py::arg("second"), py::arg("second_weights"), py::arg("options"),
+           py::arg("targets"))
       .def_property_readonly("damping", [](const solids::SoftBindings& s) { return copy_of(s.damping()); })
       .def_property_readonly("targets", [](const solids::SoftBindings& s) { return copy_of(s.targets()); })
       .def_property_readonly("target_velocities", [](const solids::SoftBindings& s) { return copy_of(s.target_velocities()); })

@@ -1,24 +1,26 @@
-#include "solids/force_arrays.hpp"
+#include "solids/spring_arrays.hpp"
 
 #include "meniscus/solids/springs/edge_springs.hpp"
 
 namespace meniscus::bindings {
 void bind_springs(py::module_& m) {
+  py::class_<SpringArrays>(m, "SpringOptions")
+      .def(py::init<const py::array&, bool, const py::array&, const py::array&, SpringArrays::Pieces>(), py::arg("stiffness"),
+           py::arg("per_length"), py::arg("damping"), py::arg("inverse_mass"), py::arg("pieces"))
+      .def("__reduce__", [](const py::object& self) {
+        const auto& o = self.cast<const SpringArrays&>();
+        return py::make_tuple(py::type::of(self), py::make_tuple(copy_of(o.stiffness), o.per_length, copy_of(o.damping),
+                                                                 copy_of(o.inverse_mass), o.pieces));
+      });
   py::class_<solids::EdgeSprings, solids::Force, std::shared_ptr<solids::EdgeSprings>>(m, "EdgeSprings")
-      .def(
-          py::init([](const py::array& ends, const py::array& rest_length, const py::array& stiffness, const py::array& damping,
-                      const std::vector<std::pair<double, double>>& pieces, bool last_direction, const py::array& directions) {
-            std::vector<solids::StressStrain::Piece> law;
-            for (const auto& [from, factor] : pieces) law.push_back({from, factor});
-            return std::make_shared<solids::EdgeSprings>(
-                solids::EdgeSprings::Parameters{elements_of<2>(ends, "edges"), values_of<double>(rest_length, "rest_lengths"),
-                                                values_of<double>(stiffness, "stiffness"), values_of<double>(damping, "damping")},
-                law.empty() ? solids::StressStrain() : solids::StressStrain(law),
-                last_direction ? solids::AtZeroLength::last_direction : solids::AtZeroLength::none,
-                positions_of(directions, "directions"));
-          }),
-          py::arg("ends"), py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"), py::arg("pieces"),
-          py::arg("last_direction"), py::arg("directions"))
+      .def(py::init([](const py::array& ends, const py::array& rest_length, const SpringArrays& options, bool last_direction,
+                       const py::array& directions) {
+             return std::make_shared<solids::EdgeSprings>(
+                 elements_of<2>(ends, "edges"), values_of<double>(rest_length, "rest_lengths"), options.options(),
+                 last_direction ? solids::AtZeroLength::last_direction : solids::AtZeroLength::none,
+                 positions_of(directions, "directions"));
+           }),
+           py::arg("ends"), py::arg("rest_length"), py::arg("options"), py::arg("last_direction"), py::arg("directions"))
       .def_property_readonly("size", &solids::EdgeSprings::size)
       .def(
           "set",

@@ -26,14 +26,15 @@ mesh::TetMeshData copied(const py::array& vertices, const py::array& tets) {
   return {{x.begin(), x.end()}, {t.begin(), t.end()}};
 }
 
-/// A Python function of points (n, 3) as a level set; the GIL is taken for the call.
-surface::LevelSetFunction called(const py::function& function) {
-  return [&function](std::span<const mesh::Point> points, std::span<double> values) {
+/// A Python function of points (n, 3), which must outlive this; the GIL is taken for the call.
+std::function<void(std::span<const mesh::Point>, std::span<double>)> called(const py::function& function,
+                                                                            const char* values_name) {
+  return [&function, values_name](std::span<const mesh::Point> points, std::span<double> values) {
     const py::gil_scoped_acquire gil;
     py::array_t<double> x({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
     if (!points.empty()) std::copy_n(points[0].data(), 3 * points.size(), x.mutable_data());
     const py::array result = py::cast<py::array>(function(x));
-    const double* const first = data_of<double>(result, "the values of the level set", static_cast<Index>(values.size()));
+    const double* const first = data_of<double>(result, values_name, static_cast<Index>(values.size()));
     std::copy_n(first, values.size(), values.begin());
   };
 }
@@ -68,7 +69,8 @@ void bind_level_set_meshing(py::module_& m) {
           }));
         }
         const auto function = py::cast<py::function>(source);
-        return arrays_of(interruptible([&] { return surface::mesh_level_set(called(function), box, options); }));
+        return arrays_of(interruptible(
+            [&] { return surface::mesh_level_set(called(function, "the values of the level set"), box, options); }));
       },
       py::arg("source"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"), py::arg("fit"),
       py::arg("covering"), py::arg("largest_part_only"), py::arg("depth"));
@@ -100,15 +102,9 @@ void bind_meshing(py::module_& mesh, py::module_& surface) {
       "red_green",
       [](const py::array& vertices, const py::array& tets, const py::function& sizes, int rounds) {
         mesh::RedGreen hierarchy(copied(vertices, tets));
-        for (int round = 0; round < rounds; ++round) {
-          const auto x = hierarchy.vertices();
-          py::array_t<double> points({static_cast<py::ssize_t>(x.size()), py::ssize_t{3}});
-          if (!x.empty()) std::copy_n(x[0].data(), 3 * x.size(), points.mutable_data());
-          const py::array result = py::cast<py::array>(sizes(points));
-          const double* const first = data_of<double>(result, "the values of sizes", static_cast<Index>(x.size()));
-          if (interruptible([&] { return hierarchy.refine(std::span<const double>(first, x.size())); }) == 0) break;
-        }
+        const auto size_function = called(sizes, "the values of sizes");
         return arrays_of(interruptible([&] {
+          mesh::refine(hierarchy, size_function, rounds);
           mesh::TetMeshData refined = hierarchy.mesh();
           mesh::sort_along_curve(refined);
           return refined;

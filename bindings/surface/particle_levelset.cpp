@@ -17,7 +17,7 @@ template <class T, int D>
 void bind_particle_level_set(py::module_& m) {
   using F = grid::Field<T, D>;
   using M = grid::MacField<T, D>;
-  using Solid = std::optional<grid::Field<double, D>*>;
+  using Solid = grid::SolidBoundary<T, D>;
   m.def(
       "advect_band",
       [](F& phi, M& velocity, double dt, double width, grid::Trace trace, grid::Interpolation interpolation, double time,
@@ -29,12 +29,10 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("time"), py::arg("workspace"));
   m.def(
       "advance_markers",
-      [](grid::ParticleSet& particles, M& velocity, double dt, grid::Trace trace, Solid solid, double pushed_radius, double time,
+      [](grid::ParticleSet& particles, M& velocity, double dt, grid::Trace trace, Solid* solid, double pushed_radius, double time,
          Workspace& workspace) {
-        const surface::MarkerAdvanceInfo i = interruptible([&] {
-          return surface::advance_markers(particles, velocity, dt, trace, solid.value_or(nullptr), pushed_radius, time,
-                                          workspace);
-        });
+        const grid::FateCounts i = interruptible(
+            [&] { return surface::advance_markers(particles, velocity, dt, trace, solid, pushed_radius, time, workspace); });
         return std::array<Index, 3>{i.left, i.in_solid, i.pushed};
       },
       py::arg("particles"), py::arg("velocity"), py::arg("dt"), py::arg("trace"), py::arg("solid"), py::arg("pushed_radius"),
@@ -67,10 +65,10 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("time"), py::arg("workspace"));
   m.def(
       "seed_particles",
-      [](F& phi, grid::ParticleSet& particles, Solid solid, const surface::SeedingOptions& options, double time,
+      [](F& phi, grid::ParticleSet& particles, Solid* solid, const surface::SeedingOptions& options, double time,
          Workspace& workspace) {
-        const surface::SeedingInfo i = interruptible(
-            [&] { return surface::seed_particles(phi, particles, solid.value_or(nullptr), options, time, workspace); });
+        const surface::SeedingInfo i =
+            interruptible([&] { return surface::seed_particles(phi, particles, solid, options, time, workspace); });
         return std::array<Index, 4>{i.added, i.surplus, i.out_of_band, i.failed};
       },
       py::arg("phi"), py::arg("particles"), py::arg("solid"), py::arg("options"), py::arg("time"), py::arg("workspace"));
@@ -101,8 +99,7 @@ void bind_particle_level_set(py::module_& m) {
   m.def(
       "advance_spray",
       [](const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const std::array<double, D>& gravity, double drag,
-         double restitution, const std::array<bool, 2 * D>& open, Solid solid, std::optional<M*> solid_velocity, double time,
-         Workspace& workspace) {
+         double restitution, const std::array<bool, 2 * D>& open, Solid* solid, double time, Workspace& workspace) {
         // Without a solid only the particles tell which overload is meant.
         if (particles.positions().type != surface::detail::column_type_of<T>) throw py::reference_cast_error();
         surface::FlightOptions<D> options;
@@ -110,14 +107,12 @@ void bind_particle_level_set(py::module_& m) {
         options.drag = drag;
         options.restitution = restitution;
         options.open = open;
-        const surface::FlightInfo i = interruptible([&] {
-          return surface::advance_spray<T, D>(grid, particles, dt, options, solid.value_or(nullptr),
-                                              solid_velocity.value_or(nullptr), time, workspace);
-        });
+        const surface::FlightInfo i =
+            interruptible([&] { return surface::advance_spray<T, D>(grid, particles, dt, options, solid, time, workspace); });
         return py::make_tuple(i.left, i.left_volume, i.in_solid, i.in_solid_volume, i.hits);
       },
       py::arg("grid"), py::arg("particles"), py::arg("dt"), py::arg("gravity"), py::arg("drag"), py::arg("restitution"),
-      py::arg("open"), py::arg("solid"), py::arg("solid_velocity"), py::arg("time"), py::arg("workspace"));
+      py::arg("open"), py::arg("solid"), py::arg("time"), py::arg("workspace"));
 }
 
 template <class T, int D>

@@ -4,6 +4,8 @@
 #include "meniscus/surface/shapes/shapes.hpp"
 #include "meniscus/surface/shapes/solid_sampling.hpp"
 
+#include <algorithm>
+
 namespace meniscus::bindings {
 namespace {
 
@@ -50,6 +52,12 @@ std::shared_ptr<surface::ImplicitShape<D>> held(const surface::ShapePointer<D>& 
 template <int D>
 std::vector<surface::ShapePointer<D>> pointers(const std::vector<std::shared_ptr<surface::ImplicitShape<D>>>& shapes) {
   return {shapes.begin(), shapes.end()};
+}
+
+std::vector<Vec<double, 2>> points_of(const std::vector<Components<2>>& loop) {
+  std::vector<Vec<double, 2>> points(loop.size());
+  std::transform(loop.begin(), loop.end(), points.begin(), vec<2>);
+  return points;
 }
 
 template <int D>
@@ -188,10 +196,7 @@ void bind_shapes(py::module_& m) {
       "polygon",
       [](const std::vector<std::vector<Components<2>>>& loops) {
         std::vector<std::vector<Vec<double, 2>>> vertices;
-        for (const auto& loop : loops) {
-          vertices.emplace_back();
-          for (const auto& v : loop) vertices.back().push_back(vec<2>(v));
-        }
+        for (const auto& loop : loops) vertices.push_back(points_of(loop));
         return held<2>(surface::polygon(vertices));
       },
       py::arg("loops"));

@@ -43,7 +43,7 @@ def cloth(key: str, squares: int) -> Cloth:
     mesh = ms.mesh.cloth_mesh(squares, squares)
     rng = np.random.default_rng(7)
     x = mesh.vertices + rng.uniform(-0.1, 0.1, mesh.vertices.shape) / squares
-    springs = ms.solids.EdgeSprings(mesh, stiffness=STIFFNESS, damping=DAMPING)
+    springs = ms.solids.EdgeSprings(mesh, ms.solids.SpringOptions(stiffness=STIFFNESS, damping=DAMPING))
     return Cloth(key, springs, np.ascontiguousarray(x), rng.normal(size=x.shape), rng.normal(size=x.shape))
 
 

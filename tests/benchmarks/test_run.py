@@ -71,7 +71,7 @@ def test_rates_traffic_and_memory_agree(produced: tuple[dict[str, Any], str]) ->
     report, _ = produced
     case = cases(report)["scalar/3d/float32/maccormack-midpoint"]
     assert case["work"] == 16**3
-    # Counted by hand in grid/transport/advect.cpp: checks 3 + 1; forward 4 in, 3 out; back 7 in, 1 out; commit 1 in, 1 out.
+    # Counted by hand in grid/transport: checks 3 + 1; forward 4 in, 3 out; back 7 in, 1 out; commit 1 in, 1 out.
     assert case["traffic"]["moved_bytes"] == 4 * (3 + 1 + 4 + 3 + 7 + 1 + 1 + 1)
     # Written before it was read: the first-order value, both bounds, the committed field.
     assert case["traffic"]["ownership_bytes"] == 4 * 4

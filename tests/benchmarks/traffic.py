@@ -55,7 +55,10 @@ def _interpolated(dimension: int, interpolation: str) -> int:
 
 
 def _step(method: str, block: str, trace: str, interpolation: str, limiter: str, dimension: int, own: float) -> tuple[Pass, ...]:
-    """Passes of ScalarTransport::step (grid/transport/advect.cpp); `own`: arrays of the scalar that are not part of the velocity."""
+    """The passes of a scheme of advection (grid/transport/schemes).
+
+    `own`: arrays of the carried scalar that are not part of the velocity.
+    """
     d = dimension
     gathered = 0.0
     if block == "semi-lagrangian":

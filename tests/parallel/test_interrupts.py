@@ -80,7 +80,7 @@ CASES = {
     "step a body": """
         mesh = ms.mesh.cloth_mesh(500, 500)
         body = ms.solids.DeformableBody(mesh, density=1.0, gravity=(0.0, 0.0, -9.8))
-        body.add(ms.solids.EdgeSprings(mesh, stiffness=1.0e6))
+        body.add(ms.solids.EdgeSprings(mesh, ms.solids.SpringOptions(stiffness=1.0e6)))
         body.pin([0, 500])
         interrupted(lambda: [body.positions, body.velocities], lambda: body.step(1.0, "implicit-euler", tolerance=1e-12))
     """,

@@ -276,7 +276,7 @@ def test_vortex_particles(kernel: Any, dimension: int, dtype: type) -> None:
         p = VortexParticles(np.empty((0, dimension), dtype), np.empty((0, 3) if dimension == 3 else 0, dtype), 1.0)
         seed_vortices(p, ms.surface.Box(tuple(0 * extent), tuple(extent)), rate=700.0, dt=1.0, strength=1.0, radius=0.37, seed=4)
         add_vortex_forces(v, p, 0.1, 1e-2, kernel=kernel)
-        advance_vortices(p, v, 0.2, solid=solid, in_solid="project")
+        advance_vortices(p, v, 0.2, solid=solid, in_solid="push-out")
         add_vortex_forces(v, p, 0.1, 1e-2, kernel=kernel, reduce=True, balance=False)
         return [*components(v), p.positions.copy(), p.vorticity.copy(), p.ids.copy()]
 

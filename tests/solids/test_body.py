@@ -11,7 +11,7 @@ import pytest
 from support.bodies import flat_net, net, oscillator
 
 import meniscus as ms
-from meniscus.solids import DeformableBody, EdgeSprings
+from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions
 
 INTEGRATORS: list[tuple[str, dict[str, Any]]] = [
     ("explicit-euler", {}),
@@ -34,7 +34,7 @@ def cloth(
 ) -> DeformableBody:
     x, edges = net(rows, columns)
     body = DeformableBody(x, masses=0.01, gravity=gravity)
-    body.add(EdgeSprings(edges, flat_net(rows, columns), spring_constant=20.0, damping=damping))
+    body.add(EdgeSprings(edges, SpringOptions(spring_constant=20.0, damping=damping), flat_net(rows, columns)))
     return body
 
 
@@ -153,7 +153,7 @@ def test_a_driven_oscillator_keeps_the_order(integrator: str, options: dict[str,
     def error(n: int) -> float:
         nonlocal body
         body = DeformableBody(np.array([[0.0, 0.0, 0.0], [1.3, 0.0, 0.0]]), masses=1.0)
-        body.add(EdgeSprings(np.array([[0, 1]], np.int32), spring_constant=w * w, damping=b, rest_lengths=1.0))
+        body.add(EdgeSprings(np.array([[0, 1]], np.int32), SpringOptions(spring_constant=w * w, damping=b), rest_lengths=1.0))
         body.move([0], support)
         for _ in range(n):
             body.step(end / n, integrator, **options)
@@ -383,7 +383,7 @@ def test_an_empty_body_and_one_without_forces() -> None:
 def test_time_step_limits() -> None:
     k, m = 300.0, 0.02
     body = DeformableBody(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), masses=m)
-    body.add(EdgeSprings(np.array([[0, 1]], np.int32), spring_constant=k, rest_lengths=1.0))
+    body.add(EdgeSprings(np.array([[0, 1]], np.int32), SpringOptions(spring_constant=k), rest_lengths=1.0))
     w = np.sqrt(2 * k / m)
     limits = body.limits(cfl=1.0)
     assert limits.cause == "frequency"

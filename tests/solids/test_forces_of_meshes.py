@@ -5,7 +5,16 @@ from support.build import same_bits
 from support.forces import bend_pairs, edges_of, herring_bone, sphere, tet_block
 
 import meniscus as ms
-from meniscus.solids import AltitudeSprings, BendingSprings, DihedralBending, EdgeSprings, Pressure, ShellAltitudeSprings, WindDrag
+from meniscus.solids import (
+    AltitudeSprings,
+    BendingSprings,
+    DihedralBending,
+    EdgeSprings,
+    Pressure,
+    ShellAltitudeSprings,
+    SpringOptions,
+    WindDrag,
+)
 
 
 def test_forces_of_triangle_meshes(rng: np.random.Generator) -> None:
@@ -14,10 +23,10 @@ def test_forces_of_triangle_meshes(rng: np.random.Generator) -> None:
     x = v + 0.2 * rng.uniform(-1, 1, v.shape)
     wind = {"wind": (1.0, 2.0, 3.0)}
     for of_mesh, of_arrays in (
-        (EdgeSprings(mesh, stiffness=2.0), EdgeSprings(edges_of(t), v, stiffness=2.0)),
-        (BendingSprings(mesh, stiffness=2.0), BendingSprings(bend_pairs(t), v, stiffness=2.0)),
-        (DihedralBending(mesh, stiffness=2.0), DihedralBending(bend_pairs(t), v, stiffness=2.0)),
-        (ShellAltitudeSprings(mesh, stiffness=2.0), ShellAltitudeSprings(bend_pairs(t), v, stiffness=2.0)),
+        (EdgeSprings(mesh, SpringOptions(stiffness=2.0)), EdgeSprings(edges_of(t), SpringOptions(stiffness=2.0), v)),
+        (BendingSprings(mesh, SpringOptions(stiffness=2.0)), BendingSprings(bend_pairs(t), SpringOptions(stiffness=2.0), v)),
+        (DihedralBending(mesh, SpringOptions(stiffness=2.0)), DihedralBending(bend_pairs(t), SpringOptions(stiffness=2.0), v)),
+        (ShellAltitudeSprings(mesh, SpringOptions(stiffness=2.0)), ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=2.0), v)),
         (WindDrag(mesh, per_area=2.0, **wind), WindDrag(t, v, per_area=2.0, **wind)),
         (Pressure(mesh, 2.0), Pressure(t, 2.0)),
     ):
@@ -30,8 +39,8 @@ def test_forces_of_tetrahedral_meshes(rng: np.random.Generator) -> None:
     mesh = ms.mesh.TetMesh(v, t)
     x = v + 0.2 * rng.uniform(-1, 1, v.shape)
     for of_mesh, of_arrays in (
-        (EdgeSprings(mesh, stiffness=2.0), EdgeSprings(edges_of(t), v, stiffness=2.0)),
-        (AltitudeSprings(mesh, stiffness=2.0), AltitudeSprings(t, v, stiffness=2.0)),
+        (EdgeSprings(mesh, SpringOptions(stiffness=2.0)), EdgeSprings(edges_of(t), SpringOptions(stiffness=2.0), v)),
+        (AltitudeSprings(mesh, SpringOptions(stiffness=2.0)), AltitudeSprings(t, SpringOptions(stiffness=2.0), v)),
     ):
         assert np.abs(of_mesh.forces(x)).max() > 0
         assert same_bits(of_mesh.forces(x), of_arrays.forces(x))
@@ -39,6 +48,6 @@ def test_forces_of_tetrahedral_meshes(rng: np.random.Generator) -> None:
 
 def test_rest_positions_may_differ_from_those_of_the_mesh() -> None:
     v, t = sphere()
-    springs = EdgeSprings(ms.mesh.TriangleMesh(v, t), 2 * v, stiffness=1.0)
+    springs = EdgeSprings(ms.mesh.TriangleMesh(v, t), SpringOptions(stiffness=1.0), 2 * v)
     assert same_bits(springs.forces(2 * v), np.zeros_like(v))
     assert springs.energy(v) > 0

@@ -21,11 +21,13 @@ def oscillator(
     edges = np.array([[0, 1]], np.int32)
     # Rest length 1 at distance 1 + x: linear along the axis, and the damping has a direction.
     if damping == 0:
-        body.add(ms.solids.EdgeSprings(edges, spring_constant=frequency**2, rest_lengths=0.0))
+        body.add(ms.solids.EdgeSprings(edges, ms.solids.SpringOptions(spring_constant=frequency**2), rest_lengths=0.0))
     else:
         x[1, 0] += 1.0
         body.positions = x
-        body.add(ms.solids.EdgeSprings(edges, spring_constant=frequency**2, damping=2.0 * damping, rest_lengths=1.0))
+        body.add(
+            ms.solids.EdgeSprings(edges, ms.solids.SpringOptions(spring_constant=frequency**2, damping=2.0 * damping), rest_lengths=1.0)
+        )
     body.pin([0])
     return body
 

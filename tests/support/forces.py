@@ -470,43 +470,77 @@ def _cases() -> list[Case]:
         return build
 
     def pulled() -> ms.solids.Force:
-        f = s.SoftBindings(parents, first_weights=w, targets=targets, spring_constant=3.0, damping=0.7)
+        f = s.SoftBindings(parents, s.SpringOptions(spring_constant=3.0, damping=0.7), first_weights=w, targets=targets)
         f.set_targets(targets + 1, -targets)
         return f
 
     outside = {"internal": False, "free_of_drag": False}
     return [
-        Case("edges", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b), moved, v),
-        Case("edges-absolute", lambda: s.EdgeSprings(e, v, spring_constant=2.0, damping_fraction=0.4, masses=mass), moved, v),
-        Case("edges-biphasic", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b, pieces=[(-1, 0.2), (0, 1), (0.1234, 9)]), moved, v),
-        Case("edges-softening", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b, pieces=[(-0.2, 3), (-0.05, 1), (0.05, 0.1)]), moved, v),
-        Case("edges-last-direction", lambda: s.EdgeSprings(e, v, stiffness=k, damping=b, zero_length="last"), moved, v),
-        Case("edges-zero-rest-length", lambda: s.EdgeSprings(e, spring_constant=k, damping=b, rest_lengths=0.0), moved, np.ones_like(v)),
-        Case("bending-springs", lambda: s.BendingSprings(pairs, v, stiffness=2.0, damping=0.3), moved, v),
-        Case("dihedral-shell", lambda: s.DihedralBending(pairs, v, stiffness=2.0, damping_fraction=0.5, masses=mass), moved, v),
-        Case("dihedral-sine", lambda: s.DihedralBending(pairs, v, stiffness=2.0, damping=0.5, law="sine"), moved, v),
+        Case("edges", lambda: s.EdgeSprings(e, s.SpringOptions(stiffness=k, damping=b), v), moved, v),
+        Case(
+            "edges-absolute", lambda: s.EdgeSprings(e, s.SpringOptions(spring_constant=2.0, damping_fraction=0.4, masses=mass), v), moved, v
+        ),
+        Case(
+            "edges-biphasic",
+            lambda: s.EdgeSprings(e, s.SpringOptions(stiffness=k, damping=b, pieces=[(-1, 0.2), (0, 1), (0.1234, 9)]), v),
+            moved,
+            v,
+        ),
+        Case(
+            "edges-softening",
+            lambda: s.EdgeSprings(e, s.SpringOptions(stiffness=k, damping=b, pieces=[(-0.2, 3), (-0.05, 1), (0.05, 0.1)]), v),
+            moved,
+            v,
+        ),
+        Case("edges-last-direction", lambda: s.EdgeSprings(e, s.SpringOptions(stiffness=k, damping=b), v, zero_length="last"), moved, v),
+        Case(
+            "edges-zero-rest-length",
+            lambda: s.EdgeSprings(e, s.SpringOptions(spring_constant=k, damping=b), rest_lengths=0.0),
+            moved,
+            np.ones_like(v),
+        ),
+        Case("bending-springs", lambda: s.BendingSprings(pairs, s.SpringOptions(stiffness=2.0, damping=0.3), v), moved, v),
+        Case(
+            "dihedral-shell",
+            lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping_fraction=0.5, masses=mass), v),
+            moved,
+            v,
+        ),
+        Case("dihedral-sine", lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping=0.5), v, law="sine"), moved, v),
         Case(
             "dihedral-bridson",
-            lambda: s.DihedralBending(pairs, v, stiffness=2.0, damping=0.5, law="bridson"),
+            lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping=0.5), v, law="bridson"),
             moved,
             v,
             conservative=False,
             symmetric=False,
         ),
-        Case("altitudes", lambda: s.AltitudeSprings(tt, tv, stiffness=3.0, damping_fraction=0.7, masses=tmass), tmoved, tv),
-        Case("altitudes-absolute", lambda: s.AltitudeSprings(tt, tv, spring_constant=3.0, damping=0.7), tmoved, tv),
+        Case(
+            "altitudes", lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping_fraction=0.7, masses=tmass), tv), tmoved, tv
+        ),
+        Case("altitudes-absolute", lambda: s.AltitudeSprings(tt, s.SpringOptions(spring_constant=3.0, damping=0.7), tv), tmoved, tv),
         Case(
             "altitudes-biphasic",
-            lambda: s.AltitudeSprings(tt, tv, stiffness=3.0, damping=0.7, pieces=[(-1, 1), (-0.1234, 0.01)]),
+            lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping=0.7, pieces=[(-1, 1), (-0.1234, 0.01)]), tv),
             tmoved,
             tv,
         ),
-        Case("altitudes-compressed", lambda: s.AltitudeSprings(tt, tv, stiffness=3.0, damping=0.7, only_beyond=0.1), tmoved, tv),
-        Case("shell-altitudes", lambda: s.ShellAltitudeSprings(bend_pairs(bt), ball, stiffness=3.0, damping=0.2), bmoved, ball),
+        Case(
+            "altitudes-compressed",
+            lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping=0.7), tv, only_beyond=0.1),
+            tmoved,
+            tv,
+        ),
+        Case(
+            "shell-altitudes",
+            lambda: s.ShellAltitudeSprings(bend_pairs(bt), s.SpringOptions(stiffness=3.0, damping=0.2), ball),
+            bmoved,
+            ball,
+        ),
         Case(
             "soft-bindings",
             lambda: s.SoftBindings(
-                parents, others, first_weights=w, second_weights=u, spring_constant=3.0, damping_fraction=0.5, masses=mass
+                parents, s.SpringOptions(spring_constant=3.0, damping_fraction=0.5, masses=mass), others, first_weights=w, second_weights=u
             ),
             moved,
             np.zeros_like(v),

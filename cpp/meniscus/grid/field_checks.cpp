@@ -81,6 +81,21 @@ void require_finite(const MacField<T, D>& velocity) {
     require_finite(velocity.component(d), std::array{"velocity u", "velocity v", "velocity w"}[static_cast<std::size_t>(d)]);
 }
 
+template <class T>
+Index first_not_finite(const T* values, Index n) {
+  const bool all = parallel_reduce(
+      Index{0}, n, 1 << 15, true,
+      [&](Index begin, Index end) {
+        int bad = 0;
+        simd_dispatch([&] {
+          for (Index i = begin; i < end; ++i) bad |= !(std::abs(values[i]) <= std::numeric_limits<T>::max());
+        });
+        return bad == 0;
+      },
+      [](bool x, bool y) { return x && y; });
+  return all ? n : std::find_if(values, values + n, [](T x) { return !std::isfinite(x); }) - values;
+}
+
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity) {
   double speed = 0.0;
@@ -118,6 +133,8 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
       [](double a, double b) { return std::max(a, b); });
 }
 
+template Index first_not_finite<float>(const float*, Index);
+template Index first_not_finite<double>(const double*, Index);
 #define MENISCUS_INSTANTIATE(T, D)                                     \
   template void require_finite<T, D>(const Field<T, D>&, const char*); \
   template void require_finite<T, D>(const MacField<T, D>&);           \

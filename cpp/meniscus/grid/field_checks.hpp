@@ -12,6 +12,10 @@ void require_finite(const Field<T, D>& field, const char* name);
 template <class T, int D>
 void require_finite(const MacField<T, D>& velocity);
 
+/// Index of the first of n values that is not finite, or n.
+template <class T>
+Index first_not_finite(const T* values, Index n);
+
 /// Largest magnitude of any component of the velocity on its faces, m/s.
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity);

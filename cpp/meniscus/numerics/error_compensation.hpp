@@ -9,7 +9,7 @@
 
 namespace meniscus::numerics {
 
-enum class CompensationScheme { first_order, bfecc, maccormack };
+enum class CompensationScheme { forward_euler, bfecc, maccormack };
 
 /// Value that BFECC advances instead of phi: the start value minus half of the error after one step forward and back.
 template <class T>
@@ -27,7 +27,7 @@ MENISCUS_INLINE T maccormack_correct(T advanced, T phi, T forth_and_back) {
 template <class T, class Forward, class Backward>
 T compensated_step(CompensationScheme scheme, T phi, Forward&& forward, Backward&& backward) {
   const T advanced = forward(phi);
-  if (scheme == CompensationScheme::first_order) return advanced;
+  if (scheme == CompensationScheme::forward_euler) return advanced;
   const T forth_and_back = backward(advanced);
   if (scheme == CompensationScheme::bfecc) return forward(bfecc_start(phi, forth_and_back));
   return maccormack_correct(advanced, phi, forth_and_back);

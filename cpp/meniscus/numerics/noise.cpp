@@ -1,6 +1,7 @@
 #include "meniscus/numerics/noise.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
 
 #include <cmath>
@@ -123,9 +124,24 @@ typename GradientNoise<D>::Sample FractalNoise<D>::operator()(const Vec<double, 
   return sum;
 }
 
+template <int D>
+void sample_noise(const FractalNoiseOptions& options, const double* points, Index n, double time, double* values,
+                  double* gradients) {
+  const FractalNoise<D> noise(options);
+  parallel_for(0, n, 1024, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const auto sample = noise(Eigen::Map<const Vec<double, D>>(points + i * D), time);
+      values[i] = sample.value;
+      Eigen::Map<Vec<double, D>>(gradients + i * D) = sample.gradient;
+    }
+  });
+}
+
 template class GradientNoise<2>;
 template class GradientNoise<3>;
 template class FractalNoise<2>;
 template class FractalNoise<3>;
+template void sample_noise<2>(const FractalNoiseOptions&, const double*, Index, double, double*, double*);
+template void sample_noise<3>(const FractalNoiseOptions&, const double*, Index, double, double*, double*);
 
 }  // namespace meniscus::numerics

@@ -54,4 +54,9 @@ class FractalNoise {
   std::vector<GradientNoise<D>> octaves_;
 };
 
+/// Values (n) and gradients (n rows of D) of a noise at n points (rows of D, m) and a time (s). Parallel.
+template <int D>
+void sample_noise(const FractalNoiseOptions& options, const double* points, Index n, double time, double* values,
+                  double* gradients);
+
 }  // namespace meniscus::numerics

@@ -11,6 +11,7 @@ from meniscus.collision.continuous.comparison import (
     space_time_vertex_face,
 )
 from meniscus.collision.continuous.detection import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
+from meniscus.collision.point_location.embedding import embed
 from meniscus.collision.point_location.tet_locator import TetLocations, TetLocator
 from meniscus.collision.proximity.elements import (
     ContactGeometry,
@@ -50,6 +51,7 @@ __all__ = [
     "edge_edge_contact",
     "edge_edge_distance",
     "edge_triangle",
+    "embed",
     "overlapping_boxes",
     "point_in_tetrahedron",
     "point_triangle_distance",

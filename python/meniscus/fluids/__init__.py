@@ -12,7 +12,7 @@ from meniscus.fluids.flows.procedural import (
     uniform_flow,
     vortex_ring,
 )
-from meniscus.fluids.gas.forces import ViscositySolver, add_buoyancy, diffuse
+from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.liquid.options import ComponentVolume, LiquidOptions, LiquidReport, VolumeReport
@@ -24,6 +24,7 @@ from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
+from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticles, add_vortex_forces, advance_vortices, seed_vortices
 from meniscus.grid.transport.advection import advect

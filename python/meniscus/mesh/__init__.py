@@ -3,9 +3,10 @@
 They come with topology, quality measures, generators, files, refinement, embedded points and a test for watertightness.
 """
 
-from meniscus.mesh.embedding.embedding import Embedding, embed
+from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
-from meniscus.mesh.files import read, write
+from meniscus.mesh.export import write
+from meniscus.mesh.files import read
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
@@ -30,7 +31,6 @@ __all__ = [
     "bcc_lattice",
     "check_watertight",
     "cloth_mesh",
-    "embed",
     "harmonic_morph",
     "icosphere",
     "read",

@@ -5,16 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
-
-if TYPE_CHECKING:
-    from meniscus.mesh.tet_mesh import TetMesh
-    from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.core.atomic_file import atomic_path
 
 _Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
@@ -74,15 +70,6 @@ def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32])
     return np.ascontiguousarray(vertices[first[order]]), rank[inverse.reshape(-1)][triangles]
 
 
-def write(path: str | os.PathLike[str], mesh: TriangleMesh | TetMesh) -> None:
-    """Write a `TriangleMesh` or a `TetMesh`; see their method `write`."""
-    from meniscus.mesh.tet_mesh import TetMesh
-    from meniscus.mesh.triangle_mesh import TriangleMesh
-
-    _checks.one_of_type("mesh", mesh, (TriangleMesh, TetMesh))
-    mesh.write(path)
-
-
 def read_triangles(path: str | os.PathLike[str]) -> _Arrays:
     """Return vertices and triangles of a file; see `TriangleMesh.read`."""
     file = Path(path)
@@ -98,8 +85,6 @@ def read_tets(path: str | os.PathLike[str]) -> _Arrays:
 
 def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
     """Write triangles or tetrahedra; see `TriangleMesh.write` and `TetMesh.write`."""
-    from meniscus.core.atomic_file import atomic_path
-
     file = Path(path)
     triangles = elements.shape[1] == 3
     formats = _VOLUME_FORMATS | (_SURFACE_FORMATS if triangles else {})

@@ -10,6 +10,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus._checks import Bools
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.files import read_tets, write_elements
 from meniscus.mesh.quality.elements import MeshQuality, quality_of
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, _sealed, check_out
 from meniscus.mesh.triangle_mesh import TriangleMesh
@@ -161,8 +162,6 @@ class TetMesh(SimplexMesh):
             ValueError: it holds no tetrahedra.
             ImportError: meshio is missing.
         """
-        from meniscus.mesh.files import read_tets
-
         return cls(*read_tets(path))
 
     def write(self, path: PathLike) -> None:
@@ -173,6 +172,4 @@ class TetMesh(SimplexMesh):
             ImportError: meshio is missing.
             OSError: the file cannot be written.
         """
-        from meniscus.mesh.files import write_elements
-
         write_elements(path, self._vertices, self._elements)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.files import read_triangles, write_elements
 from meniscus.mesh.quality.elements import MeshQuality, quality_of
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh
@@ -46,7 +47,7 @@ class TriangleMesh(SimplexMesh):
         return float(_mesh.sum_of(self._rest_measures))
 
     def volume(self, positions: Floats | None = None) -> float:
-        """Return the volume that a closed mesh encloses, negative where it is turned inside out, m^3.
+        """Return the volume that a closed mesh encloses, negative if it is inside out, m^3.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m; by default those at rest.
@@ -138,8 +139,6 @@ class TriangleMesh(SimplexMesh):
             ValueError: it holds no triangle mesh.
             ImportError: trimesh or meshio is missing.
         """
-        from meniscus.mesh.files import read_triangles
-
         return cls(*read_triangles(path))
 
     def write(self, path: PathLike) -> None:
@@ -150,6 +149,4 @@ class TriangleMesh(SimplexMesh):
             ImportError: meshio is missing.
             OSError: the file cannot be written.
         """
-        from meniscus.mesh.files import write_elements
-
         write_elements(path, self._vertices, self._elements)

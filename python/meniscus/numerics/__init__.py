@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 Scheme = Literal["forward-euler", "bfecc", "maccormack"]
-_SCHEMES = {"forward-euler": 0, "bfecc": 1, "maccormack": 2}
 
 
 def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
@@ -49,8 +48,8 @@ def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
 
     Source: Selle 2008, section 2.5.
     """
-    _checks.choice("scheme", scheme, Scheme)
-    return _numerics.amplification(_SCHEMES[scheme], np.asarray(z, dtype=np.complex128))
+    kind = getattr(_numerics.CompensationScheme, _checks.choice("scheme", scheme, Scheme).replace("-", "_"))
+    return _numerics.amplification(kind, np.asarray(z, dtype=np.complex128))
 
 
 @dataclass(frozen=True)

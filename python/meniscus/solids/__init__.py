@@ -28,6 +28,7 @@ from meniscus.solids.springs.altitude_and_bending import (
     dihedral_angles,
 )
 from meniscus.solids.springs.edge_springs import BendingSprings, EdgeSprings, SoftBindings
+from meniscus.solids.springs.options import SpringOptions
 
 __all__ = [
     "AltitudeSelection",
@@ -50,6 +51,7 @@ __all__ = [
     "Pressure",
     "ShellAltitudeSprings",
     "SoftBindings",
+    "SpringOptions",
     "StepInfo",
     "StiffnessBlocks",
     "StiffnessFormula",

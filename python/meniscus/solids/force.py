@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
@@ -204,47 +203,3 @@ def node_masses(masses: npt.ArrayLike, count: int) -> Floats:
         i = int(np.argmax(bad))
         raise ValueError(f"masses must be positive, but [{i}] is {result[i]:g}")
     return result
-
-
-def inverse_masses(masses: npt.ArrayLike, ids: Iterable[Any]) -> Floats:
-    """Return 1 / mass of the nodes `ids`; 0 for infinite masses."""
-    nodes = np.asarray(ids)
-    m = node_masses(masses, int(nodes.max()) + 1 if nodes.size else 0)
-    return np.asarray((1.0 / m)[nodes], np.float64)
-
-
-def damping_and_masses(
-    damping: npt.ArrayLike | None, fraction: npt.ArrayLike | None, masses: npt.ArrayLike | None, count: int, nodes: int
-) -> tuple[Floats, Floats]:
-    """Return damping coefficients and no masses, or fractions of critical damping and one over the mass of every node."""
-    if fraction is None:
-        return per_element("damping", 0.0 if damping is None else damping, count), np.zeros(0)
-    if damping is not None:
-        raise ValueError("give damping or damping_fraction, not both")
-    if masses is None:
-        raise ValueError("damping_fraction needs the masses of the nodes")
-    return per_element("damping_fraction", fraction, count), np.asarray(1.0 / node_masses(masses, nodes), np.float64)
-
-
-def coefficients(
-    damping: npt.ArrayLike | None, fraction: npt.ArrayLike | None, masses: npt.ArrayLike | None, stiffness: Floats, compliance: Any
-) -> Floats:
-    """Return damping coefficients, N s/m: as given, or as a fraction of critical damping from reduced masses.
-
-    Args:
-        damping: N s/m, or None.
-        fraction: 1 is critical, or None.
-        masses: kg, needed for `fraction`.
-        stiffness: N/m.
-        compliance: function of the masses that returns one over the reduced mass of each element, 1/kg; 0 where nothing can move.
-    """
-    if fraction is None:
-        return per_element("damping", 0.0 if damping is None else damping, len(stiffness))
-    if damping is not None:
-        raise ValueError("give damping or damping_fraction, not both")
-    if masses is None:
-        raise ValueError("damping_fraction needs the masses of the nodes")
-    inverse = compliance(masses)
-    xi = per_element("damping_fraction", fraction, len(stiffness))
-    reduced = np.divide(1.0, inverse, out=np.zeros_like(inverse), where=inverse > 0)
-    return np.asarray(2.0 * xi * np.sqrt(stiffness * reduced), np.float64)

@@ -14,7 +14,7 @@ IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "ve
 TangentName = Literal["exact", "definite", "frozen"]
 """How elastic forces are linearised where they are taken implicitly."""
 Finish = Literal["trapezoid", "backward-euler"]
-"""How Newmark ends its step."""
+"""Last stage of a Newmark step."""
 Elasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
 """Where Newmark takes elastic forces implicitly, and over how much of the step."""
 VerletFormName = Literal["positions", "velocities"]

@@ -24,6 +24,7 @@ from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWar
 from meniscus.surface.shapes.pose import Pose, Twist
 from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
 from meniscus.surface.shapes.solid import Solid, SolidGroup, SolidSample
+from meniscus.surface.shapes.solid_boundary import SolidBoundary
 
 __all__ = [
     "Box",
@@ -57,6 +58,7 @@ __all__ = [
     "Shell",
     "SmoothUnion",
     "Solid",
+    "SolidBoundary",
     "SolidGroup",
     "SolidSample",
     "Sphere",

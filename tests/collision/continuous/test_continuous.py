@@ -32,10 +32,10 @@ def test_the_first_value_that_is_not_finite_is_named(function: Callable[..., Any
     start, end = motions(rng, 9)
     start[7, 1, 2] = np.nan
     end[3, 2, 0] = np.inf
-    with pytest.raises(ValueError, match="start must be finite, but pair 7"):
+    with pytest.raises(ValueError, match=r"start must be finite, but \[7, 1, 2\] is nan"):
         function(start, end)
     start[7, 1, 2] = 0.0
-    with pytest.raises(ValueError, match="end must be finite, but pair 3"):
+    with pytest.raises(ValueError, match=r"end must be finite, but \[3, 2, 0\] is inf"):
         function(start, end)
 
 

@@ -45,24 +45,25 @@ std::vector<std::unique_ptr<solids::Force>> forces_of(const Strip& s) {
   const std::vector<double> ones(s.edges.size(), 1.0);
   const std::vector<mesh::Point> along(s.edges.size(), mesh::Point(1, 0, 0));
   const solids::StressStrain::Piece pieces[] = {{-1, 0.5}, {0, 1}, {0.1, 10}};
-  const solids::EdgeSprings::Parameters springs{s.edges, ones, ones, ones};
-  all.push_back(std::make_unique<solids::EdgeSprings>(springs, solids::StressStrain(), solids::AtZeroLength::none, along));
-  all.push_back(
-      std::make_unique<solids::EdgeSprings>(springs, solids::StressStrain(pieces), solids::AtZeroLength::last_direction, along));
+  const solids::SpringOptions linear{ones, false, ones};
+  const solids::SpringOptions biphasic{ones, false, ones, {}, solids::StressStrain(pieces)};
+  all.push_back(std::make_unique<solids::EdgeSprings>(s.edges, ones, linear, solids::AtZeroLength::none, along));
+  all.push_back(std::make_unique<solids::EdgeSprings>(s.edges, ones, biphasic, solids::AtZeroLength::last_direction, along));
   const std::vector<double> per_pair(s.pairs.size(), 1.0);
   const std::vector<double> angles(s.pairs.size(), 0.1);
+  const solids::SpringOptions of_pairs{per_pair, false, per_pair};
   for (const auto law : {solids::BendingLaw::shell, solids::BendingLaw::bridson})
-    all.push_back(std::make_unique<solids::DihedralBending>(
-        solids::DihedralBending::Parameters{s.pairs, per_pair, per_pair, {}, angles, law, 1e-6}, s.x));
-  all.push_back(std::make_unique<solids::AltitudeSprings>(
-      solids::AltitudeSprings::Parameters{s.pairs, per_pair, true, per_pair, {}, -1, 1e-3, 0.01}, solids::StressStrain(), s.x,
-      1e-3));
+    all.push_back(std::make_unique<solids::DihedralBending>(solids::DihedralBending::Parameters{s.pairs, angles, law, 1e-6},
+                                                            of_pairs, s.x));
+  const solids::SpringOptions per_length{per_pair, true, per_pair};
+  all.push_back(std::make_unique<solids::AltitudeSprings>(solids::AltitudeSprings::Parameters{s.pairs, -1, 1e-3, 0.01, 1e-3},
+                                                          per_length, s.x));
   const std::vector<std::int32_t> parents{0, 1, 2, 3, 4, 5};
   const std::vector<double> weights(6, 0.5);
   const std::vector<double> three(3, 1.0);
-  all.push_back(std::make_unique<solids::SoftBindings>(solids::SoftBindings::End{parents, weights, 2},
-                                                       solids::SoftBindings::End{{}, {}, 0}, three, three,
-                                                       std::span<const double>{}, std::span<const mesh::Point>(s.x).first(3)));
+  all.push_back(std::make_unique<solids::SoftBindings>(
+      solids::SoftBindings::End{parents, weights, 2}, solids::SoftBindings::End{{}, {}, 0},
+      solids::SpringOptions{three, false, three}, std::span<const mesh::Point>(s.x).first(3)));
   const std::vector<double> drag(s.x.size(), 1.0);
   all.push_back(std::make_unique<solids::WindDrag>(s.triangles, drag, true));
   all.push_back(std::make_unique<solids::Drag>(drag, true));

@@ -244,9 +244,9 @@ def test_particles_in_solids_are_removed_or_projected(dimension: int, dtype: typ
     assert advance_vortices(p, v, 0.1, solid=solid) == VortexInfo(0, int(inside.sum()), 0)
     assert same_bits(p.ids, np.flatnonzero(~inside))
     assert (ms.grid.sample(phi, p.positions.astype(float)) > 0).all()
-    info = advance_vortices(q, v, 0.1, solid=phi, in_solid="project")
+    info = advance_vortices(q, v, 0.1, solid=phi, in_solid="push-out")
     # In the very middle the level set has no slope to follow.
-    assert info.projected + info.in_solid == inside.sum()
+    assert info.pushed + info.in_solid == inside.sum()
     assert info.in_solid <= 0.01 * inside.sum()
     assert len(q) == 2000 - info.in_solid
     distance = np.linalg.norm(q.positions.astype(float) - 1.0, axis=1) - 0.5
@@ -288,7 +288,7 @@ def test_failing_steps_change_nothing(dimension: int, dtype: type, rng: np.rando
     refused(ValueError, "dt must be finite", dt=math.nan)
     refused(ValueError, "method must be one of 'euler', 'midpoint', 'rk3'", method="rk4")
     refused(ValueError, "stretching must be one of 'renormalize', 'clamp', 'free'", stretching="none")
-    refused(ValueError, "in_solid must be one of 'remove', 'project'", in_solid="keep")
+    refused(ValueError, "in_solid must be one of 'remove', 'push-out'", in_solid="keep")
     refused(ValueError, "leaving must be one of 'remove', 'clamp'", leaving="keep")
     refused(TypeError, "velocity must be a MacField", velocity=v.u)
     refused(TypeError, "particles must be of dtype", velocity=ms.MacField(g, other))

@@ -1,13 +1,15 @@
 """Errors of transport, after which the target is unchanged bit for bit."""
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from support.build import components, grid_of, random_scalar, random_velocity, same_bits
 
 import meniscus as ms
+from meniscus._meniscus import grid as _grid
 from meniscus.grid import advect, semi_lagrangian, upwind
+from meniscus.grid.transport.advection import Method
 
 
 @pytest.fixture
@@ -154,3 +156,14 @@ def test_info(field: Any, velocity: ms.MacField) -> None:
     info = advect(field, velocity, 0.2)
     assert info.cfl == pytest.approx(0.2 * ms.grid.max_speed(velocity) / field.grid.spacing, rel=1e-14)
     assert info.substeps == 1
+
+
+def test_the_names_of_the_schemes_are_those_of_the_core() -> None:
+    assert list(get_args(Method)) == _grid.advection_schemes()
+
+
+def test_the_core_refuses_schemes_that_it_does_not_know() -> None:
+    one_pass = _grid.PassOptions(_grid.TransportBlock.upwind, _grid.Trace.euler, _grid.Interpolation.linear)
+    words = "no scheme of advection 'first-order', only 'upwind', 'semi-lagrangian', 'bfecc', 'maccormack'"
+    with pytest.raises(ValueError, match=words):
+        _grid.AdvectOptions("first-order", one_pass, _grid.Limiter.none, _grid.FirstOrderNear.nothing, _grid.HiddenValue.mean, 0.0)

@@ -10,7 +10,8 @@ from support.build import same_bits
 from support.simplices import THREADS, affine, bcc, delaunay
 
 import meniscus as ms
-from meniscus.mesh import Embedding, SubdivisionHierarchy, TetMesh, TriangleMesh, cloth_mesh, embed, icosphere, tet_block
+from meniscus.collision import embed
+from meniscus.mesh import Embedding, SubdivisionHierarchy, TetMesh, TriangleMesh, cloth_mesh, icosphere, tet_block
 
 
 def random_embedding(

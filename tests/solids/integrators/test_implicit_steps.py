@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.bodies import flat_net, net
 
-from meniscus.solids import DeformableBody, EdgeSprings
+from meniscus.solids import DeformableBody, EdgeSprings, SpringOptions
 
 
 def chain(n: int, stiffness: float, *, damping: float = 0.0, gravity: Any = None, length: float = 0.1, mass: float = 0.1) -> DeformableBody:
@@ -17,7 +17,7 @@ def chain(n: int, stiffness: float, *, damping: float = 0.0, gravity: Any = None
     x[:, 1] = -length * np.arange(n)
     body = DeformableBody(x, masses=mass, gravity=gravity)
     edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1).astype(np.int32)
-    body.add(EdgeSprings(edges, x, spring_constant=stiffness, damping=damping))
+    body.add(EdgeSprings(edges, SpringOptions(spring_constant=stiffness, damping=damping), x))
     body.pin([0])
     return body
 
@@ -25,7 +25,7 @@ def chain(n: int, stiffness: float, *, damping: float = 0.0, gravity: Any = None
 def cloth(rows: int = 8, columns: int = 9, stiffness: float = 200.0, damping: float = 0.0) -> DeformableBody:
     x, edges = net(rows, columns)
     body = DeformableBody(x, masses=0.01, gravity=(0.0, -9.8, 0.0))
-    body.add(EdgeSprings(edges, flat_net(rows, columns), spring_constant=stiffness, damping=damping))
+    body.add(EdgeSprings(edges, SpringOptions(spring_constant=stiffness, damping=damping), flat_net(rows, columns)))
     body.pin([0, columns - 1])
     return body
 
@@ -217,7 +217,7 @@ def torture(steps: int, **options: Any) -> float:
     rng = np.random.default_rng(8)
     x, edges = net(5, 6)
     body = DeformableBody(np.zeros_like(x), masses=0.01)
-    body.add(EdgeSprings(edges, flat_net(5, 6), spring_constant=2000.0, damping=0.05))
+    body.add(EdgeSprings(edges, SpringOptions(spring_constant=2000.0, damping=0.05), flat_net(5, 6)))
     dt, top = 1 / 30, 0.0
     for s in range(steps):
         body.gravity = 980.0 * rng.normal(size=3) if rng.random() < 0.1 else np.array([0.0, -9.8, 0.0])

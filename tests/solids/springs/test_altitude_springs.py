@@ -5,7 +5,15 @@ import pytest
 from support.forces import bend_pairs, edges_of, herring_bone, sphere, tet_block
 from support.motion import symplectic, volumes
 
-from meniscus.solids import AltitudeSprings, BendingSprings, DihedralBending, EdgeSprings, ShellAltitudeSprings, dihedral_angles
+from meniscus.solids import (
+    AltitudeSprings,
+    BendingSprings,
+    DihedralBending,
+    EdgeSprings,
+    ShellAltitudeSprings,
+    SpringOptions,
+    dihedral_angles,
+)
 
 TET = np.array([[0, 1, 2, 3]], np.int32)
 CORNER = np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
@@ -38,7 +46,7 @@ def test_the_shortest_altitude_of_any_tetrahedron_ends_inside_its_base(rng: np.r
     p[: count // 2] -= (1 - keep)[:, None, None] * (p[: count // 2] @ n[:, :, None]) * n[:, None, :]
     x, t = separate(p)
     rest = np.ascontiguousarray(np.tile(CORNER, (count, 1)))
-    found = AltitudeSprings(t, rest, stiffness=1.0, collapsed_edge=1e-12, line_angle=1e-12).selection(x)
+    found = AltitudeSprings(t, SpringOptions(stiffness=1.0), rest, collapsed_edge=1e-12, line_angle=1e-12).selection(x)
     assert found.candidates.min() >= 0
     assert found.candidates.max() <= 6
     assert set(found.candidates.tolist()) == set(range(7))
@@ -62,7 +70,7 @@ def test_the_shortest_altitude_of_any_tetrahedron_ends_inside_its_base(rng: np.r
 
 
 def test_altitudes_of_the_corner_of_a_cube() -> None:
-    springs = AltitudeSprings(TET, CORNER, stiffness=1.0)
+    springs = AltitudeSprings(TET, SpringOptions(stiffness=1.0), CORNER)
     root = [1 / np.sqrt(3), 1, 1, 1, np.sqrt(0.5), np.sqrt(0.5), np.sqrt(0.5)]
     assert springs.rest_lengths[0] == pytest.approx(root, rel=1e-15)
 
@@ -71,20 +79,20 @@ def test_altitudes_of_the_corner_of_a_cube() -> None:
 def test_known_configurations(h: float) -> None:
     crossed = np.array([(-1, 0, h), (1, 0, h), (0, -1, -h), (0, 1, -h)])
     rest = crossed * np.sign(volumes(crossed, TET)[0])  # a mirror image where the volume would be negative
-    found = AltitudeSprings(TET, np.ascontiguousarray(rest), stiffness=1.0).selection(crossed)
+    found = AltitudeSprings(TET, SpringOptions(stiffness=1.0), np.ascontiguousarray(rest)).selection(crossed)
     assert found.candidates[0] == 4
     assert found.weights[0] == pytest.approx([0.5, 0.5, -0.5, -0.5], rel=1e-15)
     assert abs(found.lengths[0]) == pytest.approx(2 * abs(h), rel=1e-14)
     above = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0.3, 0.3, h)])
     if abs(h) < 0.3:
-        found = AltitudeSprings(TET, CORNER, stiffness=1.0).selection(above)
+        found = AltitudeSprings(TET, SpringOptions(stiffness=1.0), CORNER).selection(above)
         assert found.candidates[0] == 3
         assert found.weights[0] == pytest.approx([-0.4, -0.3, -0.3, 1], rel=1e-14)
         assert found.lengths[0] == pytest.approx(h, rel=1e-14)
 
 
 def test_the_force_follows_the_signed_length() -> None:
-    springs = AltitudeSprings(TET, CORNER, stiffness=6.0)
+    springs = AltitudeSprings(TET, SpringOptions(stiffness=6.0), CORNER)
     for h in (0.2, 1e-6, 0.0, -1e-6, -0.2):
         f = springs.forces(np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0.3, 0.3, h)]))
         pull = 6.0 / 1.0 * (h - 1.0)
@@ -98,16 +106,16 @@ def test_damping_is_that_of_the_two_ends() -> None:
     w = np.array([-0.4, -0.3, -0.3, 1])
     for fraction, b in ((None, 0.7), (0.9, 2 * 0.9 * np.sqrt(6.0 / (w**2 / [1, 2, 3, 4]).sum()))):
         springs = (
-            AltitudeSprings(TET, CORNER, stiffness=6.0, damping=0.7)
+            AltitudeSprings(TET, SpringOptions(stiffness=6.0, damping=0.7), CORNER)
             if fraction is None
-            else AltitudeSprings(TET, CORNER, stiffness=6.0, damping_fraction=fraction, masses=np.array([1.0, 2, 3, 4]))
+            else AltitudeSprings(TET, SpringOptions(stiffness=6.0, damping_fraction=fraction, masses=np.array([1.0, 2, 3, 4])), CORNER)
         )
         assert np.abs(springs.damping_forces(x, v) - np.outer(w, (0, 0, -b * rate))).max() <= 1e-14
         assert springs.strain_rate(x, v) == pytest.approx(abs(rate), rel=1e-13, abs=1e-16)
 
 
 def test_nodes_on_a_line_are_pushed_apart_from_the_middle_between_them() -> None:
-    springs = AltitudeSprings(TET, CORNER, stiffness=6.0)
+    springs = AltitudeSprings(TET, SpringOptions(stiffness=6.0), CORNER)
     for order, candidate in [((0, 2, 3, 1), 8), ((0, 1, 2, 3), 9), ((1, 3, 0, 2), 7), ((3, 2, 0, 1), 8), ((2, 0, 3, 1), 7)]:
         x = np.zeros((4, 3))
         x[list(order), 1] = (0.0, 0.5, 0.75, 2.0)
@@ -131,7 +139,7 @@ def test_nodes_on_a_line_are_pushed_apart_from_the_middle_between_them() -> None
 
 @pytest.mark.parametrize("offset", [1e-14, 1e-10, 1e-6, 1e-3, 1e-2])
 def test_nearly_on_a_line_there_is_no_torque(offset: float, rng: np.random.Generator) -> None:
-    springs = AltitudeSprings(TET, CORNER, stiffness=6.0)
+    springs = AltitudeSprings(TET, SpringOptions(stiffness=6.0), CORNER)
     for _ in range(50):
         x = np.zeros((4, 3))
         x[:, 0] = rng.permutation([0.0, 0.4, 0.9, 1.5])
@@ -145,7 +153,7 @@ def test_nearly_on_a_line_there_is_no_torque(offset: float, rng: np.random.Gener
 
 
 def test_a_collapsed_edge_leaves_the_element_to_the_edge_springs() -> None:
-    springs = AltitudeSprings(TET, CORNER, stiffness=6.0)
+    springs = AltitudeSprings(TET, SpringOptions(stiffness=6.0), CORNER)
     for x in (np.zeros((4, 3)), np.ones((4, 3)), 1e-4 * CORNER):
         assert springs.selection(np.ascontiguousarray(x)).candidates[0] == -1
         assert np.array_equal(springs.forces(np.ascontiguousarray(x)), np.zeros((4, 3)))
@@ -156,10 +164,11 @@ def test_springs_that_act_only_when_compressed() -> None:
     low = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0.3, 0.3, 1.0)])
     for h, printed, continuous in ((0.95, 0.0, 0.0), (0.85, -0.15, -0.05), (-0.5, -1.5, -1.4)):
         low[3, 2] = h
-        for options, expected in (({"only_beyond": 0.1}, printed), ({"pieces": [(-1, 1), (-0.1, 0)]}, continuous)):
-            springs = AltitudeSprings(
-                TET, np.ascontiguousarray(low * [1, 1, 0] + [0, 0, 1.0] * np.eye(4)[3][:, None]), stiffness=6.0, **options
-            )
+        rest = np.ascontiguousarray(low * [1, 1, 0] + [0, 0, 1.0] * np.eye(4)[3][:, None])
+        for springs, expected in (
+            (AltitudeSprings(TET, SpringOptions(stiffness=6.0), rest, only_beyond=0.1), printed),
+            (AltitudeSprings(TET, SpringOptions(stiffness=6.0, pieces=[(-1, 1), (-0.1, 0)]), rest), continuous),
+        ):
             if springs.selection(low).candidates[0] == 3:
                 assert springs.forces(low)[3, 2] == pytest.approx(-6.0 * expected, abs=1e-13)
 
@@ -170,8 +179,8 @@ def test_scrambled_tetrahedra_recover_and_with_edge_springs_alone_half_of_them_e
     x = np.ascontiguousarray(rng.uniform(-1, 1, rest.shape))
     assert 80 <= (volumes(x, t) < 0).sum() <= 120
     e = edges_of(t)
-    edges = EdgeSprings(e, rest, stiffness=1.0, damping=0.5)
-    altitude = AltitudeSprings(t, rest, stiffness=1.0, damping=0.5)
+    edges = EdgeSprings(e, SpringOptions(stiffness=1.0, damping=0.5), rest)
+    altitude = AltitudeSprings(t, SpringOptions(stiffness=1.0, damping=0.5), rest)
     both = symplectic([edges, altitude], x, 1.0, 0.02, 6000)
     lengths = np.linalg.norm(both[e[:, 1]] - both[e[:, 0]], axis=1)
     assert (volumes(both, t) > 0).all()
@@ -186,7 +195,10 @@ def test_scrambled_tetrahedra_recover_and_with_edge_springs_alone_half_of_them_e
 @pytest.mark.parametrize("squashed", ["plane", "inverted"])
 def test_a_squashed_block_recovers_its_height(squashed: str) -> None:
     rest, t = tet_block(2)
-    forces = [EdgeSprings(edges_of(t), rest, stiffness=1.0, damping=0.3), AltitudeSprings(t, rest, stiffness=1.0, damping=0.3)]
+    forces = [
+        EdgeSprings(edges_of(t), SpringOptions(stiffness=1.0, damping=0.3), rest),
+        AltitudeSprings(t, SpringOptions(stiffness=1.0, damping=0.3), rest),
+    ]
     x = rest * [1, 1, 0.0 if squashed == "plane" else -0.2]
     assert np.abs(volumes(x, t)).max() == 0 or (volumes(x, t) < 0).all()
     x = symplectic(forces, np.ascontiguousarray(x), 1.0, 0.05, 4000)
@@ -198,10 +210,10 @@ def test_a_squashed_block_recovers_its_height(squashed: str) -> None:
 def test_a_block_whose_nodes_are_scattered_at_random_recovers_its_shape(rng: np.random.Generator) -> None:
     rest, t = tet_block(3)
     e = edges_of(t)
-    edges = EdgeSprings(e, rest, stiffness=1.0, damping=0.3)
+    edges = EdgeSprings(e, SpringOptions(stiffness=1.0, damping=0.3), rest)
     x = rng.uniform(0, 3, rest.shape)
     assert (volumes(x, t) < 0).mean() > 0.4
-    x = symplectic([edges, AltitudeSprings(t, rest, stiffness=1.0, damping=0.3)], x, 1.0, 0.05, 6000)
+    x = symplectic([edges, AltitudeSprings(t, SpringOptions(stiffness=1.0, damping=0.3), rest)], x, 1.0, 0.05, 6000)
     assert (volumes(x, t) > 0).all()
     assert np.abs(np.linalg.norm(x[e[:, 1]] - x[e[:, 0]], axis=1) / edges.rest_lengths - 1).max() <= 1e-2
 
@@ -212,10 +224,10 @@ def test_volumes_must_be_positive_at_rest() -> None:
         (CORNER * [1, 1, 0], "positive volume at rest, not 0"),
     ):
         with pytest.raises(ValueError, match=f"tetrahedron 0 must have {message}"):
-            AltitudeSprings(TET, np.ascontiguousarray(x), stiffness=1.0)
+            AltitudeSprings(TET, SpringOptions(stiffness=1.0), np.ascontiguousarray(x))
     with pytest.raises(ValueError, match="tetrahedron 0 has the node 1 twice"):
-        AltitudeSprings(np.array([[0, 1, 1, 3]], np.int32), CORNER, stiffness=1.0)
-    assert AltitudeSprings(np.zeros((0, 4), np.int32), CORNER, stiffness=1.0).energy(CORNER) == 0
+        AltitudeSprings(np.array([[0, 1, 1, 3]], np.int32), SpringOptions(stiffness=1.0), CORNER)
+    assert AltitudeSprings(np.zeros((0, 4), np.int32), SpringOptions(stiffness=1.0), CORNER).energy(CORNER) == 0
 
 
 # --- shells ------------------------------------------------------------------------------------------------------------------------
@@ -240,16 +252,16 @@ def test_a_folded_strip_recovers_its_angle_with_altitude_springs_and_dihedral_be
     rest, t = folded_strip(0.5 * np.pi)
     pairs = bend_pairs(t)
     flat = np.ascontiguousarray(folded_strip(0.0)[0])
-    edges = EdgeSprings(edges_of(t), rest, stiffness=10.0, damping=1.0)
-    bending = BendingSprings(pairs, rest, stiffness=10.0, damping=1.0)
+    edges = EdgeSprings(edges_of(t), SpringOptions(stiffness=10.0, damping=1.0), rest)
+    bending = BendingSprings(pairs, SpringOptions(stiffness=10.0, damping=1.0), rest)
     angle = abs(fold(rest))
     assert angle == pytest.approx(0.5 * np.pi, rel=1e-14)
     results = {}
     for name, force in {
         "none": [bending],
-        "altitude": [bending, ShellAltitudeSprings(pairs, rest, stiffness=2.0, damping=0.3)],
-        "shell": [DihedralBending(pairs, rest, stiffness=2.0, damping=0.3)],
-        "bridson": [DihedralBending(pairs, rest, stiffness=2.0, damping=0.3, law="bridson")],
+        "altitude": [bending, ShellAltitudeSprings(pairs, SpringOptions(stiffness=2.0, damping=0.3), rest)],
+        "shell": [DihedralBending(pairs, SpringOptions(stiffness=2.0, damping=0.3), rest)],
+        "bridson": [DihedralBending(pairs, SpringOptions(stiffness=2.0, damping=0.3), rest, law="bridson")],
     }.items():
         x = symplectic([edges, *force], flat, 1.0, 0.02, 6000)
         results[name] = fold(x)
@@ -260,14 +272,14 @@ def test_a_folded_strip_recovers_its_angle_with_altitude_springs_and_dihedral_be
 
 def test_pairs_that_are_flat_at_rest_have_no_altitude_spring() -> None:
     v, t = herring_bone(3, 3)
-    springs = ShellAltitudeSprings(bend_pairs(t), v, stiffness=1.0)
+    springs = ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=1.0), v)
     assert not springs.rest_lengths.any()
     rough = np.random.default_rng(1).standard_normal(v.shape)
     assert not springs.forces(rough).any()
     assert not springs.stiffness_bounds(rough).any()
     # One raised vertex: the pairs around it are not flat, and the others still are.
     v[5, 2] = 0.5
-    some = ShellAltitudeSprings(bend_pairs(t), v, stiffness=1.0)
+    some = ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=1.0), v)
     assert 0 < (some.rest_lengths[:, 0] > 0).sum() < len(some.tets)
     assert (volumes(v, some.tets) >= 0).all()
 
@@ -275,9 +287,9 @@ def test_pairs_that_are_flat_at_rest_have_no_altitude_spring() -> None:
 def test_a_shell_squashed_to_a_disk_recovers() -> None:
     rest, t = sphere()
     forces = [
-        EdgeSprings(edges_of(t), rest, stiffness=10.0, damping=1.0),
-        BendingSprings(bend_pairs(t), rest, stiffness=2.0, damping=0.3),
-        ShellAltitudeSprings(bend_pairs(t), rest, stiffness=10.0, damping=1.0),
+        EdgeSprings(edges_of(t), SpringOptions(stiffness=10.0, damping=1.0), rest),
+        BendingSprings(bend_pairs(t), SpringOptions(stiffness=2.0, damping=0.3), rest),
+        ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=10.0, damping=1.0), rest),
     ]
     x = symplectic(forces, np.ascontiguousarray(rest * [1, 1, 0]), 1.0, 0.02, 8000)
     pairs = bend_pairs(t)

@@ -5,7 +5,7 @@ import pytest
 from support.forces import bend_pairs, edges_of, herring_bone
 from support.motion import symplectic
 
-from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, dihedral_angles
+from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, SpringOptions, dihedral_angles
 
 HINGE = np.array([[0, 1, 2, 3]], np.int32)
 
@@ -41,7 +41,7 @@ def test_forces_are_those_that_are_printed(law: str, rng: np.random.Generator) -
     for _ in range(20):
         rest = hinge(0.4) + 0.2 * rng.uniform(-1, 1, (4, 3))
         x, v = hinge(-0.9) + 0.2 * rng.uniform(-1, 1, (4, 3)), rng.standard_normal((4, 3))
-        bending = DihedralBending(HINGE, rest, stiffness=3.0, damping=0.7, law=law)  # type: ignore[arg-type]
+        bending = DihedralBending(HINGE, SpringOptions(stiffness=3.0, damping=0.7), rest, law=law)  # type: ignore[arg-type]
         u, length, areas = modes(x)
         _, rest_length, rest_areas = modes(rest)
         a, a0 = bending.angles(x)[0], bending.rest_angles[0]
@@ -62,7 +62,7 @@ def test_forces_are_those_that_are_printed(law: str, rng: np.random.Generator) -
 
 def test_stretching_in_the_plane_does_not_bend() -> None:
     x = hinge(0.0)
-    bending = DihedralBending(HINGE, x, stiffness=3.0)
+    bending = DihedralBending(HINGE, SpringOptions(stiffness=3.0), x)
     squeezed = x * [0.7, 1.3, 1]
     assert not bending.forces(squeezed).any()
     assert bending.energy(squeezed) == 0
@@ -72,7 +72,7 @@ def test_stretching_in_the_plane_does_not_bend() -> None:
 def test_a_hinge_alone_is_critically_damped_at_the_fraction_one(law: str) -> None:
     m = np.array([1.0, 2, 3, 4])
     rest = hinge(0.6)
-    bending = DihedralBending(HINGE, rest, stiffness=3.0, damping_fraction=1.0, masses=m, law=law)  # type: ignore[arg-type]
+    bending = DihedralBending(HINGE, SpringOptions(stiffness=3.0, damping_fraction=1.0, masses=m), rest, law=law)  # type: ignore[arg-type]
     u, _, _ = modes(rest)
     inertia = 1 / ((u**2).sum(axis=1) / m).sum()
     # Along the mode, each node moves by its gradient over its mass.
@@ -85,7 +85,7 @@ def test_a_hinge_alone_is_critically_damped_at_the_fraction_one(law: str) -> Non
 def test_triangles_that_collapse_lose_their_angle_and_get_it_back() -> None:
     rest = hinge(0.5)
     for law in ("shell", "sine", "bridson"):
-        bending = DihedralBending(HINGE, rest, stiffness=3.0, damping=1.0, law=law)  # type: ignore[arg-type]
+        bending = DihedralBending(HINGE, SpringOptions(stiffness=3.0, damping=1.0), rest, law=law)  # type: ignore[arg-type]
         v = np.ones((4, 3)) * np.arange(4)[:, None]
         for node, place in ((2, (0.7, 0, 0)), (3, (2.0, 0, 0)), (1, (0.0, 0, 0))):
             x = rest.copy()
@@ -98,29 +98,29 @@ def test_triangles_that_collapse_lose_their_angle_and_get_it_back() -> None:
     # A triangle without area at rest never has an angle.
     flat = rest.copy()
     flat[2] = (1.0, 0, 0)
-    assert not DihedralBending(HINGE, flat, stiffness=3.0, rest_angles=[0.0]).forces(rest).any()
+    assert not DihedralBending(HINGE, SpringOptions(stiffness=3.0), flat, rest_angles=[0.0]).forces(rest).any()
 
 
 def test_given_rest_angles() -> None:
     x = hinge(0.3)
-    bending = DihedralBending(HINGE, x, stiffness=2.0, rest_angles=[0.8])
+    bending = DihedralBending(HINGE, SpringOptions(stiffness=2.0), x, rest_angles=[0.8])
     _, length, areas = modes(x)
     assert bending.energy(x) == pytest.approx(0.5 * 2.0 * length**2 / areas * 0.25, rel=1e-13)
-    assert not DihedralBending(HINGE, x, stiffness=2.0, rest_angles=[0.3]).forces(hinge(0.3)).round(14).any()
+    assert not DihedralBending(HINGE, SpringOptions(stiffness=2.0), x, rest_angles=[0.3]).forces(hinge(0.3)).round(14).any()
 
 
 def test_stiffer_strips_droop_less() -> None:
     v, t = herring_bone(6, 1)
     fixed = np.flatnonzero(v[:, 0] <= 1)
     pairs = bend_pairs(t)
-    edges = EdgeSprings(edges_of(t), v, stiffness=200.0, damping_fraction=0.2, masses=0.1)
+    edges = EdgeSprings(edges_of(t), SpringOptions(stiffness=200.0, damping_fraction=0.2, masses=0.1), v)
     for kind in ("shell", "sine", "bridson", "springs"):
         droop = []
         for k in (1.0, 4.0, 16.0):
             force = (
-                BendingSprings(pairs, v, stiffness=10 * k, damping_fraction=0.5, masses=0.1)
+                BendingSprings(pairs, SpringOptions(stiffness=10 * k, damping_fraction=0.5, masses=0.1), v)
                 if kind == "springs"
-                else DihedralBending(pairs, v, stiffness=k, damping_fraction=0.2, masses=0.1, law=kind)  # type: ignore[arg-type]
+                else DihedralBending(pairs, SpringOptions(stiffness=k, damping_fraction=0.2, masses=0.1), v, law=kind)  # type: ignore[arg-type]
             )
             x = symplectic([edges, force], v, 0.1, 0.01, 3000, gravity=1.0, ether=0.03, fixed=fixed)
             droop.append(-x[-2:, 2].mean())
@@ -128,7 +128,7 @@ def test_stiffer_strips_droop_less() -> None:
     # Small deflections are inversely proportional to the stiffness.
     small = []
     for k in (200.0, 400.0):
-        stiff = DihedralBending(pairs, v, stiffness=k, damping_fraction=0.3, masses=0.1)
+        stiff = DihedralBending(pairs, SpringOptions(stiffness=k, damping_fraction=0.3, masses=0.1), v)
         x = symplectic([edges, stiff], v, 0.1, 0.003, 6000, gravity=0.5, ether=0.2, fixed=fixed)
         small.append(-x[-2:, 2].mean())
     assert small[0] / small[1] == pytest.approx(2, rel=0.02)
@@ -137,9 +137,9 @@ def test_stiffer_strips_droop_less() -> None:
 def test_what_bending_refuses() -> None:
     x = hinge(0.3)
     with pytest.raises(ValueError, match="law must be one of 'shell', 'sine', 'bridson'"):
-        DihedralBending(HINGE, x, stiffness=1.0, law="cosine")  # type: ignore[arg-type]
+        DihedralBending(HINGE, SpringOptions(stiffness=1.0), x, law="cosine")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hinge 0 has the node 2 twice"):
-        DihedralBending(np.array([[0, 1, 2, 2]], np.int32), x, stiffness=1.0)
+        DihedralBending(np.array([[0, 1, 2, 2]], np.int32), SpringOptions(stiffness=1.0), x)
     with pytest.raises(ValueError, match=r"shape \(m, 4\)"):
-        DihedralBending(np.array([[0, 1, 2]], np.int32), x, stiffness=1.0)
-    assert DihedralBending(HINGE[:0], x, stiffness=1.0).energy(x) == 0
+        DihedralBending(np.array([[0, 1, 2]], np.int32), SpringOptions(stiffness=1.0), x)
+    assert DihedralBending(HINGE[:0], SpringOptions(stiffness=1.0), x).energy(x) == 0

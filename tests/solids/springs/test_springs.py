@@ -8,7 +8,7 @@ from support.forces import matrix
 from support.motion import symplectic
 
 import meniscus as ms
-from meniscus.solids import EdgeSprings, SoftBindings
+from meniscus.solids import EdgeSprings, SoftBindings, SpringOptions
 
 ONE = np.array([[0, 1]], np.int32)
 PAIR = np.array([(0.0, 0, 0), (2.0, 0, 0)])
@@ -37,7 +37,7 @@ def test_forces_are_those_of_a_plain_sum_over_springs(rng: np.random.Generator) 
     e = random_springs(n, rng)
     rest, x, v = rng.random((n, 3)), rng.random((n, 3)), rng.standard_normal((n, 3))
     modulus, b = rng.uniform(1, 9, len(e)), rng.uniform(0, 3, len(e))
-    springs = EdgeSprings(e, rest, stiffness=modulus, damping=b)
+    springs = EdgeSprings(e, SpringOptions(stiffness=modulus, damping=b), rest)
     l0 = np.linalg.norm(rest[e[:, 1]] - rest[e[:, 0]], axis=1)
     d = x[e[:, 1]] - x[e[:, 0]]
     length = np.linalg.norm(d, axis=1)
@@ -54,14 +54,14 @@ def test_forces_are_those_of_a_plain_sum_over_springs(rng: np.random.Generator) 
     assert np.array_equal(springs.rest_lengths, l0)
     assert np.abs(springs.spring_constants - modulus / l0).max() <= 1e-14 * (modulus / l0).max()
     # Ends in the other order are the same springs.
-    swapped = EdgeSprings(np.ascontiguousarray(e[:, ::-1]), rest, stiffness=modulus, damping=b)
+    swapped = EdgeSprings(np.ascontiguousarray(e[:, ::-1]), SpringOptions(stiffness=modulus, damping=b), rest)
     assert np.array_equal(swapped.forces(x), springs.forces(x))
 
 
 @pytest.mark.parametrize("masses", [(1.0, 1.0), (0.5, 3.0), (2.0, np.inf)])
 def test_two_masses_swing_at_the_frequency_of_their_reduced_mass(masses: tuple[float, float]) -> None:
     modulus, l0 = 7.0, 2.0
-    springs = EdgeSprings(ONE, PAIR, stiffness=modulus)
+    springs = EdgeSprings(ONE, SpringOptions(stiffness=modulus), PAIR)
     m = np.array(masses)
     reduced = 1 / (1 / m).sum()
     w = np.sqrt(modulus / (l0 * reduced))
@@ -78,11 +78,11 @@ def test_a_chain_between_walls_has_its_known_frequencies() -> None:
     x = np.zeros((n + 2, 3))
     x[:, 0] = np.arange(n + 2)
     e = np.stack([np.arange(n + 1), np.arange(1, n + 2)], axis=1).astype(np.int32)
-    found = frequencies(EdgeSprings(e, x, spring_constant=k), x, np.full(n + 2, m), list(range(1, n + 1)))
+    found = frequencies(EdgeSprings(e, SpringOptions(spring_constant=k), x), x, np.full(n + 2, m), list(range(1, n + 1)))
     exact = 2 * np.sqrt(k / m) * np.sin(np.arange(1, n + 1) * np.pi / (2 * (n + 1)))
     assert np.abs(found - exact).max() <= 1e-12
     # With a relative stiffness, dividing the chain twice as finely doubles the spring constants: the whole stays as stiff.
-    fine = EdgeSprings(e, 0.5 * x, stiffness=k)
+    fine = EdgeSprings(e, SpringOptions(stiffness=k), 0.5 * x)
     assert np.allclose(fine.spring_constants, 2 * k, rtol=1e-15)
 
 
@@ -90,7 +90,7 @@ def test_a_chain_between_walls_has_its_known_frequencies() -> None:
 @pytest.mark.parametrize("masses", [(1.0, 1.0), (0.5, 3.0), (2.0, np.inf)])
 def test_damping_is_critical_at_the_fraction_one(fraction: float, masses: tuple[float, float]) -> None:
     m = np.array(masses)
-    springs = EdgeSprings(ONE, PAIR, stiffness=8.0, damping_fraction=fraction, masses=m)
+    springs = EdgeSprings(ONE, SpringOptions(stiffness=8.0, damping_fraction=fraction, masses=m), PAIR)
     reduced = 1 / (1 / m).sum()
     w = np.sqrt(4.0 / reduced)
     assert springs.damping[0] == pytest.approx(2 * fraction * np.sqrt(4.0 * reduced), rel=1e-15)
@@ -123,18 +123,18 @@ def test_damping_is_critical_at_the_fraction_one(fraction: float, masses: tuple[
 
 
 def test_springs_between_immovable_nodes_have_no_critical_damping() -> None:
-    assert EdgeSprings(ONE, PAIR, stiffness=8.0, damping_fraction=1.0, masses=np.inf).damping[0] == 0
+    assert EdgeSprings(ONE, SpringOptions(stiffness=8.0, damping_fraction=1.0, masses=np.inf), PAIR).damping[0] == 0
 
 
 def test_a_weight_hangs_at_its_static_elongation() -> None:
     down = np.array([(0.0, 0, 0), (0, 0, -2.0)])
-    springs = EdgeSprings(ONE, down, spring_constant=50.0, damping_fraction=1.0, masses=1.5)
+    springs = EdgeSprings(ONE, SpringOptions(spring_constant=50.0, damping_fraction=1.0, masses=1.5), down)
     x = symplectic([springs], down, 1.5, 0.01, 3000, gravity=9.81, fixed=[0])
     assert x[1, 2] == pytest.approx(-2.0 - 1.5 * 9.81 / 50.0, rel=1e-12)
 
 
 def test_stiffness_across_a_compressed_spring_is_negative_and_the_definite_one_is_not() -> None:
-    springs = EdgeSprings(ONE, PAIR, spring_constant=2.0)
+    springs = EdgeSprings(ONE, SpringOptions(spring_constant=2.0), PAIR)
     half = np.array([(0.0, 0, 0), (1.0, 0, 0)])
     for tangent, across in (("exact", 2.0), ("definite", 0.0), ("frozen", 0.0)):
         block = springs.diagonal(half, tangent=tangent)[0]
@@ -149,7 +149,7 @@ def test_stiffness_across_a_compressed_spring_is_negative_and_the_definite_one_i
 
 def test_pieces_are_integrated_from_the_state_of_rest() -> None:
     pieces = [(-0.5, 4.0), (-0.25, 0.5), (0.125, 3.0), (0.5, 0.0)]
-    springs = EdgeSprings(ONE, PAIR, stiffness=6.0, pieces=pieces)
+    springs = EdgeSprings(ONE, SpringOptions(stiffness=6.0, pieces=pieces), PAIR)
 
     def exact(strain: Fraction) -> tuple[Fraction, Fraction]:
         """Stress and energy density, by summing up the pieces between 0 and the strain."""
@@ -173,7 +173,7 @@ def test_pieces_are_integrated_from_the_state_of_rest() -> None:
 
 
 def test_two_pieces_are_soft_at_first_and_then_stiff() -> None:
-    springs = EdgeSprings(ONE, PAIR, stiffness=10.0, pieces=[(-1, 1), (0.1, 20)])
+    springs = EdgeSprings(ONE, SpringOptions(stiffness=10.0, pieces=[(-1, 1), (0.1, 20)]), PAIR)
     for length, force in ((2.2, 1.0), (2.4, 1.0 + 20.0), (1.0, -5.0)):
         assert springs.forces(np.array([(0.0, 0, 0), (0, length, 0)]))[0, 1] == pytest.approx(force, rel=1e-14)
     assert springs.stiffness_bounds(PAIR)[0] == 20 * 10.0 / 2.0
@@ -182,11 +182,11 @@ def test_two_pieces_are_soft_at_first_and_then_stiff() -> None:
 def test_springs_without_length() -> None:
     together = np.ones((2, 3))
     v = np.array([(0.0, 0, 0), (1.0, 2.0, 0)])
-    nothing = EdgeSprings(ONE, PAIR, spring_constant=3.0, damping=0.5)
+    nothing = EdgeSprings(ONE, SpringOptions(spring_constant=3.0, damping=0.5), PAIR)
     for answer in (nothing.forces(together), nothing.damping_forces(together, v), nothing.differentials(together, v)):
         assert np.array_equal(answer, np.zeros((2, 3)))
     # With the last direction it pushes its ends apart along the direction that it had at rest ...
-    last = EdgeSprings(ONE, PAIR, spring_constant=3.0, damping=0.5, zero_length="last")
+    last = EdgeSprings(ONE, SpringOptions(spring_constant=3.0, damping=0.5), PAIR, zero_length="last")
     assert np.array_equal(last.forces(together), [(-6.0, 0, 0), (6.0, 0, 0)])
     assert np.array_equal(last.damping_forces(together, v), [(0.5, 0, 0), (-0.5, 0, 0)])
     # ... or where it was linearised last, seen from either end.
@@ -194,11 +194,11 @@ def test_springs_without_length() -> None:
     last.differentials(turned, v)
     assert np.array_equal(last.forces(together), [(0, 0, 6.0), (0, 0, -6.0)])
     # A spring without rest length is linear and needs no direction.
-    zero = EdgeSprings(ONE, spring_constant=3.0, rest_lengths=0.0)
+    zero = EdgeSprings(ONE, SpringOptions(spring_constant=3.0), rest_lengths=0.0)
     for tangent in ("exact", "definite", "frozen"):
         assert np.array_equal(zero.differentials(together, v, tangent=tangent), [(3.0, 6.0, 0), (-3.0, -6.0, 0)])
     assert np.array_equal(zero.forces(v), [(3.0, 6.0, 0), (-3.0, -6.0, 0)])
-    raised = EdgeSprings(ONE, together, stiffness=3.0, shortest=1e-4)
+    raised = EdgeSprings(ONE, SpringOptions(stiffness=3.0), together, shortest=1e-4)
     assert np.array_equal(raised.rest_lengths, [1e-4])
 
 
@@ -206,11 +206,11 @@ def test_parameters_may_change(rng: np.random.Generator) -> None:
     e = random_springs(900, rng)
     x, v = rng.random((900, 3)), rng.random((900, 3))
     k, l0, b = rng.random((3, len(e)))
-    changed = EdgeSprings(e, x, spring_constant=0.0)
+    changed = EdgeSprings(e, SpringOptions(spring_constant=0.0), x)
     assert not changed.forces(2 * x).any()
     changed.change(spring_constant=k)
     changed.change(rest_lengths=l0, damping=b)
-    made = EdgeSprings(e, spring_constant=k, rest_lengths=l0, damping=b)
+    made = EdgeSprings(e, SpringOptions(spring_constant=k, damping=b), rest_lengths=l0)
     for answer in ("forces", "stiffness_bounds"):
         assert np.array_equal(getattr(changed, answer)(2 * x), getattr(made, answer)(2 * x))
     assert np.array_equal(changed.damping_forces(x, v), made.damping_forces(x, v))
@@ -220,7 +220,7 @@ def test_parameters_may_change(rng: np.random.Generator) -> None:
 
 
 def test_no_springs() -> None:
-    springs = EdgeSprings(np.zeros((0, 2), np.int32), np.zeros((0, 3)), stiffness=1.0)
+    springs = EdgeSprings(np.zeros((0, 2), np.int32), SpringOptions(stiffness=1.0), np.zeros((0, 3)))
     assert springs.nodes == 0
     assert np.array_equal(springs.forces(PAIR), np.zeros((2, 3)))
     assert springs.energy(PAIR) == springs.strain_rate(PAIR, PAIR) == 0
@@ -228,23 +228,47 @@ def test_no_springs() -> None:
 
 def test_springs_that_are_refused() -> None:
     for error, message, call in [
-        (ValueError, "stiffness .N. or spring_constant", lambda: EdgeSprings(ONE, PAIR)),
-        (ValueError, "stiffness .N. or spring_constant", lambda: EdgeSprings(ONE, PAIR, stiffness=1, spring_constant=1)),
-        (ValueError, r"stiffness must be finite and at least 0, but \[0\] is -1", lambda: EdgeSprings(ONE, PAIR, stiffness=-1)),
-        (ValueError, r"shape \(1,\), not \(2,\)", lambda: EdgeSprings(ONE, PAIR, stiffness=np.ones(2))),
-        (ValueError, "spring 0 has no rest length", lambda: EdgeSprings(ONE, np.ones((2, 3)), stiffness=1)),
-        (ValueError, "spring 0 joins node 1 to itself", lambda: EdgeSprings(np.array([[1, 1]], np.int32), PAIR, spring_constant=1)),
-        (ValueError, r"below the 2 rest positions, but \[0, 1\] is 5", lambda: EdgeSprings(ONE * 5, PAIR, stiffness=1)),
-        (ValueError, r"rest_positions must be finite, but \[0, 0\] is nan", lambda: EdgeSprings(ONE, PAIR * np.nan, stiffness=1)),
-        (ValueError, "rest positions must be given", lambda: EdgeSprings(ONE, stiffness=1)),
-        (ValueError, "damping or damping_fraction, not both", lambda: EdgeSprings(ONE, PAIR, stiffness=1, damping=1, damping_fraction=1)),
-        (ValueError, "needs the masses", lambda: EdgeSprings(ONE, PAIR, stiffness=1, damping_fraction=1)),
-        (ValueError, r"masses must be positive, but \[0\] is 0", lambda: EdgeSprings(ONE, PAIR, stiffness=1, damping_fraction=1, masses=0)),
-        (ValueError, "strains of the pieces must ascend", lambda: EdgeSprings(ONE, PAIR, stiffness=1, pieces=[(0, 1), (0, 2)])),
-        (ValueError, "factor of piece 1", lambda: EdgeSprings(ONE, PAIR, stiffness=1, pieces=[(0, 1), (1, -2)])),
-        (ValueError, "zero_length must be one of", lambda: EdgeSprings(ONE, PAIR, stiffness=1, zero_length="first")),  # type: ignore[arg-type]
-        (TypeError, "must be of dtype int32, not int64", lambda: EdgeSprings(ONE.astype(np.int64), PAIR, stiffness=1)),
-        (TypeError, "float64, not float32", lambda: EdgeSprings(ONE, PAIR.astype(np.float32), stiffness=1)),
+        (ValueError, "stiffness .N. or spring_constant", lambda: EdgeSprings(ONE, SpringOptions(), PAIR)),
+        (ValueError, "stiffness .N. or spring_constant", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1, spring_constant=1), PAIR)),
+        (
+            ValueError,
+            r"stiffness must be finite and at least 0, but \[0\] is -1",
+            lambda: EdgeSprings(ONE, SpringOptions(stiffness=-1), PAIR),
+        ),
+        (ValueError, r"shape \(1,\), not \(2,\)", lambda: EdgeSprings(ONE, SpringOptions(stiffness=np.ones(2)), PAIR)),
+        (ValueError, "spring 0 has no rest length", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1), np.ones((2, 3)))),
+        (
+            ValueError,
+            "spring 0 joins node 1 to itself",
+            lambda: EdgeSprings(np.array([[1, 1]], np.int32), SpringOptions(spring_constant=1), PAIR),
+        ),
+        (ValueError, r"below the 2 rest positions, but \[0, 1\] is 5", lambda: EdgeSprings(ONE * 5, SpringOptions(stiffness=1), PAIR)),
+        (
+            ValueError,
+            r"rest_positions must be finite, but \[0, 0\] is nan",
+            lambda: EdgeSprings(ONE, SpringOptions(stiffness=1), PAIR * np.nan),
+        ),
+        (ValueError, "rest positions must be given", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1))),
+        (
+            ValueError,
+            "damping or damping_fraction, not both",
+            lambda: EdgeSprings(ONE, SpringOptions(stiffness=1, damping=1, damping_fraction=1), PAIR),
+        ),
+        (ValueError, "needs the masses", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1, damping_fraction=1), PAIR)),
+        (
+            ValueError,
+            r"masses must be positive, but \[0\] is 0",
+            lambda: EdgeSprings(ONE, SpringOptions(stiffness=1, damping_fraction=1, masses=0), PAIR),
+        ),
+        (
+            ValueError,
+            "strains of the pieces must ascend",
+            lambda: EdgeSprings(ONE, SpringOptions(stiffness=1, pieces=[(0, 1), (0, 2)]), PAIR),
+        ),
+        (ValueError, "factor of piece 1", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1, pieces=[(0, 1), (1, -2)]), PAIR)),
+        (ValueError, "zero_length must be one of", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1), PAIR, zero_length="first")),  # type: ignore[arg-type]
+        (TypeError, "must be of dtype int32, not int64", lambda: EdgeSprings(ONE.astype(np.int64), SpringOptions(stiffness=1), PAIR)),
+        (TypeError, "float64, not float32", lambda: EdgeSprings(ONE, SpringOptions(stiffness=1), PAIR.astype(np.float32))),
     ]:
         with pytest.raises(error, match=message):
             call()
@@ -256,14 +280,16 @@ def test_springs_that_are_refused() -> None:
 def test_a_stiff_binding_becomes_a_hard_one() -> None:
     # Node 3 is bound to the middle of a triangle that springs hold; gravity pulls at node 3.
     x = np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (0.2, 0.3, 0)])
-    target = SoftBindings(np.arange(3, dtype=np.int32), targets=x[:3].copy(), spring_constant=10.0)
+    target = SoftBindings(np.arange(3, dtype=np.int32), SpringOptions(spring_constant=10.0), targets=x[:3].copy())
     load = np.zeros((4, 3))
     load[3, 2] = -1.0
     weights = np.array([(0.5, 0.2, 0.3)])
     expected = -(weights[0] ** 2).sum() / 10.0
     gaps = []
     for k in (1e2, 1e4, 1e6, 1e8):
-        binding = SoftBindings(np.array([3], np.int32), np.array([[0, 1, 2]], np.int32), second_weights=weights, spring_constant=k)
+        binding = SoftBindings(
+            np.array([3], np.int32), SpringOptions(spring_constant=k), np.array([[0, 1, 2]], np.int32), second_weights=weights
+        )
         stiffness = -matrix(lambda d, b=binding: b.differentials(x, d) + target.differentials(x, d), 4)
         # One linear solve is exact: the forces are linear.
         moved = x + np.linalg.solve(stiffness, (load + binding.forces(x) + target.forces(x)).ravel()).reshape(4, 3)
@@ -281,7 +307,9 @@ def test_implicit_steps_of_bindings_never_gain_energy(dt: float, rng: np.random.
     parents = np.array([[0, 1, 2, 3], [1, 4, -1, -1]], np.int32)
     weights = np.array([(0.1, 0.2, 0.3, 0.4), (0.5, 0.5, 0, 0)])
     m = rng.uniform(0.5, 2, 5)
-    b = SoftBindings(parents, np.array([4, 0], np.int32), first_weights=weights, spring_constant=40.0, damping_fraction=0.1, masses=m)
+    b = SoftBindings(
+        parents, SpringOptions(spring_constant=40.0, damping_fraction=0.1, masses=m), np.array([4, 0], np.int32), first_weights=weights
+    )
     x, v = rng.standard_normal((5, 3)), rng.standard_normal((5, 3))
     k = -matrix(lambda d: b.differentials(x, d), 5)
     c = -matrix(lambda d: b.damping_forces(x, d), 5)
@@ -299,7 +327,10 @@ def test_implicit_steps_of_bindings_never_gain_energy(dt: float, rng: np.random.
 def test_the_damping_of_a_binding_is_critical_for_the_masses_of_its_ends() -> None:
     weights, m = np.array([(0.25, 0.75)]), np.array([1.0, 3.0, 2.0])
     b = SoftBindings(
-        np.array([[0, 1]], np.int32), np.array([2], np.int32), first_weights=weights, spring_constant=5.0, damping_fraction=1.0, masses=m
+        np.array([[0, 1]], np.int32),
+        SpringOptions(spring_constant=5.0, damping_fraction=1.0, masses=m),
+        np.array([2], np.int32),
+        first_weights=weights,
     )
     effective = 1 / (0.25**2 / 1 + 0.75**2 / 3 + 1 / 2)
     assert b.damping[0] == pytest.approx(2 * np.sqrt(5.0 * effective), rel=1e-15)
@@ -307,15 +338,17 @@ def test_the_damping_of_a_binding_is_critical_for_the_masses_of_its_ends() -> No
 
 def test_bindings_take_embedded_points() -> None:
     embedding = ms.mesh.Embedding(np.array([[0, 1, 2]], np.int32), np.array([(0.5, 0.2, 0.3)]))
-    a = SoftBindings(np.array([3], np.int32), embedding, spring_constant=2.0)
-    b = SoftBindings(np.array([3], np.int32), embedding.parents, second_weights=np.asarray(embedding.weights), spring_constant=2.0)
+    a = SoftBindings(np.array([3], np.int32), SpringOptions(spring_constant=2.0), embedding)
+    b = SoftBindings(
+        np.array([3], np.int32), SpringOptions(spring_constant=2.0), embedding.parents, second_weights=np.asarray(embedding.weights)
+    )
     x = np.random.default_rng(1).random((4, 3))
     assert np.array_equal(a.forces(x), b.forces(x))
     assert np.array_equal(a.forces(x)[:3], -a.forces(x)[3] * [(0.5,), (0.2,), (0.3,)])
 
 
 def test_targets_move_what_is_bound_to_them() -> None:
-    b = SoftBindings(np.array([0], np.int32), targets=np.zeros((1, 3)), spring_constant=2.0, damping=0.5)
+    b = SoftBindings(np.array([0], np.int32), SpringOptions(spring_constant=2.0, damping=0.5), targets=np.zeros((1, 3)))
     b.set_targets(np.array([(1.0, 0, 0)]), np.array([(0.0, 4.0, 0)]))
     x, v = np.array([(0.0, 0, 3.0)]), np.array([(0.0, 1.0, 0)])
     assert np.array_equal(b.forces(x) + b.damping_forces(x, v), [(2.0, 0.5 * (4 - 1), -6.0)])
@@ -325,12 +358,15 @@ def test_targets_move_what_is_bound_to_them() -> None:
 def test_bindings_that_are_refused() -> None:
     a, p = np.array([0], np.int32), np.array([[1, 2]], np.int32)
     for message, call in [
-        ("second or targets", lambda: SoftBindings(a, spring_constant=1)),
-        (r"sum 1, but those of second\[0\] have 0.9", lambda: SoftBindings(a, p, second_weights=np.array([[0.5, 0.4]]), spring_constant=1)),
-        (r"shape \(1, 2\)", lambda: SoftBindings(a, p, second_weights=np.ones((1, 3)), spring_constant=1)),
-        ("equally many", lambda: SoftBindings(a, np.array([1, 2], np.int32), spring_constant=1)),
-        ("must not be negative", lambda: SoftBindings(a, np.array([-2], np.int32), spring_constant=1)),
-        ("no targets", lambda: SoftBindings(a, np.array([1], np.int32), spring_constant=1).set_targets(np.zeros((1, 3)))),
+        ("second or targets", lambda: SoftBindings(a, SpringOptions(spring_constant=1))),
+        (
+            r"sum 1, but those of second\[0\] have 0.9",
+            lambda: SoftBindings(a, SpringOptions(spring_constant=1), p, second_weights=np.array([[0.5, 0.4]])),
+        ),
+        (r"shape \(1, 2\)", lambda: SoftBindings(a, SpringOptions(spring_constant=1), p, second_weights=np.ones((1, 3)))),
+        ("equally many", lambda: SoftBindings(a, SpringOptions(spring_constant=1), np.array([1, 2], np.int32))),
+        ("must not be negative", lambda: SoftBindings(a, SpringOptions(spring_constant=1), np.array([-2], np.int32))),
+        ("no targets", lambda: SoftBindings(a, SpringOptions(spring_constant=1), np.array([1], np.int32)).set_targets(np.zeros((1, 3)))),
     ]:
         with pytest.raises(ValueError, match=message):
             call()

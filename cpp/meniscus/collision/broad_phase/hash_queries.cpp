@@ -42,6 +42,12 @@ void PairLists::sort() {
 
 std::span<const IndexPair> VertexTetPairs::find(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
                                                 const std::span<const std::int32_t>* points, double cell_size, CellHash hash) {
+  if (points)
+    for (std::size_t i = 0; i < points->size(); ++i) {
+      const std::int32_t p = (*points)[i];
+      require(p >= 0 && static_cast<std::size_t>(p) < vertices.size(), "points must hold indices of the ", vertices.size(),
+              " vertices, but [", i, "] is ", p);
+    }
   const auto corners = [&](std::size_t t) {
     TetCorners c;
     for (std::size_t k = 0; k < 4; ++k) c[k] = vertices[static_cast<std::size_t>(tets[t][k])];
@@ -96,6 +102,15 @@ void BodyPartition::build(std::span<const mesh::Box> bodies, std::span<const mes
   for (const IndexPair& p : pairs) points_[static_cast<std::size_t>(starts_[static_cast<std::size_t>(p[0])]++)] = p[1];
   for (std::size_t b = bodies.size(); b > 0; --b) starts_[b] = starts_[b - 1];
   starts_[0] = 0;
+}
+
+void require_finite(std::span<const mesh::Box> boxes, const char* name) {
+  for (std::size_t i = 0; i < boxes.size(); ++i)
+    require(boxes[i].low.allFinite() && boxes[i].high.allFinite(), name, " must be finite, but box ", i, " is not");
+}
+
+void hash_cells(std::span<const Coord<3>> cells, CellHash hash, std::span<std::uint32_t> out) {
+  for (std::size_t i = 0; i < cells.size(); ++i) out[i] = hash_of_cell(cells[i], hash);
 }
 
 }  // namespace meniscus::collision

@@ -33,7 +33,8 @@ class PairLists {
 class VertexTetPairs {
  public:
   /// Tests the rows `points` of `vertices`, or all rows if `points` is empty. The result is (vertex, tetrahedron), sorted, and
-  /// valid until the next call. Tetrahedra without volume contain nothing.
+  /// valid until the next call. Tetrahedra without volume contain nothing. Throws InvalidArgument for points that are not
+  /// vertices.
   std::span<const IndexPair> find(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
                                   const std::span<const std::int32_t>* points, double cell_size, CellHash hash);
 
@@ -71,5 +72,11 @@ class BodyPartition {
   std::vector<Index> starts_;
   std::vector<std::int32_t> points_;
 };
+
+/// Throws InvalidArgument that names the first box with a corner that is not finite.
+void require_finite(std::span<const mesh::Box> boxes, const char* name);
+
+/// out[i] = the hash of cells[i].
+void hash_cells(std::span<const Coord<3>> cells, CellHash hash, std::span<std::uint32_t> out);
 
 }  // namespace meniscus::collision

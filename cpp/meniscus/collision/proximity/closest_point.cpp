@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace meniscus::collision {
@@ -162,6 +163,17 @@ void closest_points(const mesh::TriangleTree& tree, std::span<const mesh::Point>
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
       out[i] = closest_point(tree, points[i], hint);
       hint = out[i].slot;
+    }
+  });
+}
+
+void store_closest_points(std::span<const MeshPoint> points, const ClosestPointColumns& out) {
+  parallel_for(0, static_cast<Index>(points.size()), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      out.distance[i] = std::sqrt(points[i].squared_distance);
+      out.triangle[i] = points[i].triangle;
+      std::copy_n(points[i].barycentric.data(), 3, out.barycentric + 3 * i);
+      std::copy_n(points[i].position.data(), 3, out.position + 3 * i);
     }
   });
 }

@@ -35,4 +35,13 @@ MeshPoint closest_point(const mesh::TriangleTree& tree, const mesh::Point& p, st
 /// The same for many points, in parallel.
 void closest_points(const mesh::TriangleTree& tree, std::span<const mesh::Point> points, std::span<MeshPoint> out);
 
+/// Memory for n closest points: one value each, or a row of three.
+struct ClosestPointColumns {
+  double* distance;
+  std::int32_t* triangle;
+  double *barycentric, *position;
+};
+
+void store_closest_points(std::span<const MeshPoint> points, const ClosestPointColumns& out);
+
 }  // namespace meniscus::collision

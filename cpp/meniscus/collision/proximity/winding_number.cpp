@@ -106,4 +106,13 @@ double WindingTree::exact(const mesh::TriangleTree& tree, const mesh::Point& p) 
   return sum;
 }
 
+void winding_numbers(const mesh::TriangleTree& tree, std::span<const mesh::Point> points, std::optional<double> accuracy,
+                     std::span<double> out) {
+  const WindingTree winding(tree);
+  parallel_for(0, static_cast<Index>(points.size()), 64, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      out[i] = accuracy ? winding(tree, points[i], *accuracy) : winding.exact(tree, points[i]);
+  });
+}
+
 }  // namespace meniscus::collision

@@ -8,6 +8,8 @@
 
 #include "meniscus/mesh/search/triangle_tree.hpp"
 
+#include <optional>
+
 namespace meniscus::collision {
 
 /// Solid angle of a triangle seen from p, over 4 pi; positive where p sees its back. On its plane 0, the mean of the two sides.
@@ -44,5 +46,9 @@ class WindingTree {
   /// By slot: 1, -1 where reversed, 0 for a triangle without area.
   std::vector<double> orientation_;
 };
+
+/// The winding numbers of a mesh at points, in parallel; without an accuracy the sums over all triangles.
+void winding_numbers(const mesh::TriangleTree& tree, std::span<const mesh::Point> points, std::optional<double> accuracy,
+                     std::span<double> out);
 
 }  // namespace meniscus::collision

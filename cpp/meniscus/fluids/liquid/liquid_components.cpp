@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,16 +30,6 @@ void for_each_row(const Coord<D>& extents, Body&& body) {
   });
 }
 
-/// A cell index brought back into the grid: around periodic axes, else to the nearest cell.
-template <int D>
-Coord<D> inside(const grid::Grid<D>& grid, Coord<D> c) {
-  for (std::size_t d = 0; d < D; ++d) {
-    const Index n = grid.local_shape()[d];
-    c[d] = grid.periodic()[d] ? ((c[d] % n) + n) % n : std::clamp<Index>(c[d], 0, n - 1);
-  }
-  return c;
-}
-
 /// The label most frequent in the 3^D cells around c, without air.
 template <int D>
 std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const std::int32_t* labels) {
@@ -49,7 +40,7 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const st
   for (int q = 0; q < neighbours; ++q) {
     Coord<D> at = c;
     for (int d = 0, rest = q; d < D; ++d, rest /= 3) at[static_cast<std::size_t>(d)] += rest % 3 - 1;
-    const std::int32_t label = labels[dot<D>(inside<D>(grid, at), strides)];
+    const std::int32_t label = labels[dot<D>(grid::nearest_cell<D>(grid, at), strides)];
     if (label) found[static_cast<std::size_t>(count++)] = label;
   }
   std::sort(found.begin(), found.begin() + count);
@@ -117,7 +108,7 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
         const double shift = scale * (static_cast<double>(lower[0]) + static_cast<double>(lower[u.strides[axis]]));
         from[axis] += static_cast<Index>(std::floor(std::clamp(shift, -1e9, 1e9) + 0.5));
       }
-      from = inside<D>(grid, from);
+      from = grid::nearest_cell<D>(grid, from);
       const std::int32_t label = before[dot<D>(from, strides)];
       origin[first + k] = label ? label : label_around<D>(grid, from, before);
     }
@@ -140,7 +131,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
           for (const Index step : {Index(-1), Index(1)}) {
             Coord<D> beside = c;
             beside[d] += step;
-            const std::int32_t other = labels[dot<D>(inside<D>(grid, beside), strides)];
+            const std::int32_t other = labels[dot<D>(grid::nearest_cell<D>(grid, beside), strides)];
             if (other && (!label || other < label)) label = other;
           }
         fresh.data()[first + k] = label;

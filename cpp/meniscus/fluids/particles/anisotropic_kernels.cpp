@@ -46,7 +46,7 @@ double spline_slope(double q) {
 }  // namespace
 
 template <int D>
-AnisotropicKernel<D> anisotropic_kernel(const CellParticles<D>& particles, const Coord<D>& cell, const double* x,
+AnisotropicKernel<D> anisotropic_kernel(const grid::CellParticles<D>& particles, const Coord<D>& cell, const double* x,
                                         double support) {
   using Vector = Vec<double, D>;
   using Matrix = Eigen::Matrix<double, D, D>;
@@ -58,7 +58,7 @@ AnisotropicKernel<D> anisotropic_kernel(const CellParticles<D>& particles, const
   int count = 0;
   Vector mean = Vector::Zero();
   Matrix square = Matrix::Zero();
-  for_each_neighbor<D>(particles, cell, 0, reach, [&](Index, const std::array<double, D>& p, const auto&) {
+  grid::for_each_neighbor<D>(particles, cell, 0, reach, [&](Index, const std::array<double, D>& p, const auto&) {
     const Vector r = Vector(Eigen::Map<const Vector>(p.data())) - own;
     const double s2 = r.squaredNorm();
     if (s2 >= support * support) return;
@@ -95,32 +95,32 @@ AnisotropicKernel<D> anisotropic_kernel(const CellParticles<D>& particles, const
 }
 
 template <int D>
-KernelSum<D> sum_kernels(const CellParticles<D>& particles, const AnisotropicKernel<D>* kernels, const Coord<D>& cell,
+KernelSum<D> sum_kernels(const grid::CellParticles<D>& particles, const AnisotropicKernel<D>* kernels, const Coord<D>& cell,
                          Index reach, const Vec<double, D>& y) {
   KernelSum<D> sum;
-  for_each_neighbor<D>(particles, cell, 0, reach,
-                       [&](Index i, const std::array<double, D>& image, const std::array<double, D>& scale) {
-                         const AnisotropicKernel<D>& k = kernels[i];
-                         // The image of a particle has the image of its kernel; the point is brought to where the particle itself
-                         // is.
-                         const Eigen::Map<const Vec<double, D>> at(image.data());
-                         const Eigen::Map<const Vec<double, D>> sign(scale.data());
-                         const Eigen::Map<const Vec<double, D>> own(particles.positions + i * D);
-                         const Vec<double, D> r = sign.cwiseProduct(y - at) - (k.center - own);
-                         const Vec<double, D> g = k.stretch * r;
-                         const double q2 = g.squaredNorm();
-                         if (q2 >= 4.0) return;
-                         const double q = std::sqrt(q2);
-                         sum.value += k.scale * spline(q);
-                         const Vec<double, D> slope = k.scale * spline_slope(q) * (k.stretch * g);
-                         sum.gradient += sign.cwiseProduct(slope);
-                       });
+  grid::for_each_neighbor<D>(particles, cell, 0, reach,
+                             [&](Index i, const std::array<double, D>& image, const std::array<double, D>& scale) {
+                               const AnisotropicKernel<D>& k = kernels[i];
+                               // The image of a particle has the image of its kernel; the point is brought to where the particle
+                               // itself is.
+                               const Eigen::Map<const Vec<double, D>> at(image.data());
+                               const Eigen::Map<const Vec<double, D>> sign(scale.data());
+                               const Eigen::Map<const Vec<double, D>> own(particles.positions + i * D);
+                               const Vec<double, D> r = sign.cwiseProduct(y - at) - (k.center - own);
+                               const Vec<double, D> g = k.stretch * r;
+                               const double q2 = g.squaredNorm();
+                               if (q2 >= 4.0) return;
+                               const double q = std::sqrt(q2);
+                               sum.value += k.scale * spline(q);
+                               const Vec<double, D> slope = k.scale * spline_slope(q) * (k.stretch * g);
+                               sum.gradient += sign.cwiseProduct(slope);
+                             });
   return sum;
 }
 
-#define MENISCUS_INSTANTIATE(D)                                                                                         \
-  template AnisotropicKernel<D> anisotropic_kernel<D>(const CellParticles<D>&, const Coord<D>&, const double*, double); \
-  template KernelSum<D> sum_kernels<D>(const CellParticles<D>&, const AnisotropicKernel<D>*, const Coord<D>&, Index,    \
+#define MENISCUS_INSTANTIATE(D)                                                                                               \
+  template AnisotropicKernel<D> anisotropic_kernel<D>(const grid::CellParticles<D>&, const Coord<D>&, const double*, double); \
+  template KernelSum<D> sum_kernels<D>(const grid::CellParticles<D>&, const AnisotropicKernel<D>*, const Coord<D>&, Index,    \
                                        const Vec<double, D>&);
 MENISCUS_INSTANTIATE(2)
 MENISCUS_INSTANTIATE(3)

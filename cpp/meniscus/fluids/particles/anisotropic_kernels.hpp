@@ -3,7 +3,7 @@
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
-#include "meniscus/fluids/particles/particle_neighbors.hpp"
+#include "meniscus/grid/particles/cell_neighbors.hpp"
 
 namespace meniscus::fluids {
 
@@ -22,7 +22,8 @@ inline constexpr double most_anisotropy = 4.0;
 
 /// The kernel of one particle at `x` in `cell`; `support`: of its neighbourhood, in cells.
 template <int D>
-AnisotropicKernel<D> anisotropic_kernel(const CellParticles<D>& particles, const Coord<D>& cell, const double* x, double support);
+AnisotropicKernel<D> anisotropic_kernel(const grid::CellParticles<D>& particles, const Coord<D>& cell, const double* x,
+                                        double support);
 
 /// The sum of kernels and its gradient at `y` (cells) from the particles in the cells within `reach` of `cell`.
 template <int D>
@@ -32,7 +33,7 @@ struct KernelSum {
 };
 
 template <int D>
-KernelSum<D> sum_kernels(const CellParticles<D>& particles, const AnisotropicKernel<D>* kernels, const Coord<D>& cell,
+KernelSum<D> sum_kernels(const grid::CellParticles<D>& particles, const AnisotropicKernel<D>* kernels, const Coord<D>& cell,
                          Index reach, const Vec<double, D>& y);
 
 }  // namespace meniscus::fluids

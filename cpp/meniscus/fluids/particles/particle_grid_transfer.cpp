@@ -2,9 +2,11 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/particles/particle_cells.hpp"
-#include "meniscus/fluids/particles/particle_scatter.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_order.hpp"
+#include "meniscus/grid/particles/multilinear_stencil.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
+#include "meniscus/grid/particles/particle_scatter.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <cstring>
@@ -14,7 +16,7 @@ namespace {
 
 template <class T>
 void require_finite_values(const T* values, Index n, Index width, const char* what) {
-  const Index bad = first_not_finite(values, n * width);
+  const Index bad = grid::first_not_finite(values, n * width);
   require(bad == n * width, what, " of particles must be finite, but that of particle ", bad / width, " is not");
 }
 
@@ -40,10 +42,10 @@ struct Columns {
   const T* mass;
 
   explicit Columns(grid::ParticleSet& particles)
-      : position(particle_positions<T, D>(particles)),
-        velocity(particle_values<T>(particles, "velocity", D)),
-        affine(optional_particle_values<T>(particles, "affine", D * D)),
-        mass(optional_particle_values<T>(particles, "mass", 1)) {
+      : position(grid::particle_positions<T, D>(particles)),
+        velocity(grid::particle_values<T>(particles, "velocity", D)),
+        affine(grid::optional_particle_values<T>(particles, "affine", D * D)),
+        mass(grid::optional_particle_values<T>(particles, "mass", 1)) {
     require_finite_values(velocity, particles.size(), D, "velocities");
     if (affine) require_finite_values(affine, particles.size(), D * D, "affine velocities");
     if (mass) require_masses(mass, particles.size());
@@ -66,13 +68,12 @@ MENISCUS_INLINE void add_to(T* at, const Pair<T>& more) {
   std::memcpy(at, &sum, sizeof sum);
 }
 
-/// Weight and momentum of one particle at one component.
+/// Weight and momentum of one particle at one component, whose samples have the strides `s`.
 template <bool affine, class T, int D>
-MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, int d, const CellPlace<D>& place, T mass, T spacing,
-                                       const Corner<T, D>& corner, T* pairs) {
+MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, int d, const grid::CellLocation<D>& place, T mass,
+                                       T spacing, const grid::MultilinearStencil<T, D>& corner, const Coord<D>& s, T* pairs) {
   const T v = columns.velocity[i * D + d];
-  T* p = pairs + 2 * corner.offset;
-  const Coord<D>& s = corner.strides;
+  T* p = pairs + 2 * dot<D>(corner.lower, s);
   const T upper = mass * corner.upper[D - 1];
   const T lower = mass - upper;
   std::array<T, D> along{};
@@ -82,7 +83,7 @@ MENISCUS_INLINE void scatter_component(const Columns<T, D>& columns, Index i, in
     const T* c = columns.affine + (i * D + d) * D;
     for (std::size_t a = 0; a < D; ++a) {
       const double half = static_cast<int>(a) == d ? 0.0 : 0.5;
-      const double at = static_cast<double>(corner.lower[a] - place.cell[a]) + half - place.fraction[a];
+      const double at = static_cast<double>(corner.lower[a] - place.cell[a]) + half - place.offset[a];
       along[a] = c[a] * spacing;
       base += along[a] * static_cast<T>(at);
     }
@@ -119,35 +120,26 @@ void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const 
     for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * grid::ghost_width * strides[d][a];
   }
   const auto h = static_cast<T>(grid.spacing());
-  for_each_run_of_tiles<D>(grid, starts, [&](Index begin, Index end) {
+  grid::for_each_run_of_tiles<D>(grid, starts, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const CellPlace<D> place(grid, columns.position + i * D);
+      const auto place = grid::locate_in_domain(grid, columns.position + i * D);
       const T mass = columns.mass ? columns.mass[i] : T(1);
       for (int d = 0; d < D; ++d) {
         const auto axis = static_cast<std::size_t>(d);
-        const Corner<T, D> corner(grid, grid::Stagger<D>::face(d), place, strides[axis]);
-        scatter_component<affine, T, D>(columns, i, d, place, mass, h, corner, origins[axis]);
+        const auto corner = grid::MultilinearStencil<T, D>::inside(grid, place, grid::Stagger<D>::face(d));
+        scatter_component<affine, T, D>(columns, i, d, place, mass, h, corner, strides[axis], origins[axis]);
       }
     }
   });
 }
 
-/// The corner samples of one component around a place, from fields whose ghosts are filled.
+/// One component at a place, from samples whose ghosts are filled, and its gradient.
 template <bool affine, class T, int D>
-MENISCUS_INLINE T gather_component(const T* origin, const Coord<D>& s, int d, const CellPlace<D>& place, T* gradient, T inverse) {
-  std::array<T, D> f;
-  const T* p = origin;
-  for (std::size_t a = 0; a < D; ++a) {
-    double upper = place.fraction[a];
-    Index lower = place.cell[a];
-    if (static_cast<int>(a) != d) {
-      const bool below = upper < 0.5;
-      lower -= below;
-      upper += below ? 0.5 : -0.5;
-    }
-    p += lower * s[a];
-    f[a] = static_cast<T>(upper);
-  }
+MENISCUS_INLINE T gather_component(const T* origin, const Coord<D>& s, int d, const grid::CellLocation<D>& place, T* gradient,
+                                   T inverse) {
+  const grid::MultilinearStencil<T, D> around(place, grid::Stagger<D>::face(d));
+  const std::array<T, D>& f = around.upper;
+  const T* p = origin + dot<D>(around.lower, s);
   if constexpr (D == 2) {
     const T d0 = p[1] - p[0];
     const T d1 = p[s[0] + 1] - p[s[0]];
@@ -190,7 +182,7 @@ void gather_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, Index n
   parallel_for(0, n, 2048, [&](Index begin, Index end) {
     simd_dispatch([&] {
       for (Index i = begin; i < end; ++i) {
-        const CellPlace<D> place(grid, columns.position + i * D);
+        const auto place = grid::locate_in_domain(grid, columns.position + i * D);
         for (int d = 0; d < D; ++d) {
           const auto axis = static_cast<std::size_t>(d);
           T* gradient = affine ? gradients + (i * D + d) * D : nullptr;
@@ -215,7 +207,7 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
   const grid::Grid<D>& grid = velocity.grid();
   require(!mass || mass->grid() == grid, "mass must have the grid of the velocity");
   const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
-  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
+  grid::order_by_cell<T, D>(particles, grid, starts.data(), workspace);
   const Columns<T, D> columns(particles);
 
   std::array<Workspace::Lease<T>, D> pairs;
@@ -227,13 +219,13 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
     const Index size = 2 * layouts[axis]->storage_size();
     pairs[axis] = workspace.take<T>(size);
     data[axis] = pairs[axis].data();
-    set_zero(data[axis], size);
+    grid::set_zero(data[axis], size);
   }
   if (columns.affine)
     scatter_all<true, T, D>(columns, grid, starts.data(), layouts, data);
   else
     scatter_all<false, T, D>(columns, grid, starts.data(), layouts, data);
-  for (std::size_t d = 0; d < D; ++d) fold_periodic<2, T, D>(*layouts[d], data[d]);
+  for (std::size_t d = 0; d < D; ++d) grid::fold_periodic<2, T, D>(*layouts[d], data[d]);
 
   const NoInterrupts commit;
   for (int d = 0; d < D; ++d) {
@@ -321,29 +313,22 @@ void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, 
   const grid::Grid<D>& grid = density.grid();
   require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
   const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
-  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const T* x = particle_positions<T, D>(particles);
+  grid::order_by_cell<T, D>(particles, grid, starts.data(), workspace);
+  const T* x = grid::particle_positions<T, D>(particles);
   const grid::FieldLayout<D>& layout = density.layout();
   const Coord<D> strides = c_strides<D>(layout.padded());
   const auto weights = workspace.take<T>(layout.storage_size());
-  set_zero(weights.data(), layout.storage_size());
+  grid::set_zero(weights.data(), layout.storage_size());
   T* origin = layout.view(weights.data()).origin;
-  for_each_run_of_tiles<D>(grid, starts.data(), [&](Index begin, Index end) {
+  grid::for_each_run_of_tiles<D>(grid, starts.data(), [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const Corner<T, D> corner(grid, grid::Stagger<D>::cell(), CellPlace<D>(grid, x + i * D), strides);
-      for (int q = 0; q < 1 << D; ++q) {
-        Index at = corner.offset;
-        T w = 1;
-        for (std::size_t a = 0; a < D; ++a) {
-          const bool upper = (q >> a) & 1;
-          at += upper ? strides[a] : 0;
-          w *= upper ? corner.upper[a] : T(1) - corner.upper[a];
-        }
-        origin[at] += w;
-      }
+      using Stencil = grid::MultilinearStencil<T, D>;
+      const auto around = Stencil::inside(grid, grid::locate_in_domain(grid, x + i * D), grid::Stagger<D>::cell());
+      T* const lowest = origin + dot<D>(around.lower, strides);
+      for (int q = 0; q < Stencil::corners; ++q) lowest[Stencil::offset(q, strides)] += around.weight(q);
     }
   });
-  fold_periodic<1, T, D>(layout, weights.data());
+  grid::fold_periodic<1, T, D>(layout, weights.data());
   const NoInterrupts commit;
   grid::copy_owned(layout, static_cast<const T*>(weights.data()), density.storage().data());
 }

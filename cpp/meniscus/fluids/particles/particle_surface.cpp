@@ -3,7 +3,9 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/particles/anisotropic_kernels.hpp"
-#include "meniscus/fluids/particles/particle_cells.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/grid/particles/cell_order.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <cmath>
@@ -33,7 +35,7 @@ void spread(const grid::Grid<D>& grid, Flag* flags, Flag* scratch, Index reach, 
         for (Index c = 0; c < n[d]; ++c) {
           bool value = all;
           for (Index o = -reach; o <= reach; ++o) {
-            const bool flag = flags[first + cell_image(c + o, n[d], grid.periodic()[d]).cell * inner] != 0;
+            const bool flag = flags[first + grid::mirrored_cell(grid, static_cast<int>(d), c + o).cell * inner] != 0;
             value = all ? value && flag : value || flag;
           }
           scratch[first + c * inner] = value;
@@ -60,7 +62,7 @@ Coord<D> cell_at(const Coord<D>& n, Index i) {
 template <int D>
 struct Evaluation {
   const grid::Grid<D>& grid;
-  CellParticles<D> particles;
+  grid::CellParticles<D> particles;
   double radius, support, band;
 
   Vec<double, D> center(const Coord<D>& cell) const {
@@ -82,7 +84,7 @@ struct Evaluation {
     const Vec<double, D> y = center(cell);
     double nearest = std::numeric_limits<double>::infinity();
     for (Index ring = 0; ring <= reach; ++ring) {
-      for_each_neighbor<D>(particles, cell, ring, ring, [&](Index, const std::array<double, D>& x, const auto&) {
+      grid::for_each_neighbor<D>(particles, cell, ring, ring, [&](Index, const std::array<double, D>& x, const auto&) {
         nearest = std::min(nearest, squared(y, x));
       });
       // Particles farther out are at least this far away.
@@ -97,7 +99,7 @@ struct Evaluation {
     const double inverse = 1.0 / (support * support);
     double weights = 0.0;
     std::array<double, D> mean{};
-    for_each_neighbor<D>(particles, cell, 0, reach, [&](Index, const std::array<double, D>& x, const auto&) {
+    grid::for_each_neighbor<D>(particles, cell, 0, reach, [&](Index, const std::array<double, D>& x, const auto&) {
       const double s = squared(y, x) * inverse;
       if (s >= 1.0) return;
       const double w = (1.0 - s) * (1.0 - s) * (1.0 - s);
@@ -137,7 +139,8 @@ void cover_drops(const Evaluation<D>& evaluation, const double* before, double* 
       bool touches = false;
       for (std::size_t d = 0; d < D; ++d)
         for (Index o = -1; o <= 1; o += 2)
-          touches = touches || before[i + (cell_image(c[d] + o, n[d], grid.periodic()[d]).cell - c[d]) * strides[d]] <= 0.0;
+          touches =
+              touches || before[i + (grid::mirrored_cell(grid, static_cast<int>(d), c[d] + o).cell - c[d]) * strides[d]] <= 0.0;
       if (touches) continue;
       const Vec<double, D> y = evaluation.center(c);
       for (Index p = starts[i]; p < starts[i + 1]; ++p) {
@@ -177,7 +180,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   const double longest = spheres       ? evaluation.radius + evaluation.band
                          : anisotropic ? 2.0 * evaluation.support
                                        : evaluation.support;
-  Index reach = std::min(reach_of(longest), most_reach);
+  Index reach = std::min(reach_of(longest), grid::most_reach);
   // Where no particle is within reach is air; where the liquid is full all around, it is deep. Spheres that leave gaps between
   // them are never.
   const bool gaps = spheres && evaluation.radius < 0.5 * std::sqrt(static_cast<double>(D));
@@ -197,7 +200,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   if (anisotropic) {
     kernels = workspace.take<AnisotropicKernel<D>>(particles);
     occupy(full);
-    spread(grid, full, scratch, std::min(deep + reach, most_reach + deep_layers), true);
+    spread(grid, full, scratch, std::min(deep + reach, grid::most_reach + deep_layers), true);
     const double farthest = parallel_reduce(
         Index{0}, cells, Index{256}, 0.0,
         [&](Index begin, Index end) {
@@ -255,14 +258,14 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   const Index cells = product<D>(shape);
   const Index n = particles.size();
   const auto starts = workspace.take<Index>(cells + 1);
-  order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const T* x = particle_positions<T, D>(particles);
+  grid::order_by_cell<T, D>(particles, grid, starts.data(), workspace);
+  const T* x = grid::particle_positions<T, D>(particles);
   const auto positions = workspace.take<double>(n * D);
   parallel_for(0, n, 4096, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const CellPlace<D> place(grid, x + i * D);
+      const auto place = grid::locate_in_domain(grid, x + i * D);
       for (std::size_t d = 0; d < D; ++d)
-        positions.data()[i * D + static_cast<Index>(d)] = static_cast<double>(place.cell[d]) + place.fraction[d];
+        positions.data()[i * D + static_cast<Index>(d)] = static_cast<double>(place.cell[d]) + place.offset[d];
     }
   });
   const Evaluation<D> evaluation{

@@ -17,17 +17,16 @@ double PressureSolver<D>::face_coefficient(int axis, Index face, int side) const
 
 template <int D>
 template <class T>
-bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input) {
+bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem) {
   const auto same_grid = [&](const auto* field, const char* name) {
     require(!field || field->grid() == grid_, name, " must have the grid of the velocity");
   };
-  same_grid(input.density_field, "density");
-  same_grid(input.solid, "solid");
-  same_grid(input.solid_velocity, "the velocity of the solid");
-  same_grid(input.liquid, "liquid");
-  same_grid(input.surface_pressure, "surface_pressure");
-  same_grid(input.target_divergence, "target_divergence");
-  same_grid(input.pressure, "pressure");
+  same_grid(problem.density_field, "density");
+  same_grid(problem.solid, "solid");
+  same_grid(problem.liquid, "liquid");
+  same_grid(problem.surface_pressure, "surface_pressure");
+  same_grid(problem.target_divergence, "target_divergence");
+  same_grid(problem.pressure, "pressure");
 
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
@@ -38,32 +37,32 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
       // The pressure is given on the side itself, half a cell from the nearest sample.
       side_coefficient_[s] = sides_[s] == SideKind::open ? 2.0 : 0.0;
     }
-  has_solid_ = input.solid != nullptr;
-  if (has_solid_) grid::compute_open_fractions<D>(*input.solid, layout_, open_);
-  set_liquid(input);
-  set_given(input);
-  set_reference_density(input);
+  has_solid_ = problem.solid != nullptr;
+  if (has_solid_) grid::compute_open_fractions<D>(problem.solid->levelset(), layout_, open_);
+  set_liquid(problem);
+  set_given(problem);
+  set_reference_density(problem);
   // An interruption on the way leaves a matrix that belongs to nothing.
   const bool was_prepared = prepared_;
   prepared_ = false;
-  const bool changed = set_matrix(input) || !was_prepared;
+  const bool changed = set_matrix(problem) || !was_prepared;
   prepared_ = !changed;
   return changed;
 }
 
 template <int D>
 template <class T>
-void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
-  has_liquid_ = input.liquid || input.liquid_mask;
-  has_phi_ = input.liquid != nullptr;
+void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
+  has_liquid_ = problem.liquid || problem.liquid_mask;
+  has_phi_ = problem.liquid != nullptr;
   if (!has_liquid_) return;
   if (liquid_.size() != layout_.size) {
     liquid_ = Block<std::uint8_t>(layout_.size);
     std::fill(liquid_.begin(), liquid_.end(), std::uint8_t(0));
   }
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
-    const T* phi = input.liquid ? input.liquid->view().at(c) : nullptr;
-    const std::uint8_t* mask = input.liquid ? nullptr : input.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
+    const T* phi = problem.liquid ? problem.liquid->view().at(c) : nullptr;
+    const std::uint8_t* mask = problem.liquid ? nullptr : problem.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
   grid::wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
@@ -71,8 +70,8 @@ void PressureSolver<D>::set_liquid(const PressureInput<T, D>& input) {
 
 template <int D>
 template <class T>
-void PressureSolver<D>::set_given(const PressureInput<T, D>& input) {
-  has_given_ = input.given_faces[0] != nullptr;
+void PressureSolver<D>::set_given(const PressureProblem<T, D>& problem) {
+  has_given_ = problem.given_faces[0] != nullptr;
   if (!has_given_) return;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
@@ -85,21 +84,21 @@ void PressureSolver<D>::set_given(const PressureInput<T, D>& input) {
       std::fill(given.begin(), given.end(), std::uint8_t(0));
     }
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
-      std::copy_n(input.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
+      std::copy_n(problem.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
     });
   }
 }
 
 template <int D>
 template <class T>
-void PressureSolver<D>::set_reference_density(const PressureInput<T, D>& input) {
-  if (!input.density_field) {
-    require(input.density > 0 && std::isfinite(input.density), "density must be positive and finite, not ", input.density);
-    reference_density_ = input.density;
+void PressureSolver<D>::set_reference_density(const PressureProblem<T, D>& problem) {
+  if (!problem.density_field) {
+    require(problem.density > 0 && std::isfinite(problem.density), "density must be positive and finite, not ", problem.density);
+    reference_density_ = problem.density;
     return;
   }
   // The lightest fluid gets the coefficient 1.
-  const grid::FieldView<const T, D> density = input.density_field->view();
+  const grid::FieldView<const T, D> density = problem.density_field->view();
   reference_density_ = parallel_reduce(
       0, layout_.rows(), std::max<Index>(1, 8192 / layout_.cells[D - 1]), std::numeric_limits<double>::infinity(),
       [&](Index b, Index e) {
@@ -117,10 +116,10 @@ void PressureSolver<D>::set_reference_density(const PressureInput<T, D>& input) 
 
 template <int D>
 template <class T>
-bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
+bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
   grid::FaceMatrix<double, D>& a = poisson_.matrix;
   const auto liquid = [&](Index i) { return is_liquid(i); };
-  if (!has_solid_ && !has_given_ && !input.density_field && !input.liquid) {
+  if (!has_solid_ && !has_given_ && !problem.density_field && !problem.liquid) {
     const bool fresh = grid::fit(a, layout_, false);
     return grid::assemble_open<D>(a, side_coefficient_, liquid) || fresh;
   }
@@ -135,8 +134,8 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
     grid::wrap_ghosts<double, D>(layout_, to.data());
     return to.data();
   };
-  const double* density = copied(input.density_field, density_);
-  const double* phi = copied(input.liquid, phi_);
+  const double* density = copied(problem.density_field, density_);
+  const double* phi = copied(problem.liquid, phi_);
   return grid::assemble<D>(
              a,
              [&](int d, Index lower, Index upper, int side) -> double {
@@ -166,7 +165,7 @@ bool PressureSolver<D>::set_matrix(const PressureInput<T, D>& input) {
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template bool PressureSolver<D>::describe<T>(const grid::MacField<T, D>&, const PressureInput<T, D>&);
+  template bool PressureSolver<D>::describe<T>(const grid::MacField<T, D>&, const PressureProblem<T, D>&);
 template double PressureSolver<2>::face_coefficient(int, Index, int) const;
 template double PressureSolver<3>::face_coefficient(int, Index, int) const;
 MENISCUS_INSTANTIATE(float, 2)

@@ -24,21 +24,21 @@ Index PressureSolver<D>::bytes() const {
 
 template <int D>
 template <class T>
-void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input,
+void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const PressureProblem<T, D>& problem,
                                 const ProjectionOptions& options, ProjectionReport<D>& report) {
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
   require_finite(velocity);
   const auto start = std::chrono::steady_clock::now();
   report.setup_seconds = 0;
-  if (describe(velocity, input)) {
+  if (describe(velocity, problem)) {
     poisson_.prepare();
     prepared_ = true;
     report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   // The faces as they will be: given values on the sides of the domain.
-  velocity.fill_ghosts(input.time);
+  velocity.fill_ghosts(problem.time);
   std::array<Workspace::Lease<T>, D> leases;
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) {
@@ -46,19 +46,19 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     auto& lease = leases[static_cast<std::size_t>(d)];
     lease = workspace_.template take<T>(layout.storage_size());
     grid::copy_owned(layout, static_cast<const T*>(velocity.component(d).storage().data()), lease.data());
-    velocity.set_given_faces(d, lease.data(), input.time);
+    velocity.set_given_faces(d, lease.data(), problem.time);
     faces[static_cast<std::size_t>(d)] = layout.template view<T>(lease.data()).origin;
   }
 
   // q = p dt / (h rho) has the unit of a velocity: its differences between cells are what faces lose.
   const double scale = dt / (grid_.spacing() * reference_density_);
-  set_dirichlet(velocity.boundary(), input, scale);
-  set_right_hand_side(faces, velocity, input);
+  set_dirichlet(velocity.boundary(), problem, scale);
+  set_right_hand_side(faces, velocity, problem);
   add_dirichlet_to_right_hand_side();
   balance(options.flux_fix, report);
-  const bool warm = input.warm_start && input.pressure;
+  const bool warm = problem.warm_start && problem.pressure;
   if (warm) {
-    const grid::FieldView<const double, D> p = std::as_const(*input.pressure).view();
+    const grid::FieldView<const double, D> p = std::as_const(*problem.pressure).view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const double* from = p.at(c);
       for (Index k = 0; k < count; ++k)
@@ -72,10 +72,10 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
 
   const NoInterrupts whole;
   grid::wrap_ghosts<double, D>(layout_, poisson_.x.data());
-  apply(faces, velocity, input);
-  velocity.fill_ghosts(input.time);
-  if (input.pressure) {
-    const grid::FieldView<double, D> p = input.pressure->view();
+  apply(faces, velocity, problem);
+  velocity.fill_ghosts(problem.time);
+  if (problem.pressure) {
+    const grid::FieldView<double, D> p = problem.pressure->view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       double* to = p.at(c);
       for (Index k = 0; k < count; ++k)
@@ -89,10 +89,10 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
 
 template <int D>
 template <class T>
-void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale) {
+void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const PressureProblem<T, D>& problem, double scale) {
   std::array<double, 2 * D> side_pressure{};
-  has_surface_ = has_liquid_ && input.surface_pressure;
-  bool any = has_surface_ || (has_liquid_ && input.air_pressure != 0);
+  has_surface_ = has_liquid_ && problem.surface_pressure;
+  bool any = has_surface_ || (has_liquid_ && problem.air_pressure != 0);
   for (std::size_t s = 0; s < boundary.size(); ++s)
     if (const auto* open = std::get_if<grid::Open>(&boundary[s]); open && sides_[s] == SideKind::open) {
       side_pressure[s] = open->pressure;
@@ -103,14 +103,14 @@ void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const P
   if (dirichlet_.size() != layout_.size) dirichlet_ = Block<double>(layout_.size);
   if (has_surface_) {
     if (surface_.size() != layout_.size) surface_ = Block<double>(layout_.size);
-    const grid::FieldView<const T, D> jump = input.surface_pressure->view();
+    const grid::FieldView<const T, D> jump = problem.surface_pressure->view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const T* from = jump.at(c);
       for (Index k = 0; k < count; ++k) surface_[first + k] = scale * static_cast<double>(from[k]);
     });
     grid::wrap_ghosts<double, D>(layout_, surface_.data());
   }
-  const double air = scale * input.air_pressure;
+  const double air = scale * problem.air_pressure;
   parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) dirichlet_[i] = is_liquid(i) ? 0.0 : air;
   });
@@ -127,13 +127,14 @@ void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const P
 template <int D>
 template <class T>
 void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
-                                            const PressureInput<T, D>& input) {
-  const FluxRows<T, D> flux(faces, velocity, input.solid_velocity, has_solid_ ? &open_ : nullptr, layout_);
+                                            const PressureProblem<T, D>& problem) {
+  const FluxRows<T, D> flux(faces, velocity, problem.solid ? problem.solid->velocity() : nullptr, has_solid_ ? &open_ : nullptr,
+                            layout_);
   const double h = grid_.spacing();
   double* b = poisson_.b.data();
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
     flux.outflow(c, first, count, b + first);
-    const T* target = input.target_divergence ? input.target_divergence->view().at(c) : nullptr;
+    const T* target = problem.target_divergence ? problem.target_divergence->view().at(c) : nullptr;
     for (Index k = 0; k < count; ++k) {
       const Index i = first + k;
       if (!poisson_.matrix.active[i]) {
@@ -224,9 +225,10 @@ double PressureSolver<D>::wall_area(Index cell) const {
 template <int D>
 template <class T>
 void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity,
-                              const PressureInput<T, D>& input) {
+                              const PressureProblem<T, D>& problem) {
   const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   const double* x = poisson_.x.data();
+  const grid::MacField<T, D>* moving = problem.solid ? problem.solid->velocity() : nullptr;
   const auto q = [&](Index i, Index beside, bool on_side) { return a.active[i] ? x[i] : given_pressure(beside, i, on_side); };
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
@@ -235,7 +237,7 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
     const double* open = has_solid_ ? open_[axis].data() : nullptr;
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
       const T* from = faces[axis] + (view.at(first) - view.origin);
-      const T* solid = has_solid_ && input.solid_velocity ? input.solid_velocity->component(d).view().at(first) : nullptr;
+      const T* solid = moving ? moving->component(d).view().at(first) : nullptr;
       T* to = view.at(first);
       const Index begin = layout_.index(first);
       for (Index k = 0; k < count; ++k) {
@@ -258,13 +260,14 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
 
 template <int D>
 template <class T>
-void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input,
+void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const grid::SolidBoundary<T, D>* solid,
                                    grid::Field<T, D>& out) {
   require(velocity.grid() == grid_ && out.grid() == grid_, "the velocity and the result must have the grid of the solver");
-  if (input.solid) grid::compute_open_fractions<D>(*input.solid, layout_, open_);
+  require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
+  if (solid) grid::compute_open_fractions<D>(solid->levelset(), layout_, open_);
   std::array<const T*, D> faces;
   for (int d = 0; d < D; ++d) faces[static_cast<std::size_t>(d)] = velocity.component(d).view().origin;
-  const FluxRows<T, D> flux(faces, velocity, input.solid_velocity, input.solid ? &open_ : nullptr, layout_);
+  const FluxRows<T, D> flux(faces, velocity, solid ? solid->velocity() : nullptr, solid ? &open_ : nullptr, layout_);
   const grid::FieldView<T, D> view = out.view();
   const double inverse = 1 / grid_.spacing();
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index, Index count) {
@@ -280,10 +283,11 @@ void PressureSolver<D>::divergence(const grid::MacField<T, D>& velocity, const P
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                       \
-  template void PressureSolver<D>::project<T>(grid::MacField<T, D>&, double, const PressureInput<T, D>&, \
-                                              const ProjectionOptions&, ProjectionReport<D>&);           \
-  template void PressureSolver<D>::divergence<T>(const grid::MacField<T, D>&, const PressureInput<T, D>&, grid::Field<T, D>&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                              \
+  template void PressureSolver<D>::project<T>(grid::MacField<T, D>&, double, const PressureProblem<T, D>&,      \
+                                              const ProjectionOptions&, ProjectionReport<D>&);                  \
+  template void PressureSolver<D>::divergence<T>(const grid::MacField<T, D>&, const grid::SolidBoundary<T, D>*, \
+                                                 grid::Field<T, D>&);
 template class PressureSolver<2>;
 template class PressureSolver<3>;
 MENISCUS_INSTANTIATE(float, 2)

@@ -9,9 +9,8 @@
 /// (regions).
 #pragma once
 
-#include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
-#include "meniscus/grid/field.hpp"
+#include "meniscus/fluids/pressure/pressure_problem.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
 namespace meniscus::fluids {
@@ -20,34 +19,6 @@ namespace meniscus::fluids {
 enum class FluxFix {
   volume,  ///< the whole region takes it, evenly: its divergence becomes the same small number everywhere
   walls,   ///< the cells at its walls take it, in proportion to the wall's area, as if the wall moved a little differently
-};
-
-/// Solids, liquid and data of a projection. Null pointers: no solid, liquid everywhere, no sources, no pressure wanted.
-template <class T, int D>
-struct PressureInput {
-  double density = 1.0;
-  /// On cells, kg/m^3; instead of the constant.
-  const grid::Field<T, D>* density_field = nullptr;
-  /// On nodes; solid where <= 0.
-  const grid::Field<double, D>* solid = nullptr;
-  const grid::MacField<T, D>* solid_velocity = nullptr;
-  /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
-  /// C order, nonzero where liquid.
-  const grid::Field<T, D>* liquid = nullptr;
-  const std::uint8_t* liquid_mask = nullptr;
-  double air_pressure = 0.0;
-  /// On cells, Pa: excess of the pressure of the liquid over that of the air at the free surface (surface tension times
-  /// curvature). It is interpolated to the surface between a liquid cell and an air cell; no other values are read.
-  const grid::Field<T, D>* surface_pressure = nullptr;
-  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and does not change, as on a wall. Null:
-  /// given only on solids and sides.
-  std::array<const std::uint8_t*, D> given_faces{};
-  /// On cells, 1/s, per volume of fluid.
-  const grid::Field<T, D>* target_divergence = nullptr;
-  /// On cells, Pa: the start of the iteration where `warm_start`, and the result; zero in cells without fluid.
-  grid::Field<double, D>* pressure = nullptr;
-  bool warm_start = false;
-  double time = 0.0;
 };
 
 struct ProjectionOptions {
@@ -90,28 +61,29 @@ class PressureSolver {
   /// are not positive. On any error, and where the solve fails and is not accepted, the velocity and the pressure keep their
   /// values.
   template <class T>
-  void project(grid::MacField<T, D>& velocity, double dt, const PressureInput<T, D>& input, const ProjectionOptions& options,
+  void project(grid::MacField<T, D>& velocity, double dt, const PressureProblem<T, D>& problem, const ProjectionOptions& options,
                ProjectionReport<D>& report);
 
   /// The divergence of the flux through the open parts of the faces and of the solid through the rest, 1/s per volume of cell.
+  /// `solid` may be null.
   template <class T>
-  void divergence(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input, grid::Field<T, D>& out);
+  void divergence(const grid::MacField<T, D>& velocity, const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>& out);
 
  private:
   enum class SideKind { given, open, periodic };
 
   template <class T>
-  bool describe(const grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
+  bool describe(const grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
   template <class T>
-  void set_liquid(const PressureInput<T, D>& input);
+  void set_liquid(const PressureProblem<T, D>& problem);
   template <class T>
-  void set_given(const PressureInput<T, D>& input);
+  void set_given(const PressureProblem<T, D>& problem);
   template <class T>
-  void set_reference_density(const PressureInput<T, D>& input);
+  void set_reference_density(const PressureProblem<T, D>& problem);
   template <class T>
-  bool set_matrix(const PressureInput<T, D>& input);
+  bool set_matrix(const PressureProblem<T, D>& problem);
   template <class T>
-  void set_dirichlet(const grid::Boundary<D>& boundary, const PressureInput<T, D>& input, double scale);
+  void set_dirichlet(const grid::Boundary<D>& boundary, const PressureProblem<T, D>& problem, double scale);
   /// The pressure given on the face between a liquid cell and air (or a side of the domain), in the units of the solve.
   double given_pressure(Index wet, Index dry, bool on_side) const {
     if (!has_dirichlet_) return 0.0;
@@ -124,13 +96,13 @@ class PressureSolver {
   }
   template <class T>
   void set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
-                           const PressureInput<T, D>& input);
+                           const PressureProblem<T, D>& problem);
   void add_dirichlet_to_right_hand_side();
   void balance(FluxFix fix, ProjectionReport<D>& report);
   void add_at_walls(const std::vector<double>& excess);
   double wall_area(Index cell) const;
   template <class T>
-  void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureInput<T, D>& input);
+  void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;

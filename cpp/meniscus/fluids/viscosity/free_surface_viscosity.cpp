@@ -45,11 +45,11 @@ Coord<D> with_last_faces(const grid::Grid<D>& grid) {
 }  // namespace
 
 template <int D>
-FreeSurfaceViscosity<D>::FreeSurfaceViscosity(const grid::Grid<D>& grid)
+LiquidViscositySolver<D>::LiquidViscositySolver(const grid::Grid<D>& grid)
     : grid_(grid), cells_(grid.local_shape(), grid.periodic()), layout_(with_last_faces<D>(grid), grid.periodic()) {}
 
 template <int D>
-Index FreeSurfaceViscosity<D>::bytes() const {
+Index LiquidViscositySolver<D>::bytes() const {
   Index n = fractions_.bytes() + components_.bytes() + given_.size() + unknown_.size() + 8 * (weight_.size() + stress_.size());
   for (const Vector* v : {&mass_, &inverse_diagonal_, &fixed_, &x_, &b_, &r_, &p_, &q_, &z_}) n += 8 * v->size();
   return n;
@@ -57,22 +57,20 @@ Index FreeSurfaceViscosity<D>::bytes() const {
 
 template <int D>
 template <class T>
-bool FreeSurfaceViscosity<D>::diffuse(grid::MacField<T, D>& velocity, const Problem<T>& problem,
-                                      const numerics::SolveOptions& options, numerics::SolveInfo& info) {
+bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
+                                       const numerics::SolveOptions& options, numerics::SolveInfo& info) {
   const auto start = std::chrono::steady_clock::now();
-  require(problem.dt > 0 && std::isfinite(problem.dt), "dt must be positive and finite, not ", problem.dt);
+  require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
   require(problem.viscosity >= 0 && std::isfinite(problem.viscosity), "viscosity must not be negative, not ", problem.viscosity);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
-  require(!problem.viscosities || problem.viscosities->grid() == grid_, "viscosity must have the grid of the velocity");
+  require(!problem.viscosity_field || problem.viscosity_field->grid() == grid_, "viscosity must have the grid of the velocity");
   require(!problem.solid || problem.solid->grid() == grid_, "solid must have the grid of the velocity");
   require(!problem.liquid || problem.liquid->grid() == grid_, "liquid must have the grid of the velocity");
-  require(!problem.solid_velocity || problem.solid_velocity->grid() == grid_,
-          "the velocity of the solid must have the grid of the velocity");
   require_finite(velocity);
   double strongest = problem.viscosity;
-  if (problem.viscosities) {
-    require_finite(*problem.viscosities, "viscosity");
-    const grid::FieldView<const T, D> nu = problem.viscosities->view();
+  if (problem.viscosity_field) {
+    require_finite(*problem.viscosity_field, "viscosity");
+    const grid::FieldView<const T, D> nu = problem.viscosity_field->view();
     const auto range = parallel_reduce(
         0, cells_.rows(), std::max<Index>(1, 8192 / cells_.cells[D - 1]), std::array<T, 2>{nu.origin[0], nu.origin[0]},
         [&](Index begin, Index end) {
@@ -107,12 +105,12 @@ bool FreeSurfaceViscosity<D>::diffuse(grid::MacField<T, D>& velocity, const Prob
   velocity.fill_ghosts(problem.time);
   fractions_.set(cells_, problem.liquid);
   describe_faces(velocity, problem);
-  describe_stresses(velocity, problem);
+  describe_stresses(velocity, dt, problem);
   describe_rows();
-  const double strength = problem.dt * strongest / (grid_.spacing() * grid_.spacing());
+  const double strength = dt * strongest / (grid_.spacing() * grid_.spacing());
   multigrid_ = strength > worth_multigrid;
   if (multigrid_) components_.prepare(layout_, weight_.data(), mass_.data(), inverse_diagonal_.data(), strength);
-  numerics::conjugate_gradients(*this, numerics::ConjugateGradientVectors<FreeSurfaceViscosity>{x_, b_, r_, p_, q_, z_}, options,
+  numerics::conjugate_gradients(*this, numerics::ConjugateGradientVectors<LiquidViscositySolver>{x_, b_, r_, p_, q_, z_}, options,
                                 false, info);
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!info.converged) return false;
@@ -128,7 +126,7 @@ bool FreeSurfaceViscosity<D>::diffuse(grid::MacField<T, D>& velocity, const Prob
       T* to = view.at(c);
       for (Index k = 0; k < count; ++k) {
         const Index i = offset + first + k;
-        if (!unknown_[i] && !(given_[i] == given_by_solid && problem.sticky)) continue;
+        if (!unknown_[i] && !(given_[i] == given_by_solid && problem.solid->sticks())) continue;
         to[k] = static_cast<T>(unknown_[i] ? x_[i] : fixed_[i]);
         if (copy && (a + 1 == D ? k == 0 : c[a] == 0)) to[k + copy] = to[k];
       }
@@ -141,7 +139,7 @@ bool FreeSurfaceViscosity<D>::diffuse(grid::MacField<T, D>& velocity, const Prob
 /// Masses and given values of faces.
 template <int D>
 template <class T>
-void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocity, const Problem<T>& problem) {
+void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem) {
   for (int axis = 0; axis < D; ++axis) {
     const auto a = static_cast<std::size_t>(axis);
     const grid::FieldView<const T, D> view = velocity.component(axis).view();
@@ -153,7 +151,8 @@ void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocit
           grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
       const T* u = view.at(c);
-      const T* moving = problem.solid_velocity ? problem.solid_velocity->component(axis).view().at(c) : nullptr;
+      const T* moving =
+          problem.solid && problem.solid->velocity() ? problem.solid->velocity()->component(axis).view().at(c) : nullptr;
       for (Index k = 0; k < count; ++k) {
         c[D - 1] = k;
         const Index i = offset + first + k;
@@ -166,9 +165,9 @@ void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocit
         if ((on_side[0] && c[a] == 0) || (on_side[1] && c[a] == cells_.cells[a])) {
           given_[i] = given_by_side;
           fixed_[i] = value;
-        } else if (problem.solid && at_face<D>(problem.solid->view(), axis, c) <= 0) {
+        } else if (problem.solid && at_face<D>(problem.solid->levelset().view(), axis, c) <= 0) {
           given_[i] = given_by_solid;
-          fixed_[i] = !problem.sticky ? value : moving ? static_cast<double>(moving[k]) : 0.0;
+          fixed_[i] = !problem.solid->sticks() ? value : moving ? static_cast<double>(moving[k]) : 0.0;
         } else {
           mass_[i] = fractions_.around(c, 1 << axis);
           x_[i] = value;
@@ -183,11 +182,13 @@ void FreeSurfaceViscosity<D>::describe_faces(const grid::MacField<T, D>& velocit
 /// Weights of stresses, dt nu / h^2 times the volume, and the velocities beyond the sides that act on them.
 template <int D>
 template <class T>
-void FreeSurfaceViscosity<D>::describe_stresses(const grid::MacField<T, D>& velocity, const Problem<T>& problem) {
-  const double scale = problem.dt / (grid_.spacing() * grid_.spacing());
-  const grid::FieldView<const T, D> nu = problem.viscosities ? problem.viscosities->view() : grid::FieldView<const T, D>{};
+void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& velocity, double dt,
+                                                 const ViscosityProblem<T, D>& problem) {
+  const double scale = dt / (grid_.spacing() * grid_.spacing());
+  const grid::FieldView<const T, D> nu =
+      problem.viscosity_field ? problem.viscosity_field->view() : grid::FieldView<const T, D>{};
   const auto viscosity_at = [&](const Coord<D>& c, int axes) -> double {
-    if (!problem.viscosities) return problem.viscosity;
+    if (!problem.viscosity_field) return problem.viscosity;
     double sum = 0;
     int count = 0;
     for (int beside = 0; beside < (1 << D); ++beside) {
@@ -207,7 +208,7 @@ void FreeSurfaceViscosity<D>::describe_stresses(const grid::MacField<T, D>& velo
     return count ? sum / count : 0.0;
   };
   const auto in_solid = [&](Index i) { return given_[i] == given_by_solid; };
-  const bool slips = problem.solid && !problem.sticky;
+  const bool slips = problem.solid && !problem.solid->sticks();
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
     for (Index k = 0; k < count; ++k) {
       c[D - 1] = k;
@@ -237,8 +238,8 @@ void FreeSurfaceViscosity<D>::describe_stresses(const grid::MacField<T, D>& velo
 /// An edge in a side shears the component along the side alone, against what is given on the side or beyond.
 template <int D>
 template <class T>
-void FreeSurfaceViscosity<D>::describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i,
-                                            double strength) {
+void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i,
+                                             double strength) {
   const auto axes = axes_of_pairs<D>()[static_cast<std::size_t>(pair)];
   std::array<int, 2> side{-1, -1};
   std::array<bool, 2> fixes{};
@@ -283,7 +284,7 @@ void FreeSurfaceViscosity<D>::describe_edge(const grid::MacField<T, D>& velocity
 
 /// Which faces are unknowns, the diagonal, and the right-hand side.
 template <int D>
-void FreeSurfaceViscosity<D>::describe_rows() {
+void LiquidViscositySolver<D>::describe_rows() {
   for (int axis = 0; axis < D; ++axis) {
     const Index offset = axis * layout_.size;
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
@@ -317,7 +318,7 @@ void FreeSurfaceViscosity<D>::describe_rows() {
 }
 
 template <int D>
-void FreeSurfaceViscosity<D>::find_stresses(Vector& faces) {
+void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
   for (int a = 0; a < D; ++a) grid::wrap_ghosts<double, D>(layout_, faces.data() + a * layout_.size);
   const double *u = faces.data(), *w = weight_.data();
   double* tau = stress_.data();
@@ -343,7 +344,7 @@ void FreeSurfaceViscosity<D>::find_stresses(Vector& faces) {
 }
 
 template <int D>
-void FreeSurfaceViscosity<D>::gather(const double* faces, double* to) const {
+void LiquidViscositySolver<D>::gather(const double* faces, double* to) const {
   const double *tau = stress_.data(), *mass = mass_.data();
   const std::uint8_t* unknown = unknown_.data();
   const Index size = layout_.size;
@@ -369,13 +370,13 @@ void FreeSurfaceViscosity<D>::gather(const double* faces, double* to) const {
 }
 
 template <int D>
-void FreeSurfaceViscosity<D>::multiply(Vector& p, Vector& q) {
+void LiquidViscositySolver<D>::multiply(Vector& p, Vector& q) {
   find_stresses(p);
   gather(p.data(), q.data());
 }
 
 template <int D>
-void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) {
+void LiquidViscositySolver<D>::precondition(const Vector& r, Correction& z) {
   const double *from = r.data(), *scale = inverse_diagonal_.data();
   double* to = z.data();
   if (multigrid_) {
@@ -389,11 +390,11 @@ void FreeSurfaceViscosity<D>::precondition(const Vector& r, Correction& z) {
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                           \
-  template bool FreeSurfaceViscosity<D>::diffuse<T>(grid::MacField<T, D>&, const Problem<T>&, const numerics::SolveOptions&, \
-                                                    numerics::SolveInfo&);
-template class FreeSurfaceViscosity<2>;
-template class FreeSurfaceViscosity<3>;
+#define MENISCUS_INSTANTIATE(T, D)                                                                                 \
+  template bool LiquidViscositySolver<D>::diffuse<T>(grid::MacField<T, D>&, double, const ViscosityProblem<T, D>&, \
+                                                     const numerics::SolveOptions&, numerics::SolveInfo&);
+template class LiquidViscositySolver<2>;
+template class LiquidViscositySolver<3>;
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -13,6 +13,7 @@
 
 #include "meniscus/fluids/liquid/liquid_fractions.hpp"
 #include "meniscus/fluids/viscosity/component_multigrid.hpp"
+#include "meniscus/fluids/viscosity/viscosity_problem.hpp"
 #include "meniscus/numerics/block_vectors.hpp"
 #include "meniscus/numerics/solve_info.hpp"
 
@@ -20,35 +21,18 @@ namespace meniscus::fluids {
 
 /// Viscosity solver that reuses coefficients and scratch memory between steps on one grid.
 template <int D>
-class FreeSurfaceViscosity {
+class LiquidViscositySolver {
  public:
-  explicit FreeSurfaceViscosity(const grid::Grid<D>& grid);
+  explicit LiquidViscositySolver(const grid::Grid<D>& grid);
 
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Input of a solve. Pointers may be null.
+  /// Diffuses the velocity for dt seconds. Faces without liquid around them are unchanged. Returns whether it converged; if not,
+  /// nothing changes.
   template <class T>
-  struct Problem {
-    double dt = 0;
-    /// Kinematic, m^2/s: the number, or where given the field on cells.
-    double viscosity = 0;
-    const grid::Field<T, D>* viscosities = nullptr;
-    /// On nodes, solid where <= 0; with its velocity, null: at rest.
-    const grid::Field<double, D>* solid = nullptr;
-    const grid::MacField<T, D>* solid_velocity = nullptr;
-    /// On cells, liquid where <= 0; null: liquid everywhere.
-    const grid::Field<T, D>* liquid = nullptr;
-    /// The liquid takes the velocity of the solid, else it slips freely.
-    bool sticky = true;
-    double time = 0;
-  };
-
-  /// Diffuses the velocity. Faces without liquid around them are unchanged. Returns whether it converged; if not, nothing
-  /// changes.
-  template <class T>
-  bool diffuse(grid::MacField<T, D>& velocity, const Problem<T>& problem, const numerics::SolveOptions& options,
-               numerics::SolveInfo& info);
+  bool diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
+               const numerics::SolveOptions& options, numerics::SolveInfo& info);
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
@@ -68,9 +52,9 @@ class FreeSurfaceViscosity {
   enum Given : std::uint8_t { not_given, given_by_side, given_by_solid };
 
   template <class T>
-  void describe_faces(const grid::MacField<T, D>& velocity, const Problem<T>& problem);
+  void describe_faces(const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem);
   template <class T>
-  void describe_stresses(const grid::MacField<T, D>& velocity, const Problem<T>& problem);
+  void describe_stresses(const grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem);
   template <class T>
   void describe_edge(const grid::MacField<T, D>& velocity, int pair, Coord<D> c, Index i, double strength);
   void describe_rows();

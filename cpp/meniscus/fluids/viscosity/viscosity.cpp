@@ -46,15 +46,15 @@ Index ViscositySolver<D>::bytes() const {
 
 template <int D>
 template <class T>
-bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
-                                 const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky,
-                                 double time, const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos) {
+bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
+                                 const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos) {
+  const double viscosity = problem.viscosity;
   require(dt > 0 && std::isfinite(dt), "dt must be positive and finite, not ", dt);
+  require(!problem.viscosity_field, "viscosity must be a number here: where it varies, components are not diffused one by one");
   require(viscosity >= 0 && std::isfinite(viscosity), "viscosity must not be negative, not ", viscosity);
   require(velocity.grid() == grid_, "the velocity must have the grid of the solver");
-  require(!solid || solid->grid() == grid_, "solid must have the grid of the velocity");
-  require(!liquid || liquid->grid() == grid_, "liquid must have the grid of the velocity");
-  require(!solid_velocity || solid_velocity->grid() == grid_, "the velocity of the solid must have the grid of the velocity");
+  require(!problem.solid || problem.solid->grid() == grid_, "solid must have the grid of the velocity");
+  require(!problem.liquid || problem.liquid->grid() == grid_, "liquid must have the grid of the velocity");
   require_finite(velocity);
   if (viscosity == 0) {
     for (numerics::SolveInfo& info : infos) {
@@ -64,12 +64,12 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, doub
     }
     return true;
   }
-  velocity.fill_ghosts(time);
+  velocity.fill_ghosts(problem.time);
   const double strength = dt * viscosity / (grid_.spacing() * grid_.spacing());
   bool converged = true;
   for (int d = 0; d < D; ++d) {
-    describe(d, velocity, solid, sticky, solid_velocity, liquid);
-    solve(d, velocity, strength, sticky, options, infos[static_cast<std::size_t>(d)]);
+    describe(d, velocity, problem);
+    solve(d, velocity, strength, problem.solid && problem.solid->sticks(), options, infos[static_cast<std::size_t>(d)]);
     converged &= infos[static_cast<std::size_t>(d)].converged;
   }
   if (!converged) return false;
@@ -100,14 +100,17 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, doub
       }
     }
   }
-  velocity.fill_ghosts(time);
+  velocity.fill_ghosts(problem.time);
   return true;
 }
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid,
-                                  bool sticky, const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid) {
+void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem) {
+  const grid::Field<double, D>* solid = problem.solid ? &problem.solid->levelset() : nullptr;
+  const grid::MacField<T, D>* solid_velocity = problem.solid ? problem.solid->velocity() : nullptr;
+  const grid::Field<T, D>* liquid = problem.liquid;
+  const bool sticks = solid && problem.solid->sticks();
   const auto a = static_cast<std::size_t>(axis);
   Component& own = components_[a];
   const grid::FieldView<const T, D> view = velocity.component(axis).view();
@@ -138,7 +141,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
       const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_.periodic()[a], grid_.spacing());
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : dry ? in_air : not_given;
       own.value[first + k] =
-          inside && !on_side && sticky ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
+          inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
   });
   grid::wrap_ghosts<std::uint8_t, D>(layout, own.fixed.data());
@@ -147,7 +150,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
 
 template <int D>
 template <class T>
-void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticky,
+void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticks,
                                const numerics::SolveOptions& options, numerics::SolveInfo& info) {
   Component& own = components_[static_cast<std::size_t>(axis)];
   const grid::CellLayout<D>& layout = own.layout;
@@ -172,7 +175,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
         if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
         if (layout.periodic[static_cast<std::size_t>(d)] && layout.cells[static_cast<std::size_t>(d)] == 1) return 0.0;
-        if (!sticky && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
+        if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
       },
       [&](Index i) { return own.fixed[i] == 0; }, 1.0);
@@ -214,9 +217,8 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
   own.poisson.solve(options, false, info);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
-  template bool ViscositySolver<D>::diffuse<T>(grid::MacField<T, D>&, double, double, const grid::Field<double, D>*, \
-                                               const grid::MacField<T, D>*, const grid::Field<T, D>*, bool, double,  \
+#define MENISCUS_INSTANTIATE(T, D)                                                                           \
+  template bool ViscositySolver<D>::diffuse<T>(grid::MacField<T, D>&, double, const ViscosityProblem<T, D>&, \
                                                const numerics::SolveOptions&, std::array<numerics::SolveInfo, D>&);
 template class ViscositySolver<2>;
 template class ViscositySolver<3>;

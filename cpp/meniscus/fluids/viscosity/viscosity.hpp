@@ -8,7 +8,7 @@
 /// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
 #pragma once
 
-#include "meniscus/grid/field.hpp"
+#include "meniscus/fluids/viscosity/viscosity_problem.hpp"
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
 namespace meniscus::fluids {
@@ -22,14 +22,10 @@ class ViscositySolver {
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Diffuses the velocity for dt seconds with the kinematic viscosity (m^2/s). `solid` (on nodes, solid where <= 0)
-  /// and its velocity may be null; with a null velocity the solid is at rest. `liquid` (on cells, liquid where <= 0)
-  /// may be null: liquid everywhere. `sticky`: the fluid takes its velocity, else it slips freely. Faces with a given
-  /// value keep it. If any component does not converge, none changes and false is returned. `infos` reports each
-  /// solve.
+  /// Diffuses the velocity for dt seconds; the viscosity of the problem must be a number. Faces with a given value keep it. If
+  /// any component does not converge, none changes and false is returned. `infos` reports each solve.
   template <class T>
-  bool diffuse(grid::MacField<T, D>& velocity, double dt, double viscosity, const grid::Field<double, D>* solid,
-               const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid, bool sticky, double time,
+  bool diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
                const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos);
 
  private:
@@ -43,10 +39,9 @@ class ViscositySolver {
   };
 
   template <class T>
-  void describe(int axis, const grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, bool sticky,
-                const grid::MacField<T, D>* solid_velocity, const grid::Field<T, D>* liquid);
+  void describe(int axis, const grid::MacField<T, D>& velocity, const ViscosityProblem<T, D>& problem);
   template <class T>
-  void solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticky, const numerics::SolveOptions& options,
+  void solve(int axis, const grid::MacField<T, D>& velocity, double strength, bool sticks, const numerics::SolveOptions& options,
              numerics::SolveInfo& info);
 
   grid::Grid<D> grid_;

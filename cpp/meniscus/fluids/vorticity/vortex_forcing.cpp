@@ -5,6 +5,9 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/simd.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -73,40 +76,26 @@ MENISCUS_INLINE T decay(T y) {
 /// Which faces of a component may change, and where they sit.
 template <int D>
 struct ComponentFaces {
-  Coord<D> begin, end;
+  std::array<grid::ImagedRange, D> along;
   std::array<double, D> shift;
-  std::array<bool, D> periodic;
-  Coord<D> cells;
 
   template <class T>
-  ComponentFaces(const grid::MacField<T, D>& velocity, int axis)
-      : begin{}, end(velocity.component(axis).extents()), periodic(velocity.grid().periodic()), cells(velocity.grid().shape()) {
-    const auto a = static_cast<std::size_t>(axis);
-    for (std::size_t d = 0; d < D; ++d) shift[d] = d == a ? 0.0 : 0.5;
-    if (periodic[a]) {
-      ++begin[a];  // the last face owns what it shares with the first
-    } else {
-      begin[a] += grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, 0))]);
-      end[a] -= grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, 1))]);
+  ComponentFaces(const grid::MacField<T, D>& velocity, int axis) {
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      along[a] = grid::unknowns(velocity.grid(), grid::Stagger<D>::face(axis), d);
+      shift[a] = d == axis ? 0.0 : 0.5;
     }
-  }
-
-  /// The face that stores what happens at index i, which on periodic axes may be any number.
-  Index owner(std::size_t d, Index i) const {
-    if (!periodic[d]) return i;
-    const Index n = cells[d];
-    return begin[d] + ((i - begin[d]) % n + n) % n;
+    const auto given = [&](int upper) {
+      return grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
+    };
+    along[static_cast<std::size_t>(axis)].trim(given(0), given(1));
   }
 
   /// First and last index within `reach` cells of coordinate x.
   std::array<Index, 2> range(std::size_t d, double x, double reach) const {
-    auto low = static_cast<Index>(std::ceil(x - shift[d] - reach));
-    auto high = static_cast<Index>(std::floor(x - shift[d] + reach));
-    if (!periodic[d]) {
-      low = std::max(low, begin[d]);
-      high = std::min(high, end[d] - 1);
-    }
-    return {low, high};
+    return along[d].within(static_cast<Index>(std::ceil(x - shift[d] - reach)),
+                           static_cast<Index>(std::floor(x - shift[d] + reach)));
   }
 };
 
@@ -241,17 +230,17 @@ void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axi
   RowForce<T, D, kernel_type> row(source, axis);
   const auto add = [&](const Coord<D>& index, Index k0, Index k1) {
     Coord<D> to = index;
-    for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.owner(d, index[d]);
+    for (std::size_t d = 0; d + 1 < D; ++d) to[d] = faces.along[d].owner(index[d]);
     for (Index k = k0; k <= k1; k += face_block) {
       FaceBlock<T> f, xi;
       row.evaluate(source.x[D - 1] - (static_cast<double>(k) + faces.shift[D - 1]), f, xi);
       MENISCUS_FACE_LOOP
       for (int l = 0; l < face_block; ++l) f.data()[l] -= mean * xi.data()[l];
       const int count = static_cast<int>(std::min<Index>(face_block, k1 - k + 1));
-      to[D - 1] = faces.owner(D - 1, k);
+      to[D - 1] = faces.along[D - 1].owner(k);
       T* row_of_faces = u.at(to);
       // Beyond the last face that the particle reaches the force is zero, so whole blocks may be added inside of the domain.
-      const Index room = faces.end[D - 1] - to[D - 1];
+      const Index room = faces.along[D - 1].end - to[D - 1];
       if (room >= face_block) {
         MENISCUS_FACE_LOOP
         for (int l = 0; l < face_block; ++l) row_of_faces[l] += f.data()[l];
@@ -260,46 +249,29 @@ void scatter(const Source<T, D>& source, const ComponentFaces<D>& faces, int axi
       const int together = static_cast<int>(std::min<Index>(count, room));
       for (int l = 0; l < together; ++l) row_of_faces[l] += f.data()[l];
       for (int l = together; l < count; ++l) {
-        to[D - 1] = faces.owner(D - 1, k + l);
+        to[D - 1] = faces.along[D - 1].owner(k + l);
         *u.at(to) += f[l];
       }
     }
   };
   const auto [first, last] = faces.range(0, source.x[0], source.radius);
-  if (!faces.periodic[0]) {
-    const Index a = std::max(first, begin), b = std::min(last, end - 1);
-    if (a <= b) for_each_row(source, faces, a, b, row, add);
-    return;
-  }
-  // Every image of the slab that the particle reaches.
-  const Index n = faces.cells[0];
-  Index image = begin + static_cast<Index>(std::floor(static_cast<double>(first - begin) / static_cast<double>(n))) * n;
-  for (; image <= last; image += n) {
-    const Index a = std::max(first, image), b = std::min(last, image + (end - begin) - 1);
-    if (a <= b) for_each_row(source, faces, a, b, row, add);
-  }
-}
-
-/// Index of the first value that is not finite (or, where they must be positive, not above zero), or n.
-template <class T>
-Index first_bad(const T* values, Index n, bool positive) {
-  for (Index i = 0; i < n; ++i)
-    if (!std::isfinite(values[i]) || (positive && !(values[i] > T(0)))) return i;
-  return n;
+  faces.along[0].for_each_image(begin, end, first, last, [&](Index a, Index b) { for_each_row(source, faces, a, b, row, add); });
 }
 
 template <class T, int D>
 void require_good(const VortexColumns<T, D>& columns, Index n, double largest_radius) {
   constexpr Index width = vorticity_components<D>;
-  const Index x = first_bad(columns.position, n * D, false);
+  const Index x = grid::first_not_finite(columns.position, n * D);
   require(x == n * D, "positions must be finite, but that of particle ", x / D, " is not");
-  const Index w = first_bad(columns.vorticity, n * width, false);
+  const Index w = grid::first_not_finite(columns.vorticity, n * width);
   require(w == n * width, "vorticities must be finite, but that of particle ", w / width, " is not");
-  const Index r = first_bad(columns.radius, n, true);
-  require(r == n, "radii must be positive and finite, but that of particle ", r, " is ", columns.radius[r == n ? 0 : r]);
-  for (Index i = 0; i < n; ++i)
-    require(static_cast<double>(columns.radius[i]) <= largest_radius, "radii must be at most the longest side of the domain, ",
-            largest_radius, " m, but that of particle ", i, " is ", columns.radius[i]);
+  for (Index i = 0; i < n; ++i) {
+    const auto radius = static_cast<double>(columns.radius[i]);
+    require(std::isfinite(radius) && radius > 0.0, "radii must be positive and finite, but that of particle ", i, " is ",
+            columns.radius[i]);
+    require(radius <= largest_radius, "radii must be at most the longest side of the domain, ", largest_radius,
+            " m, but that of particle ", i, " is ", columns.radius[i]);
+  }
 }
 
 /// What each source adds to the sums of its components, per kernel value: what `scatter` subtracts.
@@ -332,7 +304,7 @@ void add_forces(grid::MacField<T, D>& velocity, const Source<T, D>* sources, Ind
     const ComponentFaces<D>& f = faces[static_cast<std::size_t>(d)];
     const grid::FieldView<T, D> u = velocity.component(d).view();
     // Every task owns some planes, and goes through the particles in their order.
-    parallel_for(f.begin[0], f.end[0], slab_planes, [&](Index begin, Index end) {
+    parallel_for(f.along[0].begin, f.along[0].end, slab_planes, [&](Index begin, Index end) {
       simd_dispatch([&] {
         for (Index i = 0; i < n; ++i) scatter<kernel_type>(sources[i], f, d, means.data()[i * D + d], begin, end, u);
       });
@@ -376,13 +348,11 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
     Source<T, D>& s = sources.data()[i];
     const auto radius = static_cast<double>(columns.radius[i]);
     s.radius = radius / h;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const auto cells = static_cast<double>(grid.shape()[axis]);
-      const double x = (static_cast<double>(columns.position[i * D + d]) - grid.origin()[d]) / h;
+    const auto at = grid::locate(grid, columns.position + i * D);
+    for (std::size_t d = 0; d < D; ++d) {
       // The bounds change nothing that can be felt; they keep the conversion to indices defined however far away a particle is.
-      s.x[axis] = grid.periodic()[axis] ? std::clamp(x - cells * std::floor(x / cells), 0.0, cells)
-                                        : std::clamp(x, -(s.radius + 2.0), cells + s.radius + 2.0);
+      const double margin = s.radius + 2.0;
+      s.x[d] = std::clamp(static_cast<double>(at.cell[d]) + at.offset[d], -margin, static_cast<double>(grid.shape()[d]) + margin);
     }
     const double factor = dt * (epsilons ? epsilons[i] : epsilon) * kernel_constant<D>(options.kernel, radius);
     for (Index k = 0; k < width; ++k)

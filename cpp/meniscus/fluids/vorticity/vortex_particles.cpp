@@ -3,8 +3,9 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/fluids/particles/push_out.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
+#include "meniscus/grid/particles/multilinear_stencil.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
 
 #include <cmath>
 
@@ -14,51 +15,19 @@ namespace {
 template <int D>
 using Matrix = Eigen::Matrix<double, D, D>;
 
-/// The cell at whose centre a linear interpolation between cell centres begins, and where between the centres the point lies.
-template <int D>
-struct BetweenCenters {
-  Coord<D> cell;
-  std::array<double, D> fraction;
-
-  template <class T>
-  BetweenCenters(const grid::Grid<D>& grid, const T* x) {
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const auto n = static_cast<double>(grid.shape()[axis]);
-      double c = (static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing();
-      // Beyond a side there is one layer of cells to interpolate in; farther out its edge answers.
-      c = grid.periodic()[axis] ? c - n * std::floor(c / n) : std::clamp(c, -0.5, n + 0.5);
-      const double low = std::clamp(std::floor(c - 0.5), -1.0, n - 1.0);
-      cell[axis] = static_cast<Index>(low);
-      fraction[axis] = std::clamp(c - 0.5 - low, 0.0, 1.0);
-    }
-  }
-
-  /// Calls body(cell, weight) for the cells around the point.
-  template <class Body>
-  void for_each(Body&& body) const {
-    for (int q = 0; q < 1 << D; ++q) {
-      Coord<D> c = cell;
-      double weight = 1.0;
-      for (std::size_t d = 0; d < D; ++d) {
-        const bool upper = (q >> d) & 1;
-        c[d] += upper;
-        weight *= upper ? fraction[d] : 1.0 - fraction[d];
-      }
-      if (weight != 0.0) body(c, weight);
-    }
-  }
-};
-
 template <class T, int D>
 Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const grid::Grid<D>& grid, const T* x) {
   Matrix<D> sum = Matrix<D>::Zero();
-  BetweenCenters<D>(grid, x).for_each([&](const Coord<D>& c, double weight) {
+  using Stencil = grid::MultilinearStencil<double, D>;
+  const Stencil around(grid::locate_in_domain(grid, x), grid::Stagger<D>::cell());
+  for (int q = 0; q < Stencil::corners; ++q) {
+    const double weight = around.weight(q);
+    if (weight == 0.0) continue;
     for (int a = 0; a < D; ++a) {
-      const T* face = gradient.lower_face(a, c);
+      const T* face = gradient.lower_face(a, around.sample(q));
       for (int b = 0; b < D; ++b) sum(a, b) += weight * static_cast<double>(gradient(a, b, face));
     }
-  });
+  }
   return sum;
 }
 
@@ -77,60 +46,21 @@ void stretch(const T* w, const Matrix<3>& gradient, double dt, bool second_order
   for (int i = 0; i < 3; ++i) out[i] = static_cast<T>(after[i]);
 }
 
-enum class Fate : std::uint8_t { stays, projected, in_solid, left };
-
-/// Decides what happens to a particle that has moved to x, and moves it accordingly.
-template <class T, int D>
-Fate settle(const grid::Grid<D>& grid, const grid::Field<double, D>* solid, const VortexAdvance& options, T* x) {
-  for (int d = 0; d < D; ++d) {
-    if (grid.periodic()[static_cast<std::size_t>(d)]) continue;
-    const auto low = static_cast<T>(grid.origin()[d]);
-    const auto high = static_cast<T>(grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[d]));
-    if (x[d] >= low && x[d] <= high) continue;
-    if (options.leaving == LeavingParticles::remove) return Fate::left;
-    x[d] = std::clamp(x[d], low, high);
-  }
-  if (!solid) return Fate::stays;
-  if (options.in_solid == InSolid::remove) return is_in_solid<T, D>(*solid, x) ? Fate::in_solid : Fate::stays;
-  switch (push_out_of_solid<T, D>(*solid, x)) {
-    case PushOutResult::outside:
-      return Fate::stays;
-    case PushOutResult::moved:
-      return Fate::projected;
-    case PushOutResult::stuck:
-      break;
-  }
-  return Fate::in_solid;
-}
-
-template <class T>
-constexpr grid::ColumnType type_of = std::is_same_v<T, float> ? grid::ColumnType::float32 : grid::ColumnType::float64;
-
 }  // namespace
 
 template <class T, int D>
-VortexColumns<T, D>::VortexColumns(grid::ParticleSet& particles) {
-  if (particles.dimension() != D || particles.positions().type != type_of<T>)
-    throw WrongType("the particles must have the dimension and the scalar type of the velocity");
-  const auto data = [&](grid::ParticleColumn& c, Index width) {
-    if (c.type != type_of<T> || c.width != width)
-      throw WrongType("column '" + c.name + "' of vortex particles must have " + std::to_string(width) +
-                      " values per particle, of the type of the positions");
-    return reinterpret_cast<T*>(c.data.data());
-  };
-  position = data(particles.positions(), D);
-  vorticity = data(particles.column("vorticity"), vorticity_components<D>);
-  radius = data(particles.column("radius"), 1);
-}
+VortexColumns<T, D>::VortexColumns(grid::ParticleSet& particles)
+    : position(grid::particle_positions<T, D>(particles)),
+      vorticity(grid::particle_values<T>(particles, "vorticity", vorticity_components<D>)),
+      radius(grid::particle_values<T>(particles, "radius", 1)) {}
 
 template <class T, int D>
-VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
-                                           const VortexAdvance& options, grid::Field<double, D>* solid, double time,
-                                           Workspace& workspace) {
+grid::FateCounts advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
+                                          const VortexAdvance& options, const grid::SolidBoundary<T, D>* solid, double time,
+                                          Workspace& workspace) {
   const VortexColumns<T, D> columns(particles);
   const grid::Grid<D>& grid = velocity.grid();
-  require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
-          "the level set of the solid must be on the nodes of the grid of the velocity");
+  require(!solid || solid->grid() == grid, "solid must have the grid of the velocity");
   const Index n = particles.size();
   constexpr Index width = vorticity_components<D>;
 
@@ -158,25 +88,20 @@ VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::M
     std::copy_n(columns.vorticity, n * width, vorticities.data());
   }
 
-  const auto fates = workspace.take<Fate>(n);
-  parallel_for(0, n, 256, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) fates.data()[i] = settle(grid, solid, options, positions.data() + i * D);
-  });
-  VortexAdvanceInfo info;
+  grid::ParticleBoundary<D> boundary;
+  boundary.open.fill(options.leaving == LeavingParticles::remove);
+  boundary.solid = solid ? &solid->levelset() : nullptr;
+  boundary.in_solid = options.in_solid;
+  const auto fates = workspace.take<grid::ParticleFate>(n);
+  const grid::FateCounts counts = grid::apply_particle_boundary(grid, boundary, positions.data(), n, fates.data());
   const auto removed = workspace.take<std::uint8_t>(n);
-  for (Index i = 0; i < n; ++i) {
-    const Fate fate = fates.data()[i];
-    info.left += fate == Fate::left;
-    info.in_solid += fate == Fate::in_solid;
-    info.projected += fate == Fate::projected;
-    removed.data()[i] = fate == Fate::left || fate == Fate::in_solid;
-  }
+  grid::flag_lost(fates.data(), n, true, removed.data());
 
   const NoInterrupts commit;
   std::copy_n(positions.data(), n * D, columns.position);
   std::copy_n(vorticities.data(), n * width, columns.vorticity);
   particles.remove(removed.data(), workspace);
-  return info;
+  return counts;
 }
 
 template <class T, int D>
@@ -194,10 +119,11 @@ void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Ind
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                              \
-  template struct VortexColumns<T, D>;                                                                                          \
-  template VortexAdvanceInfo advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,                  \
-                                                            const VortexAdvance&, grid::Field<double, D>*, double, Workspace&); \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template struct VortexColumns<T, D>;                                                                                      \
+  template grid::FateCounts advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,               \
+                                                           const VortexAdvance&, const grid::SolidBoundary<T, D>*, double,  \
+                                                           Workspace&);                                                     \
   template void sample_vorticity<T, D>(const grid::MacField<T, D>&, const T*, Index, T*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

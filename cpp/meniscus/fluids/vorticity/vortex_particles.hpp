@@ -1,7 +1,9 @@
 /// Vortex particles: points that carry a vorticity and a radius through the flow (Selle 2008, sections 3.3 and 3.4.1).
 #pragma once
 
+#include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+#include "meniscus/grid/solid_boundary.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 
 namespace meniscus::fluids {
@@ -13,12 +15,6 @@ enum class Stretching {
   free,         ///< follows the flow; may grow without bound
 };
 
-/// Treatment of particles that enter a solid.
-enum class InSolid {
-  remove,
-  project,  ///< moved to the surface along the gradient of its level set, a distance; removed where that fails
-};
-
 /// Treatment of particles that leave the domain through a side that is not periodic.
 enum class LeavingParticles {
   remove,
@@ -28,14 +24,8 @@ enum class LeavingParticles {
 struct VortexAdvance {
   grid::Trace trace = grid::Trace::midpoint;
   Stretching stretching = Stretching::renormalize;
-  InSolid in_solid = InSolid::remove;
+  grid::InSolid in_solid = grid::InSolid::remove;
   LeavingParticles leaving = LeavingParticles::remove;
-};
-
-struct VortexAdvanceInfo {
-  Index left = 0;       ///< removed: outside of the domain
-  Index in_solid = 0;   ///< removed: in the solid
-  Index projected = 0;  ///< moved out of the solid
 };
 
 /// The columns of vortex particles: float or double like the positions. `vorticity` has one value per particle in two dimensions,
@@ -54,12 +44,12 @@ struct VortexColumns {
 /// from central differences at cell centres, interpolated linearly. With Trace::euler the turning is one explicit step with the
 /// gradient at the start (as printed); else it is the midpoint rule, second order. In two dimensions vorticities do not change.
 ///
-/// `solid`: a level set on nodes (<= 0 inside), or nullptr. Nothing changes if anything is thrown: InvalidArgument for values
+/// `solid` may be null. Nothing changes if anything is thrown: InvalidArgument for values
 /// that are not finite; Interrupted.
 template <class T, int D>
-VortexAdvanceInfo advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
-                                           const VortexAdvance& options, grid::Field<double, D>* solid, double time,
-                                           Workspace& workspace);
+grid::FateCounts advance_vortex_particles(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
+                                          const VortexAdvance& options, const grid::SolidBoundary<T, D>* solid, double time,
+                                          Workspace& workspace);
 
 /// values[i] = curl u at points[i] ((n, D), m): that of the cell centres, interpolated linearly. Ghosts must be up to date.
 template <class T, int D>

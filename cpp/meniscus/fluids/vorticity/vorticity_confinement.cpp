@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <cmath>
@@ -57,10 +58,7 @@ void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>&
     for (Index k = 0; k < count; ++k) {
       Coord<D> c = first;
       c[D - 1] += k;
-      for (std::size_t d = 0; d < D; ++d) {
-        const Index n = grid.local_shape()[d];
-        c[d] = grid.periodic()[d] ? (c[d] % n + n) % n : std::clamp<Index>(c[d], 0, n - 1);
-      }
+      c = grid::nearest_cell<D>(grid, c);
       double sum = 0.0;
       for (int q = 0; q < 1 << D; ++q) {
         Coord<D> corner = c;
@@ -204,12 +202,11 @@ void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* s
 }  // namespace
 
 template <class T, int D>
-void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::Field<double, D>* solid,
+void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::SolidBoundary<T, D>* solid,
                                double time, Workspace& workspace) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
-  require(!solid || (solid->grid() == velocity.grid() && solid->stagger() == grid::Stagger<D>::node()),
-          "the level set of the solid must be on the nodes of the grid of the velocity");
+  require(!solid || solid->grid() == velocity.grid(), "solid must have the grid of the velocity");
   require_finite(velocity);
   velocity.fill_ghosts(time);
   const grid::Grid<D>& grid = velocity.grid();
@@ -225,7 +222,7 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
   }
   const auto magnitude = workspace.take<T>(size);
   const auto marks = workspace.take<std::uint8_t>(solid ? size : 1);
-  if (solid) mark_solid_cells(*solid, cells, marks.data());
+  if (solid) mark_solid_cells(solid->levelset(), cells, marks.data());
 
   Components<T, D> omega;
   std::copy_n(f.begin(), omega.size(), omega.begin());
@@ -245,8 +242,8 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
   velocity.fill_ghosts(time);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                            \
-  template void add_vorticity_confinement<T, D>(grid::MacField<T, D>&, double, double, const grid::Field<double, D>*, double, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
+  template void add_vorticity_confinement<T, D>(grid::MacField<T, D>&, double, double, const grid::SolidBoundary<T, D>*, double, \
                                                 Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -2,8 +2,7 @@
 /// Guendelman et al. 2005, section 4.1).
 #pragma once
 
-#include "meniscus/core/workspace.hpp"
-#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::fluids {
 
@@ -14,12 +13,12 @@ namespace meniscus::fluids {
 /// and 16 e max|u| / h^2 (e: the rounding unit of T). The latter bounds the effect of round-off in the velocities, so that a
 /// rigid rotation feels no force at all.
 ///
-/// `solid`: a level set on nodes, or nullptr. Cells whose centre lies in it (<= 0) exert no force, and stand in |omega| for the
+/// `solid` may be null. Cells whose centre lies in it exert no force, and stand in |omega| for the
 /// cell that looks at them; a face between such a cell and a free one takes the force of the free one.
 ///
 /// The velocity is unchanged if anything is thrown: InvalidArgument for values that are not finite; Interrupted.
 template <class T, int D>
-void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::Field<double, D>* solid,
+void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double epsilon, const grid::SolidBoundary<T, D>* solid,
                                double time, Workspace& workspace);
 
 }  // namespace meniscus::fluids

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/radix_sort.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,18 +18,9 @@ std::size_t bytes_of(Index n) { return static_cast<std::size_t>(n); }
 /// Linear index of the cell that holds x.
 template <class T, int D>
 std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
-  std::uint64_t key = 0;
-  for (int d = 0; d < D; ++d) {
-    const double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
-    require(std::isfinite(c), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
-    const Index n = grid.shape()[d];
-    const auto last = static_cast<double>(n - 1);
-    double inside = std::clamp(c, 0.0, last);
-    if (grid.periodic()[static_cast<std::size_t>(d)])
-      inside = c - static_cast<double>(n) * std::floor(c / static_cast<double>(n));
-    key = key * static_cast<std::uint64_t>(n) + static_cast<std::uint64_t>(std::clamp(inside, 0.0, last));
-  }
-  return key;
+  for (int d = 0; d < D; ++d)
+    require(std::isfinite(x[d]), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
+  return static_cast<std::uint64_t>(cell_index<D>(grid, locate_in_domain(grid, x).cell));
 }
 
 }  // namespace

@@ -3,8 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
-#include "meniscus/grid/ghost_fill.hpp"
-#include "meniscus/grid/transport/transport_masks.hpp"
+#include "meniscus/grid/transport/advection_scheme.hpp"
 
 #include <cmath>
 #include <limits>
@@ -12,112 +11,12 @@
 namespace meniscus::grid {
 namespace {
 
-/// The limited result of a corrected value.
-template <class T>
-MENISCUS_INLINE T limited(Limiter limiter, T value, T first_order, T low, T high) {
-  if (limiter == Limiter::clamp) return detail::smaller(detail::larger(value, low), high);
-  if (limiter == Limiter::reversion) return (value >= low) & (value <= high) ? value : first_order;
-  return value;
+/// The options with the transport block of the scheme.
+AdvectOptions resolved(const AdvectOptions& options) {
+  AdvectOptions o = options;
+  o.pass.block = o.scheme->block.value_or(o.pass.block);
+  return o;
 }
-
-/// One step of one scalar. Scratch arrays have the storage layout of the field.
-template <class T, int D>
-class ScalarTransport {
- public:
-  ScalarTransport(const FieldLayout<D>& layout, const VelocitySource<T, D>& velocity, double cfl, const AdvectOptions& options,
-                  const TransportMasks<T, D>& masks, Workspace& workspace)
-      : layout_(layout),
-        velocity_(velocity),
-        far_width_(far_width(cfl, stencil_margin(options.pass.interpolation))),
-        options_(options),
-        masks_(masks) {
-    const Index n = layout.storage_size();
-    if (options.scheme == numerics::CompensationScheme::first_order) return;
-    forward_ = workspace.take<T>(n);
-    if (options.limiter != Limiter::none) high_ = workspace.take<T>(n);
-    if (options.scheme == numerics::CompensationScheme::bfecc) start_ = workspace.take<T>(n);
-  }
-
-  /// Advances the padded block `from` (whose ghosts are refilled) into the owned samples of `to`, which also serves as scratch.
-  void step(T* from, T* to, double time, double dt) {
-    const auto k = static_cast<T>(dt / layout_.grid.spacing());
-    const SampleSource<T, D> source = filled(from, time);
-    const TransportPass<T, D> forth{options_.pass, velocity_, k, masks_.hidden()};
-    const TransportPass<T, D> back{options_.pass, velocity_, -k, masks_.hidden()};
-    if (options_.scheme == numerics::CompensationScheme::first_order) {
-      run_pass(forth, source, [&, out = origin(to)](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
-        store_active(run, q, source.view.origin, s.value, out);
-      });
-      return;
-    }
-    T* forward = origin(forward_.data());
-    T* low = origin(to);
-    T* high = high_ ? origin(high_.data()) : nullptr;
-    run_pass(forth, source, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
-      for (int l = 0; l < run.count; ++l) forward[q + l] = s.value[l];
-      if (!high) return;
-      for (int l = 0; l < run.count; ++l) low[q + l] = s.low[l];
-      for (int l = 0; l < run.count; ++l) high[q + l] = s.high[l];
-    });
-    const SampleSource<T, D> advanced = filled(forward_.data(), time + dt);
-    const T* phi = source.view.origin;
-    if (options_.scheme == numerics::CompensationScheme::maccormack) {
-      run_pass(back, advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
-        Lanes<T> value;
-        for (int l = 0; l < run.count; ++l) value[l] = numerics::maccormack_correct(forward[q + l], phi[q + l], s.value[l]);
-        finish(run, q, value, phi, forward, low, high);
-      });
-      return;
-    }
-    T* start = origin(start_.data());
-    run_pass(back, advanced, [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) {
-      for (int l = 0; l < run.count; ++l) start[q + l] = numerics::bfecc_start(phi[q + l], s.value[l]);
-    });
-    const SampleSource<T, D> compensated = filled(start_.data(), time);
-    run_pass(forth, compensated,
-             [&](const RowRun<D>& run, Index q, const LaneSamples<T>& s) { finish(run, q, s.value, phi, forward, low, high); });
-  }
-
- private:
-  T* origin(T* storage) const { return layout_.view(storage).origin; }
-
-  /// The block as a source of samples. Its given values far out take the place of those of the source before.
-  SampleSource<T, D> filled(T* storage, double time) {
-    fill_ghosts(layout_, storage, time);
-    far_.prepare(layout_, far_width_, time);
-    const FieldView<T, D> v = layout_.view(storage);
-    return {&layout_, {v.origin, v.extents, v.strides}, time, &far_};
-  }
-
-  /// Limiter, first-order fallback and mask; `out` (= `low`) is read and written at the run's own samples only.
-  MENISCUS_INLINE void finish(const RowRun<D>& run, Index q, const Lanes<T>& value, const T* phi, const T* forward, T* out,
-                              const T* high) const {
-    Lanes<T> result = value;
-    if (high)
-      for (int l = 0; l < run.count; ++l)
-        result[l] = limited(options_.limiter, value[l], forward[q + l], out[q + l], high[q + l]);
-    Lanes<std::uint8_t> first_order;
-    masks_.first_order_lanes(run, q, first_order);
-    for (int l = 0; l < run.count; ++l) result[l] = first_order[l] ? forward[q + l] : result[l];
-    store_active(run, q, phi, result, out);
-  }
-
-  MENISCUS_INLINE void store_active(const RowRun<D>& run, Index q, const T* phi, const Lanes<T>& value, T* out) const {
-    if (const std::uint8_t* active = masks_.active()) {
-      for (int l = 0; l < run.count; ++l) out[q + l] = active[q + l] ? value[l] : phi[q + l];
-    } else {
-      for (int l = 0; l < run.count; ++l) out[q + l] = value[l];
-    }
-  }
-
-  const FieldLayout<D>& layout_;
-  const VelocitySource<T, D>& velocity_;
-  Index far_width_;
-  FarValues<D> far_;
-  const AdvectOptions& options_;
-  const TransportMasks<T, D>& masks_;
-  Workspace::Lease<T> forward_, high_, start_;
-};
 
 /// Checks shared by scalars and vectors. Returns the CFL number.
 template <class T, int D>
@@ -146,16 +45,20 @@ Workspace::Lease<T> transported(const FieldLayout<D>& layout, T* storage, const 
                                 int substeps, double cfl, const AdvectOptions& options, const AdvectMasks& masks,
                                 Workspace& workspace) {
   const TransportMasks<T, D> prepared(layout, masks, options, cfl / substeps, workspace);
-  ScalarTransport<T, D> transport(layout, velocity, cfl / substeps, options, prepared, workspace);
+  AdvectionStep<T, D> step(layout, velocity, cfl / substeps, options, prepared, workspace);
+  const auto advance = [&](T* from, T* to, double time, double duration) {
+    step.begin(from, to, time, duration);
+    options.scheme->advance(step);
+  };
   auto result = workspace.take<T>(layout.storage_size());
   const double h = dt / substeps;
-  transport.step(storage, result.data(), options.time, h);
+  advance(storage, result.data(), options.time, h);
   if (substeps > 1) {
     auto other = workspace.take<T>(layout.storage_size());
     for (int s = 1; s < substeps; ++s) {
       check_interrupt();
       std::swap(result, other);
-      transport.step(other.data(), result.data(), options.time + s * h, h);
+      advance(other.data(), result.data(), options.time + s * h, h);
     }
   }
   return result;
@@ -170,8 +73,9 @@ void require_same_place(const Field<T, D>& a, const Field<T, D>& b, const char* 
 }  // namespace
 
 template <class T, int D>
-AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options, const AdvectMasks& masks,
-                  Workspace& workspace) {
+AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& requested,
+                  const AdvectMasks& masks, Workspace& workspace) {
+  const AdvectOptions options = resolved(requested);
   AdvectInfo info;
   info.cfl = check_arguments(field.grid(), velocity, dt);
   require_finite(field, "field");
@@ -188,8 +92,9 @@ AdvectInfo advect(Field<T, D>& field, MacField<T, D>& velocity, double dt, const
 }
 
 template <class T, int D>
-AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options,
+AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& requested,
                   const std::array<AdvectMasks, D>& masks, Workspace& workspace) {
+  const AdvectOptions options = resolved(requested);
   AdvectInfo info;
   info.cfl = check_arguments(field.grid(), velocity, dt);
   if (&field != &velocity) require_finite(field);

@@ -1,12 +1,12 @@
-/// Transport of fields along a velocity: semi-Lagrangian, upwind, BFECC and MacCormack (Selle 2008, chapter 2).
+/// Advection of fields along a velocity (Selle 2008, chapter 2). The schemes are in transport/schemes, one file each.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/transport/transport_pass.hpp"
-#include "meniscus/numerics/error_compensation.hpp"
 
 #include <optional>
+#include <string_view>
 
 namespace meniscus::grid {
 
@@ -24,9 +24,18 @@ enum class FirstOrderNear {
   walls,  ///< also within CFL * h of a side of the domain that is neither periodic nor prescribed (the thesis' rule, section 2.9)
 };
 
+struct AdvectionScheme;
+
+namespace schemes {
+extern const AdvectionScheme upwind, semi_lagrangian, bfecc, maccormack;
+}
+
+/// The scheme of a name. Throws InvalidArgument, which lists the names, where there is none.
+const AdvectionScheme& advection_scheme(std::string_view name);
+
 struct AdvectOptions {
-  numerics::CompensationScheme scheme = numerics::CompensationScheme::maccormack;
-  PassOptions pass;
+  const AdvectionScheme* scheme = &schemes::maccormack;
+  PassOptions pass;  ///< of which the block is that of the scheme, where that stands for one
   Limiter limiter = Limiter::reversion;
   FirstOrderNear first_order_near = FirstOrderNear::objects;
   HiddenValue hidden_value = HiddenValue::mean;

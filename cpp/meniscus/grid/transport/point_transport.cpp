@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/transport/lane_kernels.hpp"
 
 #include <cmath>
@@ -75,14 +76,7 @@ MENISCUS_INLINE void load(const Grid<D>& grid, const T* points, int n, LanePoint
 
 template <class T, int D>
 void require_finite_points(const T* points, Index n) {
-  const Index first = parallel_reduce(
-      0, n * D, 1 << 15, n * D,
-      [&](Index b, Index e) {
-        for (Index i = b; i < e; ++i)
-          if (!std::isfinite(points[i])) return i;
-        return n * D;
-      },
-      [](Index a, Index b) { return std::min(a, b); });
+  const Index first = first_not_finite(points, n * D);
   require(first == n * D, "points must be finite, but component ", first % D, " of point ", first / D, " is not");
 }
 
@@ -121,12 +115,6 @@ MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const L
     for (int d = 0; d < D; ++d)
       for (int l = 0; l < n; ++l) mean[d][l] += weight * v[d][l];
   }
-}
-
-/// Cell coordinate brought to where points may be.
-double settle(double x, double cells, bool periodic, OutsidePoints outside) {
-  if (periodic) return x - cells * std::floor(x / cells);
-  return outside == OutsidePoints::clamp ? std::clamp(x, 0.0, cells) : x;
 }
 
 }  // namespace
@@ -170,8 +158,8 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   const auto far = far_values(velocity, max_component_speed(velocity) * std::abs(dt) / velocity.grid().spacing(), time);
   const VelocitySource<T, D> source(velocity, time, far.data());
   const Grid<D>& grid = velocity.grid();
-  const double h = grid.spacing();
-  const double k = dt / h;
+  const DomainSides<D> sides(grid);
+  const double k = dt / grid.spacing();
   const RungeKutta method = runge_kutta(trace);
   const auto result = workspace.take<T>(n * D);
   for_each_point_block<D>(n, [&](Index first, int count) {
@@ -180,15 +168,11 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
     LaneVectors<T, D> v;
     step_velocity(source, x, k, method, count, v);
     for (int d = 0; d < D; ++d) {
-      const auto cells = static_cast<double>(grid.shape()[d]);
-      const bool periodic = grid.periodic()[static_cast<std::size_t>(d)];
       for (int l = 0; l < count; ++l) {
         const Index i = (first + l) * D + d;
         // Moving in metres keeps a point that does not move exactly where it was.
         const double moved = static_cast<double>(points[i]) + dt * static_cast<double>(v[d][l]);
-        const double c = (moved - grid.origin()[d]) / h;
-        const double settled = settle(c, cells, periodic, outside);
-        result.data()[i] = static_cast<T>(settled == c ? moved : grid.origin()[d] + h * settled);
+        result.data()[i] = static_cast<T>(outside == OutsidePoints::clamp ? sides.nearest(d, moved) : sides.image(d, moved));
       }
     }
   });

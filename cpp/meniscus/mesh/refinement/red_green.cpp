@@ -235,4 +235,13 @@ TetMeshData RedGreen::mesh() const {
   return result;
 }
 
+void refine(RedGreen& hierarchy, const SizeFunction& sizes, int rounds) {
+  std::vector<double> values;
+  for (int round = 0; round < rounds; ++round) {
+    values.resize(hierarchy.vertices().size());
+    sizes(hierarchy.vertices(), values);
+    if (hierarchy.refine(std::span<const double>(values)) == 0) return;
+  }
+}
+
 }  // namespace meniscus::mesh

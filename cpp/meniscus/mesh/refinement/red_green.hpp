@@ -6,6 +6,7 @@
 
 #include "meniscus/mesh/refinement/bcc_lattice.hpp"
 
+#include <functional>
 #include <span>
 
 namespace meniscus::mesh {
@@ -85,5 +86,11 @@ class RedGreen {
   std::vector<std::int32_t> leaves_;  // ascending
   EdgeMiddles middles_;
 };
+
+/// Sets the wanted lengths of edges (m) at points.
+using SizeFunction = std::function<void(std::span<const Point> points, std::span<double> sizes)>;
+
+/// Refines by the sizes at the vertices until nothing is left to do, at most `rounds` times.
+void refine(RedGreen& hierarchy, const SizeFunction& sizes, int rounds);
 
 }  // namespace meniscus::mesh

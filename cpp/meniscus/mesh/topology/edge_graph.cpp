@@ -97,4 +97,13 @@ template void find_element_edges<2>(std::span<const Segment>, const EdgeGraph&, 
 template void find_element_edges<3>(std::span<const Triangle>, const EdgeGraph&, std::span<std::int32_t>);
 template void find_element_edges<4>(std::span<const Tet>, const EdgeGraph&, std::span<std::int32_t>);
 
+std::int32_t label_segment_components(std::span<const std::array<std::int32_t, 2>> segments, Index vertices,
+                                      std::span<std::int32_t> label) {
+  const VertexStars<2> stars(segments, vertices);
+  return label_components(label, [&](auto&& unite) {
+    for (Index v = 0; v < vertices; ++v)
+      for (const std::int32_t corner : stars.at(v)) unite(stars.at(v)[0] / 2, corner / 2);
+  });
+}
+
 }  // namespace meniscus::mesh

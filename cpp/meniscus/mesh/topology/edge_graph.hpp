@@ -71,4 +71,8 @@ std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
   return count;
 }
 
+/// Numbers the components of a mesh of segments, which hang together at vertices; returns their number.
+std::int32_t label_segment_components(std::span<const std::array<std::int32_t, 2>> segments, Index vertices,
+                                      std::span<std::int32_t> label);
+
 }  // namespace meniscus::mesh

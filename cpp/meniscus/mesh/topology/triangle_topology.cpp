@@ -155,6 +155,13 @@ TriangleTopology::TriangleTopology(std::span<const Triangle> triangles) {
   start_.push_back(static_cast<Index>(keys.size()));
 }
 
+std::vector<TriangleTopology::Edge> TriangleTopology::crowded_edges() const {
+  std::vector<Edge> found;
+  for (std::size_t e = 0; e < edges_.size(); ++e)
+    if (start_[e + 1] - start_[e] > 2) found.push_back(edges_[e]);
+  return found;
+}
+
 std::vector<std::int32_t> degenerate_triangles(const TriangleMeshView& mesh) {
   std::vector<std::int32_t> found;
   for (Index t = 0; t < mesh.size(); ++t)

@@ -105,6 +105,10 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
                     Points v, numerics::SolveInfo& info, bool& fell_back);
 
+/// v = v0 as a first guess for `solve_velocity`: without what constraints take away, but for moved nodes, which keep what they
+/// have.
+void guess_velocity(const BodyStep& step, ConstPoints v0, Points v);
+
 /// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
 

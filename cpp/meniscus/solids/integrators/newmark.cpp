@@ -21,6 +21,13 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
   return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
 }
 
+void guess_velocity(const BodyStep& step, ConstPoints v0, Points v) {
+  nodes::copy(v0, v);
+  const Constraints& held = step.body().constraints();
+  held.project(v);
+  for (const std::int32_t node : held.moved()) v[static_cast<std::size_t>(node)] = v0[static_cast<std::size_t>(node)];
+}
+
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1) {
   const ConstPoints x0 = std::as_const(step.body()).positions();
   nodes::each(step.size(), [&](std::size_t i) { x1[i] = x0[i] + step.dt() * v[i]; });

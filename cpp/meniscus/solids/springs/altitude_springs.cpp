@@ -10,10 +10,6 @@ namespace {
 
 constexpr Index chunk = 256;
 
-void require_per_element(std::size_t found, std::size_t elements, const char* name) {
-  require(found == elements, "there must be one ", name, " for each of the ", elements, " tetrahedra, not ", found);
-}
-
 /// A unit vector across a line: the axis that is most nearly orthogonal to it, made so.
 mesh::Point across(const mesh::Point& line) {
   Index axis = 0;
@@ -69,36 +65,32 @@ AltitudeSprings::Choice choose_on_line(const std::array<mesh::Point, 4>& p) {
 
 }  // namespace
 
-AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, std::span<const mesh::Point> rest, double flat)
-    : relative_(p.relative),
+AltitudeSprings::AltitudeSprings(const Parameters& p, const SpringOptions& options, std::span<const mesh::Point> rest)
+    : per_length_(options.per_length),
       only_beyond_(p.only_beyond),
       edge_tolerance_(p.collapsed_edge * p.collapsed_edge),
       line_tolerance_(p.line_sine * p.line_sine),
-      law_(law),
+      law_(options.law),
       gather_(p.tets) {
   const std::size_t n = p.tets.size();
-  require_per_element(p.stiffness.size(), n, "stiffness");
-  require_per_element(p.damping.size(), n, "damping coefficient");
   // Kernels compute 3 * node in 32 bits.
   require(nodes() <= 2147483647 / 3, "there are too many nodes: ", nodes());
   require(static_cast<std::size_t>(gather_.nodes()) <= rest.size(), "there is no rest position for node ", gather_.nodes() - 1);
-  require(p.inverse_mass.empty() || p.inverse_mass.size() >= static_cast<std::size_t>(gather_.nodes()),
-          "there must be one mass for each of the ", gather_.nodes(), " nodes, not ", p.inverse_mass.size());
+  options.require_sizes(n, nodes(), "tetrahedron", "tetrahedra");
   tets_.assign(p.tets.begin(), p.tets.end());
-  stiffness_.assign(p.stiffness.begin(), p.stiffness.end());
-  damping_.assign(p.damping.begin(), p.damping.end());
-  inverse_mass_.assign(p.inverse_mass.begin(), p.inverse_mass.end());
+  stiffness_.assign(options.stiffness.begin(), options.stiffness.end());
+  damping_.assign(options.damping.begin(), options.damping.end());
+  inverse_mass_.assign(options.inverse_mass.begin(), options.inverse_mass.end());
   damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
   rest_length_.assign(n, {});
   rest_edge_.assign(n, {});
   for (std::size_t t = 0; t < n; ++t) {
-    require(stiffness_[t] >= 0 && damping_[t] >= 0, "stiffness and damping of tetrahedron ", t, " must not be negative");
     for (std::size_t a = 0; a < 4; ++a)
       for (std::size_t b = a + 1; b < 4; ++b)
         require(tets_[t][a] != tets_[t][b], "tetrahedron ", t, " has the node ", tets_[t][a], " twice");
     Corners c = corners(t, rest);
     double volume = (c[1] - c[0]).cross(c[2] - c[0]).dot(c[3] - c[0]);
-    if (volume < 0 && flat > 0) {
+    if (volume < 0 && p.flat > 0) {
       std::swap(tets_[t][2], tets_[t][3]);
       std::swap(c[2], c[3]);
       volume = -volume;
@@ -115,14 +107,14 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const StressStrain& law, s
       widest = std::max(widest, f.u.cross(f.v).norm());
     }
     // Volume is the determinant: six times that of the tetrahedron.
-    if (flat > 0 && volume <= flat * widest * std::sqrt(longest)) continue;
+    if (p.flat > 0 && volume <= p.flat * widest * std::sqrt(longest)) continue;
     require(volume > 0, "tetrahedron ", t, " must have positive volume at rest, not ", volume / 6);
     for (std::size_t k = 0; k < candidates; ++k) {
       const auto f = altitudes::frame(c, k);
       rest_length_[t][k] = volume / f.u.cross(f.v).norm();
     }
   }
-  if (flat > 0) gather_ = ElementGather<4>(tets_);
+  if (p.flat > 0) gather_ = ElementGather<4>(tets_);
   x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
   spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none});
   contribution_.assign(4 * n, mesh::Point::Zero());
@@ -202,7 +194,7 @@ double AltitudeSprings::rest_length(std::size_t tet, const Choice& c) const {
 }
 
 double AltitudeSprings::spring_constant(std::size_t tet, const Choice& c) const {
-  return relative_ ? stiffness_[tet] / rest_length(tet, c) : stiffness_[tet];
+  return per_length_ ? stiffness_[tet] / rest_length(tet, c) : stiffness_[tet];
 }
 
 double AltitudeSprings::tension(std::size_t tet, const Choice& c) const {
@@ -350,7 +342,7 @@ void AltitudeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::sp
         const auto t = static_cast<std::size_t>(slot / 4);
         if (rest_length_[t][0] == 0) continue;
         const double shortest = *std::min_element(rest_length_[t].begin(), rest_length_[t].end());
-        stiffness[static_cast<std::size_t>(node)] += law_.steepest() * (relative_ ? stiffness_[t] / shortest : stiffness_[t]);
+        stiffness[static_cast<std::size_t>(node)] += law_.steepest() * (per_length_ ? stiffness_[t] / shortest : stiffness_[t]);
       }
   });
 }

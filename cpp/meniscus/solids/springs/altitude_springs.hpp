@@ -11,7 +11,7 @@
 
 #include "meniscus/solids/elements/element_gather.hpp"
 #include "meniscus/solids/force.hpp"
-#include "meniscus/solids/springs/stress_strain.hpp"
+#include "meniscus/solids/springs/spring_options.hpp"
 
 #include <vector>
 
@@ -35,19 +35,15 @@ class AltitudeSprings final : public Force {
 
   struct Parameters {
     std::span<const FourNodes> tets;
-    /// Per tetrahedron: E (N), for springs E / l0 with the rest length of the candidate; or k (N/m) for all its candidates.
-    std::span<const double> stiffness;
-    bool relative;
-    /// Per tetrahedron: b (N s/m), or a fraction of critical damping with the reduced mass of the virtual nodes.
-    std::span<const double> damping;
-    /// Per node, 1/kg, for fractions; empty otherwise.
-    std::span<const double> inverse_mass;
     /// Springs act only if compressed by more than this fraction; negative: always.
     double only_beyond;
     /// Edges shorter than this multiple of their rest length have collapsed, and elements whose |u x v| is at most this multiple
     /// of |u| |v| lie on a line.
     double collapsed_edge;
     double line_sine;
+    /// Elements whose shortest altitude at rest is at most this multiple of their longest edge get no spring; unless it is 0,
+    /// elements of negative volume are turned round.
+    double flat;
   };
 
   /// Spring of an element: its length is the sum over the nodes of weight times position, along `direction`.
@@ -58,9 +54,9 @@ class AltitudeSprings final : public Force {
     std::int8_t candidate = none;
   };
 
-  /// `rest` are positions of the nodes in which every element has positive volume; elements whose shortest altitude is at most
-  /// `flat` times their longest edge get no spring, and unless `flat` is 0, elements of negative volume are turned round.
-  AltitudeSprings(const Parameters& parameters, const StressStrain& law, std::span<const mesh::Point> rest, double flat);
+  /// `rest`: positions of the nodes in which every element has positive volume. Stiffness per length is that of the rest length
+  /// of the candidate; critical damping that with the reduced mass of the virtual nodes.
+  AltitudeSprings(const Parameters& parameters, const SpringOptions& options, std::span<const mesh::Point> rest);
 
   Index size() const { return static_cast<Index>(tets_.size()); }
   std::span<const FourNodes> tets() const { return tets_; }
@@ -113,7 +109,7 @@ class AltitudeSprings final : public Force {
   std::vector<double> stiffness_;
   std::vector<double> damping_;
   std::vector<double> inverse_mass_;
-  bool relative_;
+  bool per_length_;
   double only_beyond_;
   double edge_tolerance_;
   double line_tolerance_;

@@ -18,26 +18,21 @@ double sum_of_products(const std::array<mesh::Point, 4>& a, const std::array<mes
   return a[0].dot(b[0]) + a[1].dot(b[1]) + a[2].dot(b[2]) + a[3].dot(b[3]);
 }
 
-void require_per_hinge(std::size_t found, std::size_t hinges, const char* name) {
-  require(found == hinges, "there must be one ", name, " for each of the ", hinges, " hinges, not ", found);
-}
-
 }  // namespace
 
-DihedralBending::DihedralBending(const Parameters& p, std::span<const mesh::Point> rest) : law_(p.law), gather_(p.hinges) {
+DihedralBending::DihedralBending(const Parameters& p, const SpringOptions& options, std::span<const mesh::Point> rest)
+    : law_(p.law), gather_(p.hinges) {
   const std::size_t n = p.hinges.size();
-  require_per_hinge(p.stiffness.size(), n, "stiffness");
-  require_per_hinge(p.damping.size(), n, "damping coefficient");
-  require_per_hinge(p.rest_angle.size(), n, "rest angle");
+  require(p.rest_angle.size() == n, "there must be one rest angle for each of the ", n, " hinges, not ", p.rest_angle.size());
+  require(options.law.linear(), "hinges have no law of stress");
   // Kernels compute 3 * node in 32 bits.
   require(nodes() <= 2147483647 / 3, "there are too many nodes: ", nodes());
   require(static_cast<std::size_t>(nodes()) <= rest.size(), "there is no rest position for node ", nodes() - 1);
-  require(p.inverse_mass.empty() || p.inverse_mass.size() >= static_cast<std::size_t>(nodes()),
-          "there must be one mass for each of the ", nodes(), " nodes, not ", p.inverse_mass.size());
+  options.require_sizes(n, nodes(), "hinge", "hinges");
   hinges_.assign(p.hinges.begin(), p.hinges.end());
-  stiffness_.assign(p.stiffness.begin(), p.stiffness.end());
-  damping_.assign(p.damping.begin(), p.damping.end());
-  inverse_mass_.assign(p.inverse_mass.begin(), p.inverse_mass.end());
+  stiffness_.assign(options.stiffness.begin(), options.stiffness.end());
+  damping_.assign(options.damping.begin(), options.damping.end());
+  inverse_mass_.assign(options.inverse_mass.begin(), options.inverse_mass.end());
   rest_angle_.assign(p.rest_angle.begin(), p.rest_angle.end());
   damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
   rest_weight_.resize(n);
@@ -305,6 +300,20 @@ std::size_t DihedralBending::nbytes() const {
   return gather_.nbytes() + hinges_.capacity() * sizeof(FourNodes) + doubles * sizeof(double) +
          least_.capacity() * sizeof(least_[0]) + linear_.capacity() * sizeof(Linear) +
          (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
+}
+
+void DihedralBending::angles(std::span<const mesh::Point> x, std::span<double> out) const {
+  parallel_for(0, size(), 256, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) out[static_cast<std::size_t>(i)] = hinge(i, x).angle;
+  });
+}
+
+void DihedralBending::angles(std::span<const FourNodes> hinges, std::span<const mesh::Point> x, std::span<double> out) {
+  for (std::size_t i = 0; i < hinges.size(); ++i) {
+    for (const std::int32_t node : hinges[i])
+      require(node >= 0 && static_cast<std::size_t>(node) < x.size(), "hinge ", i, " has the node ", node);
+    out[i] = hinge(hinges[i], x, 0, 0).angle;
+  }
 }
 
 }  // namespace meniscus::solids

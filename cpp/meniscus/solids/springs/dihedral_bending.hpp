@@ -27,12 +27,6 @@ class DihedralBending final : public Force {
   struct Parameters {
     /// i, j, k, l: the edge, the corner of the triangle that passes it from i to j, and that of the other one.
     std::span<const FourNodes> hinges;
-    /// k, N m.
-    std::span<const double> stiffness;
-    /// N s: the force is -damping |e| (rate of the angle) times the mode; or fractions of critical damping at rest.
-    std::span<const double> damping;
-    /// Per node, 1/kg, for fractions; empty otherwise.
-    std::span<const double> inverse_mass;
     /// Radians.
     std::span<const double> rest_angle;
     BendingLaw law;
@@ -51,7 +45,9 @@ class DihedralBending final : public Force {
     std::array<mesh::Point, 4> mode;
   };
 
-  DihedralBending(const Parameters& parameters, std::span<const mesh::Point> rest);
+  /// Per hinge k (N m), and damping (N s): the force is -damping |e| (rate of the angle) times the mode; or fractions of critical
+  /// damping at rest. The stiffness is no stiffness per length, and hinges have no law of stress.
+  DihedralBending(const Parameters& parameters, const SpringOptions& options, std::span<const mesh::Point> rest);
 
   Index size() const { return static_cast<Index>(hinges_.size()); }
   std::span<const FourNodes> hinges() const { return hinges_; }
@@ -59,6 +55,10 @@ class DihedralBending final : public Force {
   static Hinge hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double least_first, double least_second);
   /// Not live where a triangle has collapsed.
   Hinge hinge(Index i, std::span<const mesh::Point> x) const;
+  /// The angles of all hinges, in parallel.
+  void angles(std::span<const mesh::Point> x, std::span<double> out) const;
+  /// The angles of given hinges. Throws InvalidArgument for nodes that are not there.
+  static void angles(std::span<const FourNodes> hinges, std::span<const mesh::Point> x, std::span<double> out);
 
   Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const mesh::Point> x) const override;

@@ -21,12 +21,27 @@ void require_not_negative(std::span<const double> values, const char* name) {
 
 }  // namespace
 
-EdgeSprings::EdgeSprings(const Parameters& p, const StressStrain& law, AtZeroLength at_zero_length,
-                         std::span<const mesh::Point> directions)
-    : slices_(p.ends), law_(law), last_direction_(at_zero_length == AtZeroLength::last_direction) {
-  const std::size_t n = p.ends.size();
-  ends_.assign(p.ends.begin(), p.ends.end());
-  set(p.rest_length, p.stiffness, p.damping);
+EdgeSprings::EdgeSprings(std::span<const Ends> ends, std::span<const double> rest_length, const SpringOptions& options,
+                         AtZeroLength at_zero_length, std::span<const mesh::Point> directions)
+    : slices_(ends), law_(options.law), last_direction_(at_zero_length == AtZeroLength::last_direction) {
+  const std::size_t n = ends.size();
+  ends_.assign(ends.begin(), ends.end());
+  options.require_sizes(n, nodes(), "spring", "springs");
+  require_per_spring(rest_length.size(), n, "rest length");
+  std::vector<double> constant(options.stiffness.begin(), options.stiffness.end());
+  std::vector<double> damping(options.damping.begin(), options.damping.end());
+  for (std::size_t s = 0; s < n; ++s) {
+    if (options.per_length) {
+      require(rest_length[s] > 0, "spring ", s,
+              " has no rest length, which stiffness is relative to; give spring_constant or shortest");
+      constant[s] /= rest_length[s];
+    }
+    if (options.inverse_mass.empty()) continue;
+    const double inverse =
+        options.inverse_mass[static_cast<std::size_t>(ends[s][0])] + options.inverse_mass[static_cast<std::size_t>(ends[s][1])];
+    damping[s] = inverse > 0 ? 2 * damping[s] * std::sqrt(constant[s] * (1 / inverse)) : 0;
+  }
+  set(rest_length, constant, damping);
   plain_ = law_.linear() && !last_direction_;
   x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
   if (last_direction_) {

@@ -10,7 +10,7 @@
 
 #include "meniscus/solids/force.hpp"
 #include "meniscus/solids/springs/sliced_ellpack.hpp"
-#include "meniscus/solids/springs/stress_strain.hpp"
+#include "meniscus/solids/springs/spring_options.hpp"
 
 #include <vector>
 
@@ -26,19 +26,12 @@ enum class AtZeroLength : std::int8_t {
 
 class EdgeSprings final : public Force {
  public:
-  /// Per spring: its ends, rest length (m, may be 0), stiffness k (N/m) and damping b (N s/m).
-  struct Parameters {
-    std::span<const Ends> ends;
-    std::span<const double> rest_length;
-    std::span<const double> stiffness;
-    std::span<const double> damping;
-  };
+  /// Per spring its ends and its rest length (m, may be 0). `directions`, needed for `last_direction` only: one per spring, from
+  /// its first to its second end.
+  EdgeSprings(std::span<const Ends> ends, std::span<const double> rest_length, const SpringOptions& options,
+              AtZeroLength at_zero_length, std::span<const mesh::Point> directions);
 
-  /// `directions`, needed for `last_direction` only: one per spring, from its first to its second end.
-  EdgeSprings(const Parameters& parameters, const StressStrain& law, AtZeroLength at_zero_length,
-              std::span<const mesh::Point> directions);
-
-  /// Takes other rest lengths, stiffnesses and damping coefficients; this allocates.
+  /// Takes other rest lengths (m), spring constants (N/m) and damping coefficients (N s/m); this allocates.
   void set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping);
 
   /// The directions that springs without length keep; empty unless they do.

@@ -13,14 +13,13 @@ constexpr Index chunk = 1024;
 
 }  // namespace
 
-SoftBindings::SoftBindings(const End& first, const End& second, std::span<const double> stiffness,
-                           std::span<const double> damping, std::span<const double> inverse_mass,
+SoftBindings::SoftBindings(const End& first, const End& second, const SpringOptions& options,
                            std::span<const mesh::Point> targets) {
-  const std::size_t n = stiffness.size();
+  const std::size_t n = options.stiffness.size();
+  require(!options.per_length && options.law.linear(), "bindings have no length and no law of stress");
   for (const End* end : {&first, &second})
     require(end->node.size() == n * end->width && end->weight.size() == end->node.size(), "there must be ", end->width,
             " parents and weights for each of the ", n, " bindings, not ", end->node.size(), " and ", end->weight.size());
-  require(damping.size() == n, "there must be one damping coefficient for each of the ", n, " bindings, not ", damping.size());
   require(second.width > 0 || targets.size() == n, "there must be one target for each of the ", n, " bindings, not ",
           targets.size());
   std::int32_t highest = -1;
@@ -55,14 +54,13 @@ SoftBindings::SoftBindings(const End& first, const End& second, std::span<const 
   for (std::size_t b = 0; b < n; ++b)
     for (std::size_t k = start_[b]; k < start_[b + 1]; ++k)
       node_term_[next[static_cast<std::size_t>(term_[k].index)]++] = {static_cast<std::int32_t>(b), term_[k].weight};
-  stiffness_.assign(stiffness.begin(), stiffness.end());
-  damping_.assign(damping.begin(), damping.end());
-  require(inverse_mass.empty() || inverse_mass.size() > static_cast<std::size_t>(std::max(highest, 0)),
-          "there must be one mass for each of the ", highest + 1, " nodes, not ", inverse_mass.size());
-  for (std::size_t b = 0; b < n && !inverse_mass.empty(); ++b) {
+  options.require_sizes(n, nodes(), "binding", "bindings");
+  stiffness_.assign(options.stiffness.begin(), options.stiffness.end());
+  damping_.assign(options.damping.begin(), options.damping.end());
+  for (std::size_t b = 0; b < n && !options.inverse_mass.empty(); ++b) {
     double inverse = 0;
     for (std::size_t k = start_[b]; k < start_[b + 1]; ++k)
-      inverse += term_[k].weight * term_[k].weight * inverse_mass[static_cast<std::size_t>(term_[k].index)];
+      inverse += term_[k].weight * term_[k].weight * options.inverse_mass[static_cast<std::size_t>(term_[k].index)];
     damping_[b] = inverse > 0 ? 2 * damping_[b] * std::sqrt(stiffness_[b] / inverse) : 0;
   }
   damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "meniscus/solids/force.hpp"
+#include "meniscus/solids/springs/spring_options.hpp"
 
 #include <vector>
 
@@ -23,10 +24,9 @@ class SoftBindings final : public Force {
     std::size_t width;
   };
 
-  /// Without parents (width 0), the second end of each binding is a target. Per binding: k (N/m) and b (N s/m), or fractions of
-  /// critical damping if there are inverse masses per node (1/kg).
-  SoftBindings(const End& first, const End& second, std::span<const double> stiffness, std::span<const double> damping,
-               std::span<const double> inverse_mass, std::span<const mesh::Point> targets);
+  /// Without parents (width 0), the second end of each binding is a target. Bindings have no length and no law of
+  /// stress.
+  SoftBindings(const End& first, const End& second, const SpringOptions& options, std::span<const mesh::Point> targets);
 
   Index size() const { return static_cast<Index>(stiffness_.size()); }
   std::span<const double> damping() const { return damping_; }

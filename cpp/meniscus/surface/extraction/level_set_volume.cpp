@@ -55,11 +55,25 @@ double corner_mean(const LevelSetLattice<T, D>& lattice, const Coord<D>& node) {
   return sum / (1U << D);
 }
 
+/// The inside part of a cell that the surface cuts. Called, not inlined: cases of a table gain nothing from wider registers.
+template <class T, int D>
+MENISCUS_NOINLINE double inside_of_cell(const LevelSetLattice<T, D>& lattice, const Coord<D>& c,
+                                        const std::array<double, D>& step) {
+  if (lattice.on_nodes()) return cut_cell_at<T, D>(lattice, c).inside();
+  std::array<double, 1 << D> values;
+  for (unsigned i = 0; i < 1U << D; ++i) {
+    Coord<D> node = c;
+    for (unsigned d = 0; d < D; ++d) node[d] += i >> d & 1;
+    values[i] = corner_mean<T, D>(lattice, node);
+  }
+  return cut_cell(values, step).inside();
+}
+
 /// The flux of (0, height) through the surface in a cell, whose lowest corner is `base` above the side x_last = 0 of the domain.
 /// Its sum is the volume but for what the upper side of the domain adds, because all other sides are along the flux or at height
 /// 0.
-void add_surface(const std::array<double, 4>& values, const std::array<double, 2>& step, double base, double& flux,
-                 double& area) {
+MENISCUS_NOINLINE void add_surface(const std::array<double, 4>& values, const std::array<double, 2>& step, double base,
+                                   double& flux, double& area) {
   unsigned mask = 0;
   for (std::size_t i = 0; i < 4; ++i) mask |= static_cast<unsigned>(values[i] <= 0) << i;
   const SquareCase& c = square_cases()[mask];
@@ -71,8 +85,8 @@ void add_surface(const std::array<double, 4>& values, const std::array<double, 2
   }
 }
 
-void add_surface(const std::array<double, 8>& values, const std::array<double, 3>& step, double base, double& flux,
-                 double& area) {
+MENISCUS_NOINLINE void add_surface(const std::array<double, 8>& values, const std::array<double, 3>& step, double base,
+                                   double& flux, double& area) {
   unsigned mask = 0;
   for (std::size_t i = 0; i < 8; ++i) mask |= static_cast<unsigned>(values[i] <= 0) << i;
   const CubeCase& c = cube_cases()[mask];
@@ -207,19 +221,7 @@ void volume_fractions(const grid::Field<T, D>& phi, grid::Field<T, D>& out, Work
           const std::uint64_t mixed = some & ~all & (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1);
           for_each_bit(mixed, [&](int bit) {
             c[D - 1] = 64 * w + bit;
-            double inside;
-            if (on_nodes) {
-              inside = cut_cell_at<T, D>(lattice, c).inside();
-            } else {
-              std::array<double, 1 << D> values;
-              for (unsigned i = 0; i < 1U << D; ++i) {
-                Coord<D> node = c;
-                for (unsigned d = 0; d < D; ++d) node[d] += i >> d & 1;
-                values[i] = corner_mean<T, D>(lattice, node);
-              }
-              inside = cut_cell(values, step).inside();
-            }
-            first[c[D - 1]] = static_cast<T>(std::clamp(inside, 0.0, 1.0));
+            first[c[D - 1]] = static_cast<T>(std::clamp(inside_of_cell<T, D>(lattice, c, step), 0.0, 1.0));
           });
         }
       }

@@ -3,41 +3,12 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
-#include "meniscus/surface/markers/particle_probe.hpp"
-
-#include <optional>
 
 namespace meniscus::surface {
-namespace {
-
-enum class Fate : std::uint8_t { stays, pushed, in_solid, left };
-
-template <class T, int D>
-Fate settle(const grid::Grid<D>& grid, const std::array<bool, 2 * D>& wall, const LevelSetProbe<double, D>* solid, T* x) {
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    if (grid.periodic()[axis]) continue;
-    const auto low = static_cast<T>(grid.origin()[d]);
-    const auto high = static_cast<T>(grid.origin()[d] + grid.spacing() * static_cast<double>(grid.shape()[axis]));
-    if (x[d] >= low && x[d] <= high) continue;
-    if (!wall[2 * axis + (x[d] > high ? 1 : 0)]) return Fate::left;
-    x[d] = std::clamp(x[d], low, high);
-  }
-  if (!solid) return Fate::stays;
-  Vec<double, D> position = Eigen::Map<const Vec<T, D>>(x).template cast<double>();
-  if (solid->value(position) > 0.0) return Fate::stays;
-  if (!push_out_of_solid(*solid, position)) return Fate::in_solid;
-  Eigen::Map<Vec<T, D>> rounded(x);
-  rounded = position.template cast<T>();
-  // Rounding must not bring it back in.
-  return solid->value(rounded.template cast<double>()) > 0.0 ? Fate::pushed : Fate::in_solid;
-}
-
-}  // namespace
-
 template <class T, int D>
 Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double dt, double width, grid::Trace trace,
                   grid::Interpolation interpolation, double time, Workspace& workspace) {
@@ -80,51 +51,41 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
 }
 
 template <class T, int D>
-MarkerAdvanceInfo advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
-                                  grid::Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace) {
-  T* position = detail::typed_positions<T, D>(particles);
-  T* const radius = pushed_radius > 0.0 ? detail::typed_column<T>(particles.column("radius"), 1) : nullptr;
-  const grid::Grid<D>& grid = velocity.grid();
-  require(!solid || solid->grid() == grid, "the level set of the solid must be on the grid of the velocity");
+grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
+                                 grid::SolidBoundary<T, D>* solid, double pushed_radius, double time, Workspace& workspace) {
+  T* const position = grid::particle_positions<T, D>(particles);
+  T* const radius = pushed_radius > 0.0 ? grid::particle_values<T>(particles, "radius", 1) : nullptr;
+  require(!solid || solid->grid() == velocity.grid(), "solid must have the grid of the velocity");
   const Index n = particles.size();
   const auto moved = workspace.take<T>(n * D);
-  const auto fates = workspace.take<Fate>(n);
+  const auto fates = workspace.take<grid::ParticleFate>(n);
   std::copy_n(position, n * D, moved.data());
   grid::advance_points(velocity, moved.data(), n, dt, trace, grid::OutsidePoints::keep, time, workspace);
 
-  std::array<bool, 2 * D> wall;
-  for (std::size_t s = 0; s < wall.size(); ++s) wall[s] = std::holds_alternative<grid::Wall>(velocity.boundary()[s]);
-  std::optional<LevelSetProbe<double, D>> probe;
+  grid::ParticleBoundary<D> boundary;
+  for (std::size_t s = 0; s < boundary.open.size(); ++s)
+    boundary.open[s] = !std::holds_alternative<grid::Wall>(velocity.boundary()[s]);
   if (solid) {
-    solid->fill_ghosts(time);
-    probe.emplace(*solid);
+    solid->levelset().fill_ghosts(time);
+    boundary.solid = &solid->levelset();
   }
-  parallel_for(0, n, 2048, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) fates.data()[i] = settle(grid, wall, probe ? &*probe : nullptr, moved.data() + i * D);
-  });
+  const grid::FateCounts counts = grid::apply_particle_boundary(velocity.grid(), boundary, moved.data(), n, fates.data());
   const auto removed = workspace.take<std::uint8_t>(n);
-  MarkerAdvanceInfo info;
-  for (Index i = 0; i < n; ++i) {
-    const Fate fate = fates.data()[i];
-    info.left += fate == Fate::left;
-    info.in_solid += fate == Fate::in_solid;
-    info.pushed += fate == Fate::pushed;
-    removed.data()[i] = fate == Fate::left || fate == Fate::in_solid;
-  }
+  grid::flag_lost(fates.data(), n, true, removed.data());
   const NoInterrupts commit;
   std::copy_n(moved.data(), n * D, position);
-  if (radius && info.pushed > 0)
+  if (radius && counts.pushed > 0)
     for (Index i = 0; i < n; ++i)
-      if (fates.data()[i] == Fate::pushed) radius[i] = std::min(radius[i], static_cast<T>(pushed_radius));
-  if (info.left + info.in_solid > 0) particles.remove(removed.data(), workspace);
-  return info;
+      if (fates.data()[i] == grid::ParticleFate::pushed) radius[i] = std::min(radius[i], static_cast<T>(pushed_radius));
+  if (counts.left + counts.in_solid > 0) particles.remove(removed.data(), workspace);
+  return counts;
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                              \
   template Index advect_band<T, D>(grid::Field<T, D>&, grid::MacField<T, D>&, double, double, grid::Trace, grid::Interpolation, \
                                    double, Workspace&);                                                                         \
-  template MarkerAdvanceInfo advance_markers<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double, grid::Trace,              \
-                                                   grid::Field<double, D>*, double, double, Workspace&);
+  template grid::FateCounts advance_markers<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double, grid::Trace,               \
+                                                  grid::SolidBoundary<T, D>*, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

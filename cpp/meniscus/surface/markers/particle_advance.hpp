@@ -1,9 +1,9 @@
 /// Advection of a particle level set: the level set in a band around its surface, and the marker particles.
 #pragma once
 
-#include "meniscus/core/workspace.hpp"
-#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+#include "meniscus/grid/solid_boundary.hpp"
 #include "meniscus/grid/transport/trace.hpp"
 
 namespace meniscus::surface {
@@ -15,18 +15,12 @@ template <class T, int D>
 Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double dt, double width, grid::Trace trace,
                   grid::Interpolation interpolation, double time, Workspace& workspace);
 
-struct MarkerAdvanceInfo {
-  Index left = 0;      ///< removed: they left through a side that is no wall
-  Index in_solid = 0;  ///< removed: too deep in the solid to be pushed out of it
-  Index pushed = 0;    ///< pushed out of the solid
-};
-
-/// Advects particles along the velocity for dt seconds. Particles that cross a wall of the domain are put onto it, those that
-/// cross another side are removed, and those that end in the solid (level set on the nodes, m, <= 0 inside; or nullptr) are
-/// pushed out of it. `pushed_radius` (m; 0: none) becomes the column 'radius' of pushed particles, because they are no longer
-/// where the flow would have carried them. Nothing is changed if anything is thrown.
+/// Carries particles along the velocity for dt seconds. `pushed_radius` (m; 0: none): what the column 'radius' becomes of
+/// particles that the solid has pushed: they are no longer where the flow would have them. Those that cross a wall of the domain
+/// are put onto it, those that cross another side are removed, those that end in the solid (which
+/// may be null) are pushed out of it. Nothing is changed if anything is thrown.
 template <class T, int D>
-MarkerAdvanceInfo advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
-                                  grid::Field<double, D>* solid, double pushed_radius, double time, Workspace& workspace);
+grid::FateCounts advance_markers(grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt, grid::Trace trace,
+                                 grid::SolidBoundary<T, D>* solid, double pushed_radius, double time, Workspace& workspace);
 
 }  // namespace meniscus::surface

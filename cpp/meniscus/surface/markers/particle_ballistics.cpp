@@ -2,8 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
-#include "meniscus/surface/markers/particle_probe.hpp"
 
 #include <cmath>
 #include <optional>
@@ -23,12 +23,11 @@ class Flight {
  public:
   using V = Vec<double, D>;
 
-  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::Field<double, D>* solid,
-         const grid::MacField<T, D>* velocity)
-      : grid_(grid), options_(options) {
-    if (solid) solid_.emplace(*solid);
-    if (velocity)
-      for (int d = 0; d < D; ++d) solid_velocity_[static_cast<std::size_t>(d)].emplace(velocity->component(d));
+  Flight(const grid::Grid<D>& grid, const FlightOptions<D>& options, const grid::SolidBoundary<T, D>* solid)
+      : grid_(grid), sides_(grid, options.open), options_(options) {
+    if (solid) solid_.emplace(solid->levelset());
+    if (solid && solid->velocity())
+      for (int d = 0; d < D; ++d) solid_velocity_[static_cast<std::size_t>(d)].emplace(solid->velocity()->component(d));
   }
 
   Fate run(V& x, V& v, double dt) const {
@@ -36,7 +35,7 @@ class Flight {
     V acceleration = options_.gravity;
     if (solid_ && solid_->value(x) <= 0.0) {
       V normal = V::Zero();
-      if (!push_out_of_solid(*solid_, x, &normal)) return in_solid;
+      if (!push_out(x, &normal)) return in_solid;
       // The solid has taken it along to where it is at the end of the step.
       respond(x, normal, v, acceleration);
       V at = x;
@@ -62,18 +61,18 @@ class Flight {
       respond(x, normal, v, acceleration);
     }
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const double extent = grid_.spacing() * static_cast<double>(grid_.shape()[axis]);
-      const double from_origin = x[d] - grid_.origin()[d];
-      if (!grid_.periodic()[axis] && (from_origin < 0.0 || from_origin > extent)) return left;
-      if (grid_.periodic()[axis] && (from_origin < 0.0 || from_origin >= extent))
-        x[d] -= extent * std::floor(from_origin / extent);
+      if ((sides_.leads_out(d, 0) && x[d] < sides_.at(d, 0)) || (sides_.leads_out(d, 1) && x[d] > sides_.at(d, 1))) return left;
+      x[d] = sides_.image(d, x[d]);
     }
     return fate;
   }
 
   bool inside(const V& x) const { return solid_ && solid_->value(x) <= 0.0; }
-  bool push_out(V& x) const { return push_out_of_solid(*solid_, x); }
+  /// False where there is no way out.
+  template <class Position>
+  bool push_out(Position& x, V* normal = nullptr) const {
+    return grid::push_out<typename Position::Scalar, D>(*solid_, x.data(), normal) != grid::ParticleFate::in_solid;
+  }
 
  private:
   /// Exact for constant acceleration and linear drag.
@@ -96,11 +95,9 @@ class Flight {
     double part = 2.0;
     int wall = -1;
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      if (grid_.periodic()[axis]) continue;
       for (int upper = 0; upper < 2; ++upper) {
-        if (options_.open[2 * axis + static_cast<std::size_t>(upper)]) continue;
-        const double side = wall_at(d, upper);
+        if (!sides_.stops(d, upper)) continue;
+        const double side = sides_.at(d, upper);
         if (upper ? to[d] <= side : to[d] >= side) continue;
         const double p = std::clamp((side - x[d]) / (to[d] - x[d]), 0.0, 1.0);
         if (p >= part) continue;
@@ -117,28 +114,22 @@ class Flight {
       const V gradient = (*solid_)(x).gradient;
       const double slope = gradient.norm();
       normal = slope > 0.0 ? V(gradient / slope) : V(V::Zero());
-      const V outside = x + solid_gap * grid_.spacing() * normal;
+      const V outside = x + grid::solid_gap * grid_.spacing() * normal;
       if (solid_->value(outside) > 0.0) x = onto_walls(outside);
     } else if (wall >= 0) {
       x += part * way;
       const int d = wall / 2;
       normal = V::Zero();
       normal[d] = wall % 2 ? -1.0 : 1.0;
-      x[d] = wall_at(d, wall % 2);
+      x[d] = sides_.at(d, wall % 2);
     }
     return part;
   }
 
-  double wall_at(int d, int upper) const {
-    return grid_.origin()[d] + (upper ? grid_.spacing() * static_cast<double>(grid_.shape()[static_cast<std::size_t>(d)]) : 0.0);
-  }
-
   V onto_walls(V x) const {
     for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      if (grid_.periodic()[axis]) continue;
-      if (!options_.open[2 * axis]) x[d] = std::max(x[d], wall_at(d, 0));
-      if (!options_.open[2 * axis + 1]) x[d] = std::min(x[d], wall_at(d, 1));
+      if (sides_.stops(d, 0)) x[d] = std::max(x[d], sides_.at(d, 0));
+      if (sides_.stops(d, 1)) x[d] = std::min(x[d], sides_.at(d, 1));
     }
     return x;
   }
@@ -180,28 +171,28 @@ class Flight {
   }
 
   const grid::Grid<D>& grid_;
+  grid::DomainSides<D> sides_;
   const FlightOptions<D>& options_;
-  std::optional<LevelSetProbe<double, D>> solid_;
-  std::array<std::optional<LevelSetProbe<T, D>>, D> solid_velocity_;
+  std::optional<grid::FieldProbe<double, D>> solid_;
+  std::array<std::optional<grid::FieldProbe<T, D>>, D> solid_velocity_;
 };
 
 }  // namespace
 
 template <class T, int D>
 FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         grid::Field<double, D>* solid, grid::MacField<T, D>* solid_velocity, double time, Workspace& workspace) {
+                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);
   require(options.restitution >= 0.0 && options.restitution <= 1.0, "restitution must be between 0 and 1, got ",
           options.restitution);
-  require(!solid || solid->grid() == grid, "the level set of the solid must be on the grid of the particles");
-  require(!solid_velocity || solid_velocity->grid() == grid, "the velocity of the solid must be on the grid of the particles");
+  require(!solid || solid->grid() == grid, "solid must have the grid of the particles");
   const SprayColumns<T, D> s(particles);
   const Index n = particles.size();
-  if (solid) solid->fill_ghosts(time);
-  if (solid_velocity) solid_velocity->fill_ghosts(time);
-  const Flight<T, D> flight(grid, options, solid, solid_velocity);
+  if (solid) solid->levelset().fill_ghosts(time);
+  if (solid && solid->velocity()) solid->velocity()->fill_ghosts(time);
+  const Flight<T, D> flight(grid, options, solid);
   const auto positions = workspace.take<T>(n * D);
   const auto velocities = workspace.take<T>(n * D);
   const auto fates = workspace.take<std::uint8_t>(n);
@@ -214,8 +205,7 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
       to = x.template cast<T>();
       if (fate <= touched && flight.inside(to.template cast<double>())) {
         // Rounding has put it in, by less than the gap.
-        fate = flight.push_out(x) ? touched : in_solid;
-        to = x.template cast<T>();
+        fate = flight.push_out(to) ? touched : in_solid;
       }
       fates.data()[i] = fate;
       Eigen::Map<Vec<T, D>>(velocities.data() + i * D) = v.template cast<T>();
@@ -241,7 +231,7 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                   \
   template FlightInfo advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
-                                          grid::Field<double, D>*, grid::MacField<T, D>*, double, Workspace&);
+                                          grid::SolidBoundary<T, D>*, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

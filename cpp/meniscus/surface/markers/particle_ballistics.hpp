@@ -1,9 +1,9 @@
 /// Ballistic flight of spray: parabolas, drag, and contact with solids and with the sides of the domain.
 #pragma once
 
-#include "meniscus/core/workspace.hpp"
-#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/domain_sides.hpp"
 #include "meniscus/grid/particles/particles.hpp"
+#include "meniscus/grid/solid_boundary.hpp"
 
 namespace meniscus::surface {
 
@@ -12,7 +12,7 @@ struct FlightOptions {
   Vec<double, D> gravity = Vec<double, D>::Zero();  ///< m/s^2
   double drag = 0.0;                                ///< 1/s: dv/dt = gravity - drag v, solved exactly
   double restitution = 0.0;                         ///< what remains of the normal velocity, reversed: 0 stops it, 1 reflects it
-  std::array<bool, 2 * D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
+  grid::OpenSides<D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
 };
 
 struct FlightInfo {
@@ -26,10 +26,10 @@ struct FlightInfo {
 /// Moves particles (columns 'velocity' and 'radius') for dt seconds. Their path is followed in straight pieces, each from contact
 /// to contact, in steps bounded by the distance to the solid, so that nothing is missed however fast they are; at a contact the
 /// velocity across the surface, relative to it, stops (or is reflected) and the rest of the step slides along it without
-/// friction. Particles that the solid has moved over are pushed out of it. `solid`: level set on the nodes, m, <= 0 inside, or
-/// nullptr; `solid_velocity`: m/s, or nullptr for a solid at rest. Nothing is changed if anything is thrown.
+/// friction. Particles that the solid has moved over are pushed out of it. `solid` may be null. Nothing is changed if anything is
+/// thrown.
 template <class T, int D>
 FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         grid::Field<double, D>* solid, grid::MacField<T, D>* solid_velocity, double time, Workspace& workspace);
+                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace);
 
 }  // namespace meniscus::surface

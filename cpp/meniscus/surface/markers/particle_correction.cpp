@@ -2,6 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/multilinear_stencil.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -25,38 +27,21 @@ void improve(T& target, T value, Better&& better) {
 
 /// Calls body(offset of the sample from the owned origin, distance to it) for the owned samples around x.
 template <class T, int D, class Body>
-MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, const Coord<D>& extents, const Coord<D>& strides,
-                                        const T* x, Body&& body) {
-  const grid::Grid<D>& grid = layout.grid;
-  const double h = grid.spacing();
-  std::array<Index, D> low;
-  std::array<double, D> t;
-  for (std::size_t d = 0; d < D; ++d) {
-    const double c =
-        (static_cast<double>(x[d]) - grid.origin()[static_cast<Index>(d)]) / h - 0.5 * (1 - layout.stagger.on_side[d]);
-    const double whole = std::floor(c);
-    low[d] = static_cast<Index>(whole);
-    t[d] = c - whole;
-  }
-  for (int q = 0; q < 1 << D; ++q) {
-    Index offset = 0;
+MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, const Coord<D>& strides, const T* x, Body&& body) {
+  using Stencil = grid::MultilinearStencil<double, D>;
+  const Stencil around(grid::locate(layout.grid, x), layout.stagger);
+  for (int q = 0; q < Stencil::corners; ++q) {
+    Coord<D> sample = around.sample(q);
     double square = 0.0;
     bool owned = true;
-    for (std::size_t d = 0; d < D; ++d) {
-      const int upper = (q >> d) & 1;
-      Index i = low[d] + upper;
-      const double away = t[d] - upper;
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const double away = around.upper[axis] - ((q >> d) & 1);
       square += away * away;
-      if (grid.periodic()[d]) {
-        const Index n = grid.shape()[d];
-        i -= n * static_cast<Index>(std::floor(static_cast<double>(i) / static_cast<double>(n)));
-        // Of a shared first and last sample, the last one counts.
-        if (layout.stagger.on_side[d] && i == 0) i = n;
-      }
-      owned = owned && i >= 0 && i < extents[d];
-      offset += i * strides[d];
+      sample[axis] = grid::image_of_sample(layout.grid, layout.stagger, d, sample[axis]);
+      owned = owned && sample[axis] >= 0;
     }
-    if (owned) body(offset, h * std::sqrt(square));
+    if (owned) body(dot<D>(sample, strides), layout.grid.spacing() * std::sqrt(square));
   }
 }
 
@@ -92,7 +77,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
     parallel_for(0, escaped.size, 1024, [&](Index begin, Index end) {
       for (Index k = begin; k < end; ++k) {
         const Index i = escaped.index[k];
-        for_samples_around<T, D>(layout, view.extents, view.strides, markers.position + i * D,
+        for_samples_around<T, D>(layout, view.strides, markers.position + i * D,
                                  [&](Index offset, double distance) { body(i, offset, distance); });
       }
     });

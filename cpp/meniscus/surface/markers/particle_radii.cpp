@@ -2,10 +2,10 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/field_probe.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
-#include "meniscus/surface/markers/particle_probe.hpp"
 
 #include <cmath>
 
@@ -63,7 +63,7 @@ void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::M
   // Two points on the normal of each, half a cell to either side.
   const auto points = workspace.take<T>(2 * near.size * D);
   const auto speeds = workspace.take<T>(2 * near.size * D);
-  const LevelSetProbe<T, D> probe(phi);
+  const grid::FieldProbe<T, D> probe(phi);
   parallel_for(0, near.size, 1024, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k) {
       const T* x = markers.position + near.index[k] * D;

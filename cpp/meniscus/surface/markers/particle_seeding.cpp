@@ -4,10 +4,12 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/domain_sides.hpp"
+#include "meniscus/grid/particles/field_probe.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
-#include "meniscus/surface/markers/particle_probe.hpp"
 
 #include <atomic>
 #include <cmath>
@@ -22,7 +24,7 @@ constexpr int attraction_steps = 15;
 template <class T, int D>
 class Seeding {
  public:
-  Seeding(grid::Field<T, D>& phi, grid::ParticleSet& particles, const LevelSetProbe<double, D>* solid,
+  Seeding(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
           const SeedingOptions& options, double time, Workspace& workspace)
       : phi_(phi),
         particles_(particles),
@@ -31,6 +33,7 @@ class Seeding {
         time_(time),
         workspace_(workspace),
         grid_(phi.grid()),
+        sides_(grid_),
         strides_(c_strides<D>(grid_.shape())),
         cells_(product<D>(grid_.shape())),
         probe_(phi) {}
@@ -76,10 +79,8 @@ class Seeding {
       bool inside = true;
       for (int d = 0, rest = q; d < D; ++d, rest /= 3) {
         const auto axis = static_cast<std::size_t>(d);
-        Index i = cell[axis] + rest % 3 - 1;
-        const Index n = grid_.shape()[axis];
-        if (grid_.periodic()[axis]) i = (i + n) % n;
-        inside = inside && i >= 0 && i < n;
+        const Index i = grid::image_of_cell(grid_, d, cell[axis] + rest % 3 - 1);
+        inside = inside && i >= 0;
         offset += i * strides_[axis];
       }
       if (inside) std::atomic_ref<std::uint8_t>(spared_.data()[offset]).store(1, std::memory_order::relaxed);
@@ -226,14 +227,14 @@ class Seeding {
     const double high = std::clamp(center + 0.5 * h, low, most);
     const double goal = sign * (low + b[1] * (high - low));
     double scale = 1.0;
-    ProbedLevelSet<D> s = probe_(x);
+    grid::ProbedValue<D> s = probe_(x);
     bool placed = false;
     for (int step = 0; step < attraction_steps && !placed; ++step) {
       const double slope = s.gradient.norm();
       if (slope == 0.0) break;
       const Vec<double, D> there = x + scale * (goal - s.value) / slope * s.gradient;
-      const Vec<double, D> inside = onto_domain<D>(grid_, there);
-      const ProbedLevelSet<D> after = probe_(inside);
+      const Vec<double, D> inside = sides_.nearest(there);
+      const grid::ProbedValue<D> after = probe_(inside);
       const bool in_range = sign * after.value >= least && sign * after.value <= most;
       if (in_range || std::abs(after.value - goal) < std::abs(s.value - goal)) {
         x = inside;
@@ -251,14 +252,15 @@ class Seeding {
 
   grid::Field<T, D>& phi_;
   grid::ParticleSet& particles_;
-  const LevelSetProbe<double, D>* solid_;
+  const grid::FieldProbe<double, D>* solid_;
   const SeedingOptions& options_;
   double time_;
   Workspace& workspace_;
   const grid::Grid<D>& grid_;
+  grid::DomainSides<D> sides_;
   Coord<D> strides_;
   Index cells_;
-  LevelSetProbe<T, D> probe_;
+  grid::FieldProbe<T, D> probe_;
   SeedingInfo info_;
   Workspace::Lease<T> values_;
   Workspace::Lease<std::uint8_t> spared_;
@@ -268,7 +270,7 @@ class Seeding {
 }  // namespace
 
 template <class T, int D>
-SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                            const SeedingOptions& options, double time, Workspace& workspace) {
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
   require(std::isfinite(options.band) && options.radii.least > 0.0 && options.radii.least <= options.radii.most &&
@@ -276,20 +278,20 @@ SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles,
           "the radii must be positive and ascending and the least of them below the band, got ", options.radii.least, ", ",
           options.radii.most, " and a band of ", options.band, " cells");
   require(std::isfinite(options.escape) && options.escape >= 0.0, "escape must be a number from 0, got ", options.escape);
-  require(!solid || solid->grid() == phi.grid(), "the level set of the solid must be on the grid of the level set");
+  require(!solid || solid->grid() == phi.grid(), "solid must have the grid of the level set");
   static_cast<void>(MarkerColumns<T, D>(particles));
   require_finite(phi, "the level set");
   phi.fill_ghosts(time);
-  std::optional<LevelSetProbe<double, D>> probe;
+  std::optional<grid::FieldProbe<double, D>> probe;
   if (solid) {
-    solid->fill_ghosts(time);
-    probe.emplace(*solid);
+    solid->levelset().fill_ghosts(time);
+    probe.emplace(solid->levelset());
   }
   return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                           \
-  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::Field<double, D>*, \
+#define MENISCUS_INSTANTIATE(T, D)                                                                              \
+  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
                                             const SeedingOptions&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

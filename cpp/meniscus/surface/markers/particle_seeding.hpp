@@ -2,6 +2,7 @@
 /// Ferziger and Mitchell 2002, sections 3.1 and 3.6).
 #pragma once
 
+#include "meniscus/grid/solid_boundary.hpp"
 #include "meniscus/surface/markers/particle_radii.hpp"
 
 namespace meniscus::surface {
@@ -29,10 +30,10 @@ struct SeedingInfo {
 /// there are more than per_cell of a sign, of which those nearest to the surface (smallest s phi - radius) stay. A new particle
 /// starts at a random place in its cell and is attracted, along the gradient, to a random value of the level set on its side,
 /// which is one that the cell has and between the least radius and the band; the step is halved where it fails, at most 15 times.
-/// None is put into the solid (level set on the nodes, or nullptr). The particles that stay are sorted by cell, new ones follow
+/// None is put into the solid, which may be null. The particles that stay are sorted by cell, new ones follow
 /// them. Radii are those of adjust_radii.
 template <class T, int D>
-SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::Field<double, D>* solid,
+SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                            const SeedingOptions& options, double time, Workspace& workspace);
 
 }  // namespace meniscus::surface

@@ -2,6 +2,8 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -23,34 +25,19 @@ Workspace::Lease<std::uint8_t> flags_of(const IndexList& list, Index n, Workspac
 /// Adds to both faces per axis of the cell that holds x.
 template <class T, int D>
 void deposit(grid::MacField<T, D>& velocity, const T* x, const T* v, double part) {
-  const grid::Grid<D>& grid = velocity.grid();
-  Coord<D> cell;
+  const Coord<D> cell = grid::locate_in_domain(velocity.grid(), x).cell;
   for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    const auto n = static_cast<double>(grid.shape()[axis]);
-    double c = std::floor((static_cast<double>(x[d]) - grid.origin()[d]) / grid.spacing());
-    if (grid.periodic()[axis]) c -= n * std::floor(c / n);
-    cell[axis] = static_cast<Index>(std::clamp(c, 0.0, n - 1.0));
-  }
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
     const grid::FieldView<T, D> view = velocity.component(d).view();
     const T add = static_cast<T>(0.5 * part * static_cast<double>(v[d]));
-    Coord<D> face = cell;
-    // Of a shared first and last face, the last one counts; the first shows the same.
-    const bool shared = grid.periodic()[axis] && face[axis] == 0;
-    *view.at(face) += add;
-    if (shared) {
-      Coord<D> last = face;
-      last[axis] = grid.shape()[axis];
-      *view.at(last) += add;
-    }
-    ++face[axis];
-    *view.at(face) += add;
-    if (grid.periodic()[axis] && face[axis] == grid.shape()[axis]) {
-      Coord<D> first = face;
-      first[axis] = 0;
-      *view.at(first) += add;
+    for (Index upper = 0; upper < 2; ++upper) {
+      Coord<D> face = cell;
+      face[static_cast<std::size_t>(d)] += upper;
+      *view.at(face) += add;
+      // A face on a periodic side is stored on both.
+      const Index twin = grid::twin_of_sample(velocity.grid(), grid::Stagger<D>::face(d), d, face[static_cast<std::size_t>(d)]);
+      if (twin < 0) continue;
+      face[static_cast<std::size_t>(d)] = twin;
+      *view.at(face) += add;
     }
   }
 }

@@ -1,18 +1,11 @@
 /// Steps of the search for distances next to an interface: estimates along the axes, and closest points in batches.
 #pragma once
 
-#include "meniscus/surface/redistancing/cubic_closest_point.hpp"
+#include "meniscus/surface/redistancing/closest_search.hpp"
 #include "meniscus/surface/redistancing/distance_strips.hpp"
 
 namespace meniscus::surface {
 
-/// Above this second difference, in units of the slope, samples count as kinked: a circle of radius R cells has 1 / R.
-inline constexpr double kink = 0.3;
-/// Range of the search around the sample, in cells.
-inline constexpr double farthest_closest = 3.0;
-/// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
-inline constexpr double closest_tolerance = 1e-3;
-inline constexpr int most_closest_steps = 12;
 /// Allowed excess, in cells, of the distance of a closest point over that of the crossing along an axis (linear interpolation).
 inline constexpr double crossing_slack = 0.1;
 
@@ -95,17 +88,9 @@ class InterfaceSearch {
     return step;
   }
 
-  /// Samples whose closest points are wanted.
-  struct Batch {
-    int count = 0;
-    std::array<Coord<D>, n> sample;
-    std::array<std::array<double, D>, n> start;  ///< where the search begins, relative to the sample, in cells
-    std::array<double, n> slope;                 ///< |grad phi|, which tells kinks from curves
-    std::array<double, n> low, high;             ///< what the distance may be
-    std::array<double, n> otherwise;             ///< the distance where the search fails; negative: nothing is written
+  /// Samples whose closest points are wanted, and where their distances go.
+  struct Batch : ClosestBatch<D> {
     std::array<T*, n> target;
-
-    bool full() const { return count == n; }
   };
 
   /// The search for a sample beside a change of sign.
@@ -124,7 +109,22 @@ class InterfaceSearch {
   /// Writes the final distances of a batch, and empties it.
   template <class Visible>
   void closest_points(Batch& batch, const Visible& visible) const {
-    simd_dispatch([&] { find_closest(batch, visible); });
+    struct Source {
+      const InterfaceSearch* search;
+      const Visible* visible;
+    } source{this, &visible};
+    std::array<double, n> distance;
+    search_closest<D>(
+        batch, grid_,
+        [](const void* from, const Coord<D>& sample, const Coord<D>& cell, int l, CubicStencils<D>& stencils) {
+          const auto& s = *static_cast<const Source*>(from);
+          return s.search->gather(sample, cell, l, stencils, *s.visible);
+        },
+        &source, distance);
+    for (int l = 0; l < batch.count; ++l) {
+      const auto i = static_cast<std::size_t>(l);
+      if (distance[i] >= 0.0) *batch.target[i] = -static_cast<T>(distance[i]);
+    }
     batch.count = 0;
   }
 
@@ -135,121 +135,9 @@ class InterfaceSearch {
   }
 
  private:
+  /// Fills lane l with the samples around a cell; false where one of them is hidden. Samples beyond a side are extrapolated.
   template <class Visible>
-  MENISCUS_INLINE void find_closest(const Batch& batch, const Visible& visible) const {
-    alignas(64) double x[D][n], t[D][n], p[n], g[D][n], bend[n];
-    std::array<Coord<D>, n> cell;
-    CubicStencils<D> stencils;
-    enum State : int { searching, found, failed };
-    std::array<int, n> state;
-    for (int l = 0; l < n; ++l) {
-      const auto i = static_cast<std::size_t>(l);
-      state[i] = l < batch.count && batch.slope[i] > 0.0 ? searching : failed;
-      if (state[i] == failed) continue;
-      for (std::size_t d = 0; d < D; ++d) {
-        x[d][l] = batch.start[i][d];
-        // Also false where a sample is not finite, which is reported later.
-        if (!(std::abs(x[d][l]) <= farthest_closest)) state[i] = failed;
-      }
-      if (state[i] == searching && !gather(batch.sample[i], x, l, cell[i], stencils, visible)) state[i] = failed;
-    }
-    for (int l = 0; l < n; ++l) {
-      if (state[static_cast<std::size_t>(l)] != failed) continue;
-      for (int i = 0; i < CubicStencils<D>::size; ++i) stencils.value[i][l] = 0.0;
-      for (int d = 0; d < D; ++d) x[d][l] = 0.0;
-      cell[static_cast<std::size_t>(l)] = Coord<D>{};
-    }
-    largest_second_difference<D>(stencils, bend);
-    for (int l = 0; l < n; ++l) {
-      const auto i = static_cast<std::size_t>(l);
-      if (state[i] == searching && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
-    }
-    for (int step = 0; step < most_closest_steps; ++step) {
-      bool any = false;
-      for (const int s : state) any |= s == searching;
-      if (!any) break;
-      for (int d = 0; d < D; ++d)
-        for (int l = 0; l < n; ++l)
-          t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
-      evaluate_cubics<D>(stencils, t, p, g);
-      // Step onto the surface, and along it towards the sample, which is at 0.
-      alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];
-      for (int d = 0; d < D; ++d)
-        for (int l = 0; l < n; ++l) {
-          square[l] += g[d][l] * g[d][l];
-          along[l] += x[d][l] * g[d][l];
-        }
-      for (int d = 0; d < D; ++d)
-        for (int l = 0; l < n; ++l) {
-          to[d][l] = (along[l] - p[l]) / square[l] * g[d][l];
-          moved[l] += (to[d][l] - x[d][l]) * (to[d][l] - x[d][l]);
-          length[l] += to[d][l] * to[d][l];
-        }
-      std::array<bool, n> entered{};  // another cell
-      for (int l = 0; l < n; ++l) {
-        const auto i = static_cast<std::size_t>(l);
-        if (state[i] != searching) continue;
-        for (int d = 0; d < D; ++d) x[d][l] = to[d][l];
-        // Also false where there is no slope.
-        if (!(length[l] <= farthest_closest * farthest_closest)) {
-          state[i] = failed;
-        } else if (moved[l] <= closest_tolerance * closest_tolerance) {
-          state[i] = found;
-        } else {
-          if (leaves(cell[i], x, l) && cell_of(batch.sample[i], x, l) != cell[i]) {
-            if (!gather(batch.sample[i], x, l, cell[i], stencils, visible)) {
-              state[i] = failed;
-              continue;
-            }
-            entered[i] = true;
-          }
-        }
-      }
-      bool check = false;
-      for (const bool e : entered) check |= e;
-      if (!check) continue;
-      largest_second_difference<D>(stencils, bend);
-      for (int l = 0; l < n; ++l) {
-        const auto i = static_cast<std::size_t>(l);
-        if (entered[i] && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
-      }
-    }
-    for (int l = 0; l < batch.count; ++l) {
-      const auto i = static_cast<std::size_t>(l);
-      double d = 0.0;
-      for (int e = 0; e < D; ++e) d += x[e][l] * x[e][l];
-      d = std::sqrt(d);
-      if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i])) d = batch.otherwise[i];
-      if (d >= 0.0) *batch.target[i] = -static_cast<T>(d);
-    }
-  }
-
-  /// Whether x is outside of a cell by more than a margin, so that it does not alternate between neighbouring cells.
-  static bool leaves(const Coord<D>& cell, const double (*x)[n], int l) {
-    bool outside = false;
-    for (std::size_t d = 0; d < D; ++d) outside |= std::abs(x[d][l] - static_cast<double>(cell[d]) - 0.5) > 0.52;
-    return outside;
-  }
-
-  /// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side, the
-  /// nearest cell.
-  Coord<D> cell_of(const Coord<D>& sample, const double (*x)[n], int l) const {
-    Coord<D> c;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      Index i = static_cast<Index>(std::floor(x[d][l]));
-      if (!grid_.periodic[axis])
-        i = std::clamp<Index>(i, -sample[axis], std::max<Index>(grid_.count[axis] - 2 - sample[axis], -sample[axis]));
-      c[axis] = i;
-    }
-    return c;
-  }
-
-  /// Fills lane l with the samples around x; false where one of them is hidden. Samples beyond a side are extrapolated.
-  template <class Visible>
-  bool gather(const Coord<D>& sample, const double (*x)[n], int l, Coord<D>& cell, CubicStencils<D>& stencils,
-              const Visible& visible) const {
-    cell = cell_of(sample, x, l);
+  bool gather(const Coord<D>& sample, const Coord<D>& cell, int l, CubicStencils<D>& stencils, const Visible& visible) const {
     Coord<D> base;
     bool inside = true;
     for (std::size_t d = 0; d < D; ++d) {

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from meniscus import _checks
 from meniscus.core import Workspace
-from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, SolidLike, on_grid, project
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
+from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import Method, advect
+from meniscus.surface.shapes.solid_boundary import Slip, SolidLike, solid_boundary
 
 Splitting = Literal["projection", "reflection"]
 
@@ -76,11 +76,10 @@ def advance(
     work = velocity.copy()
 
     def carry(field: MacField, by: MacField, seconds: float, start: float) -> None:
-        if solid is not None:
-            levelset, solid_velocity = on_grid(solid, velocity, start)
-            masks = SolidMasks(levelset)
+        boundary = solid_boundary(solid, velocity.grid, velocity.dtype, start, slip)
+        if boundary is not None:
             for each in (field,) if field is by else (field, by):
-                masks.prepare_velocity(each, solid_velocity, slip, workspace)
+                boundary.extend(each, workspace)
         advect(field, by, seconds, method=method, time=start, workspace=workspace, **options)
 
     def make_incompressible(field: MacField, seconds: float, end: float) -> ProjectionInfo:

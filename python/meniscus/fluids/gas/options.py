@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from meniscus import _checks
 from meniscus.fluids.pressure.projection import ProjectionInfo
-from meniscus.fluids.pressure.solid_masks import Slip
 from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
 from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
 from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import Slip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,17 +12,19 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
-from meniscus.fluids.gas.forces import ViscositySolver, add_buoyancy, diffuse
+from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
-from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.advection import advect, max_speed
 from meniscus.grid.uniform import Grid
+from meniscus.surface import SolidBoundary
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class SmokeSolver(StagedSolver[SmokeReport]):
@@ -74,15 +76,16 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.temperature = CellField(grid, dtype)
         self.temperature.array[...] = self.options.ambient
         self.pressure = CellField(grid)
-        self._solid = SampledSolid(grid, self.velocity.dtype, solid)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid, self.options.slip)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self._grid = grid
         self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy(), self.pressure.copy())
         self._workspace = Workspace()
-        self._pressure_solver = PressureSolver(grid)
-        self._viscosity_solver = ViscositySolver(grid) if self.options.viscosity else None
+        o = self.options
+        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
+        self._projection = ProjectionStage(grid, o.air_density, o.tolerance)
 
     @property
     def grid(self) -> Grid:
@@ -109,8 +112,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         total = self._solid.nbytes + sum(f.with_ghosts.nbytes for f in fields)
         for v in velocities:
             total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
-        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
-        return total + self._workspace.bytes + self._pressure_solver.nbytes + viscosity
+        return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
@@ -125,7 +127,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         for emitter in (e.emitter for e in self._emitters):
             if emitter.velocity is not None and emitter.is_on(self.time):
                 speed = max(speed, float(np.abs(emitter.velocity).max()))
-        speed = max(speed, self._solid.speed(self.velocity, self.time))
+        speed = max(speed, self._solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
     def emit(self, dt: float) -> None:
@@ -155,11 +157,8 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
-            masks = self._solid.masks(solid, self.velocity, self.time)
-            _, solid_velocity = on_grid(solid, self.velocity, self.time)
-            masks.prepare_velocity(self.velocity, solid_velocity, o.slip, self._workspace)
-            for field in (self.density, self.temperature):
-                masks.prepare_scalar(field, self._workspace)
+            for carried in (self.velocity, self.density, self.temperature):
+                solid.extend(carried, self._workspace)
         schemes: dict[str, Any] = {
             "method": o.method,
             "trace": o.trace,
@@ -214,36 +213,18 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
-        if self._viscosity_solver is not None:
-            self._parts["viscosity"] = diffuse(
-                self.velocity,
-                dt,
-                self.options.viscosity,
-                solid=self._solid.at(self.time + dt, dt),
-                slip=self.options.slip,
-                time=self.time + dt,
-                tolerance=min(self.options.tolerance, 1e-6),
-                solver=self._viscosity_solver,
-            )
+        self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
 
     def project(self, dt: float) -> None:
         """Make the velocity divergence-free, but for what emitters ask for, around the solid as it is at the end of the step."""
-        self._parts["projection"] = project(
-            self.velocity,
-            dt,
-            self._solid.at(self.time + dt, dt),
-            self.options.air_density,
-            self.options.tolerance,
-            target_divergence=self._divergence,
-            pressure=self.pressure,
-            time=self.time + dt,
-            solver=self._pressure_solver,
+        self._parts["projection"] = self._projection.act(
+            self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )
 
-    def _smoke(self, solid: Any = None) -> float:
+    def _smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
         density = self.density.array
-        where = True if solid is None else self._solid.masks(solid, self.velocity, self.time).outside_cells
+        where = True if solid is None else solid.outside_cells
         return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
 
     def _summarise(self, dt: float) -> SmokeReport:

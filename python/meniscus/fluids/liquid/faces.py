@@ -10,10 +10,9 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, project
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.transport.extrapolation import extrapolate
-from meniscus.surface import LevelSet, extend_velocity
+from meniscus.surface import LevelSet, SolidBoundary, extend_velocity
 
 Bools = npt.NDArray[np.bool_]
 _BALANCED = 2.5  # cells of air that are made divergence-free
@@ -52,32 +51,26 @@ class LiquidFaces:
         self,
         velocity: MacField,
         levelset: LevelSet,
-        masks: SolidMasks | None,
-        solid_velocity: MacField | None,
-        slip: Slip,
+        solid: SolidBoundary | None,
         band: int,
         workspace: Workspace,
-        solid: Any = None,
         time: float = 0.0,
     ) -> None:
         """Continue the velocity from the wet faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
 
-        With slip 'no-slip', faces in the solid take its velocity (None: at rest).
+        Without free slip, faces in the solid take its velocity.
         """
         wet = self.wet(levelset)
         for d, known in enumerate(self.known):
-            if masks is None:
+            if solid is None:
                 np.copyto(known, wet[d])
             else:
                 # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
-                np.greater(wet[d], masks.inside_faces[d], out=known)
+                np.greater(wet[d], solid.inside_faces[d], out=known)
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
-        if masks is not None:
+        if solid is not None:
             self.known = extrapolate(velocity, self.known, layers=_LAYERS, workspace=workspace)
-            if slip == "no-slip":
-                for d, inside in enumerate(masks.inside_faces):
-                    u = 0.0 if solid_velocity is None else solid_velocity.component(d)
-                    np.copyto(velocity.component(d), u, where=inside, casting="same_kind")
+            solid.stick(velocity)
         for d, known in enumerate(self.known):
             np.copyto(velocity.component(d), 0.0, where=~known)
         if self._solver is not None:

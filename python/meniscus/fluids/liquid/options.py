@@ -8,10 +8,10 @@ from typing import Literal
 
 from meniscus import _checks
 from meniscus.fluids.pressure.projection import ProjectionInfo
-from meniscus.fluids.pressure.solid_masks import Slip
 from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
 from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
 from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import Slip
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]

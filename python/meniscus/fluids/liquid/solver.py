@@ -17,16 +17,16 @@ from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeRe
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, Shape
+from meniscus.surface import LevelSet, ParticleLevelSet, Shape, SolidBoundary
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class LiquidSolver(StagedSolver[LiquidReport]):
@@ -83,7 +83,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.pressure = CellField(grid)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self._surface = LiquidSurface(grid, o, self.velocity)
-        self._solid = SampledSolid(grid, self.velocity.dtype, solid)
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid, o.slip)
         self._volume = LiquidVolume(grid, self.velocity)
         self._wet = LiquidFaces(self.velocity, o.balanced_extension)
         reach = (o.band + 1) * grid.spacing
@@ -92,8 +92,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
         self._backup = (self.velocity.copy(), self.pressure.copy())
         self._workspace = Workspace()
-        self._pressure_solver = PressureSolver(grid)
-        self._viscosity_solver = LiquidViscositySolver(grid) if o.viscosity else None
+        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True)
+        self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
 
     @property
     def grid(self) -> Grid:
@@ -129,8 +129,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         fields += [] if self._curvature is None else [self._curvature]
         total += sum(f.with_ghosts.nbytes for f in fields)
         total += self._surface.nbytes + self._solid.nbytes + self._volume.nbytes + self._wet.nbytes
-        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
-        return total + self._workspace.bytes + self._pressure_solver.nbytes + viscosity
+        return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
 
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
         """Add liquid, and start anew with the surface that results.
@@ -173,7 +172,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         for source in (r.owner for r in self._sources):
             if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
                 speed = max(speed, float(np.abs(source.velocity).max()))
-        speed = max(speed, self._solid.speed(self.velocity, self.time))
+        speed = max(speed, self._solid.max_speed(self.time))
         dt = o.cfl * h / speed if speed > 0 else math.inf
         if o.surface_tension:
             dt = min(dt, math.sqrt(o.density * h**3 / (2 * math.pi * o.surface_tension)))
@@ -263,19 +262,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
-        if self._viscosity_solver is not None:
-            info = diffuse_liquid(
-                self.velocity,
-                dt,
-                self.options.viscosity,
-                solid=self._solid.at(self.time + dt, dt),
-                liquid=self.levelset,
-                slip=self.options.slip,
-                time=self.time + dt,
-                tolerance=min(self.options.tolerance, 1e-6),
-                solver=self._viscosity_solver,
-            )
-            self._parts["viscosity"] = (info,)
+        self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid as it is at the end of the step."""
@@ -285,20 +272,15 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if self._curvature is not None:
             self.levelset.curvature(out=self._curvature)
             np.multiply(self._curvature.array, o.surface_tension, out=self._curvature.array, casting="same_kind")
-        self._parts["projection"] = project(
+        self._parts["projection"] = self._projection.act(
             self.velocity,
             dt,
-            solid,
-            o.density,
-            o.tolerance,
+            self._solid,
+            self.time + dt,
+            self.pressure,
             liquid=self.levelset,
             air_pressure=o.air_pressure,
             surface_pressure=self._curvature,
-            pressure=self.pressure,
-            warm_start=True,
-            time=self.time + dt,
-            max_iterations=o.max_iterations,
-            solver=self._pressure_solver,
         )
 
     def extend(self, dt: float) -> None:
@@ -306,11 +288,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         o = self.options
         time = self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
-        masks = solid_velocity = None
-        if solid is not None:
-            masks = self._solid.masks(solid, self.velocity, time)
-            _, solid_velocity = on_grid(solid, self.velocity, time)
-        self._wet.extend(self.velocity, self.levelset, masks, solid_velocity, o.slip, o.band, self._workspace, solid, time)
+        self._wet.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
 
     def volume_report(self) -> VolumeReport:
         """Return where the liquid is, and where it came from and went since the surface was set."""
@@ -341,14 +319,14 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.time = float(snapshot["time"])
         self._solid.forget()
 
-    def _continue_into_solid(self, solid: Any) -> None:
+    def _continue_into_solid(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid, so that the liquid meets it at a right angle and no air comes between."""
         if solid is not None:
-            self._surface.continue_into(self._solid.masks(solid, self.velocity, self.time), self._workspace)
+            self._surface.continue_into(solid, self._workspace)
 
-    def _outside(self, solid: Any) -> Any:
+    def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
-        return None if solid is None else on_grid(solid, self.velocity, self.time)[0]
+        return None if solid is None else solid.levelset
 
     def _summarise(self, dt: float) -> LiquidReport:
         energy, speed = self._wet.energy(self.velocity, self.levelset), self._wet.max_speed(self.velocity, self.levelset)

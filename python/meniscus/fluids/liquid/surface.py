@@ -11,21 +11,18 @@ import numpy.typing as npt
 
 from meniscus.core import Workspace
 from meniscus.fluids.liquid.options import LiquidOptions
-from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
-from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.transport.points import sample
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions
+from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary
 
 Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
 # Cells, by dimension; measured on dam breaks. With half the depth the liquid gains volume after the first impact, with twice the depth it
 # loses several times as much.
-_LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
 def _no_points() -> Floats:
@@ -116,9 +113,9 @@ class LiquidSurface:
         if self.particles is not None:
             self.particles.adjust_radii(every=True)
 
-    def continue_into(self, masks: SolidMasks, workspace: Workspace) -> None:
+    def continue_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
         """Continue the level set into a solid, so that no air is between it and the liquid."""
-        extrapolate(self.levelset.field, masks.outside_cells, layers=_LAYERS, workspace=workspace)
+        solid.extend(self.levelset.field, workspace)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Carry the surface along a velocity for dt; `solid` is as at the end of it."""

@@ -10,11 +10,10 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import particles_to_grid
-from meniscus.fluids.pressure.solid_masks import Slip, SolidMasks
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.extrapolation import extrapolate
-from meniscus.surface import LevelSet
+from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
 _LAYERS = 4  # as far into a solid as short traces reach
@@ -43,30 +42,26 @@ class ParticleFaces:
         velocity: MacField,
         before: MacField | None,
         levelset: LevelSet,
-        masks: SolidMasks | None,
-        solid_velocity: MacField | None,
-        slip: Slip,
+        solid: SolidBoundary | None,
         band: int,
         workspace: Workspace,
     ) -> None:
         """Continue velocities from the faces of the liquid into `band` cells of air, then into the solid; elsewhere they become zero.
 
-        With slip 'no-slip', faces in the solid take its velocity (None: at rest).
+        Without free slip, faces in the solid take its velocity.
         """
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):
             core.liquid_faces(levelset.field._core, d, mask)
-            if masks is not None:
-                np.logical_and(mask, masks.open_faces[d], out=mask)
+            if solid is not None:
+                np.logical_and(mask, solid.open_faces[d], out=mask)
         for field in (velocity, before):
             if field is None:
                 continue
             known = extrapolate(field, self._wet, layers=band, workspace=workspace)
-            if masks is not None:
+            if solid is not None:
                 known = extrapolate(field, known, layers=_LAYERS, workspace=workspace)
             for d, k in enumerate(known):
                 np.copyto(field.component(d), 0.0, where=~k)
-        if masks is not None and slip == "no-slip":
-            for d, inside in enumerate(masks.inside_faces):
-                u = 0.0 if solid_velocity is None else solid_velocity.component(d)
-                np.copyto(velocity.component(d), u, where=inside, casting="same_kind")
+        if solid is not None:
+            solid.stick(velocity)

@@ -9,9 +9,9 @@ from typing import Literal
 from meniscus import _checks
 from meniscus.fluids.particles.surface import ParticleSurface
 from meniscus.fluids.pressure.projection import ProjectionInfo
-from meniscus.fluids.pressure.solid_masks import Slip
 from meniscus.grid.transport.advection import Trace
 from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import Slip
 
 Transfer = Literal["flip", "pic", "apic"]
 

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
-from meniscus.fluids.gas.forces import ViscositySolver, diffuse
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.faces import ParticleFaces
@@ -23,15 +22,16 @@ from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
-from meniscus.fluids.pressure.projection import PressureSolver, SolidLike, on_grid, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.points import trace
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, Shape
+from meniscus.surface import LevelSet, Shape, SolidBoundary
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
@@ -105,15 +105,15 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
-        self._solid = SampledSolid(grid, kind, solid)
+        self._solid = SampledSolid(grid, kind, solid, o.slip)
         self._faces = ParticleFaces(self.velocity)
         self._volume = ParticleVolume(grid, self.velocity, self._per_cell)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
         self._backup = (self.velocity.copy(), self.pressure.copy())
         self._workspace = Workspace()
-        self._pressure_solver = PressureSolver(grid)
-        self._viscosity_solver = ViscositySolver(grid) if o.viscosity else None
+        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
+        self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
         sides = self.velocity.boundary
         self._open = [
             not grid.periodic[d] and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
@@ -160,8 +160,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         total += sum(f.with_ghosts.nbytes for f in fields)
         total += self._solid.nbytes + self._volume.nbytes + self._faces.nbytes + self._supply.nbytes
         total += 0 if self._spacing is None else self._spacing.nbytes
-        viscosity = 0 if self._viscosity_solver is None else self._viscosity_solver.nbytes
-        return total + self._workspace.bytes + self._pressure_solver.nbytes + viscosity
+        return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
 
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> int:
         """Add the particles that a region outside of the solid lacks to be full; they count as there from the start.
@@ -202,7 +201,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         h, o = self._grid.spacing, self.options
         speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
         speed = max(speed, self._supply.speed(self.time))
-        speed = max(speed, self._solid.speed(self.velocity, self.time))
+        speed = max(speed, self._solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
 
     def emit(self, dt: float) -> None:
@@ -229,18 +228,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Let viscosity act for dt."""
-        if self._viscosity_solver is not None:
-            self._parts["viscosity"] = diffuse(
-                self.velocity,
-                dt,
-                self.options.viscosity,
-                solid=self._solid.at(self.time + dt, dt),
-                liquid=self._levelset,
-                slip=self.options.slip,
-                time=self.time + dt,
-                tolerance=min(self.options.tolerance, 1e-6),
-                solver=self._viscosity_solver,
-            )
+        self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self._levelset)
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid as it is at the end of the step."""
@@ -248,19 +236,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         solid = self._solid.at(self.time + dt, dt)
         if self._solid.moves:
             self._continue_into(solid)
-        self._parts["projection"] = project(
-            self.velocity,
-            dt,
-            solid,
-            o.density,
-            o.tolerance,
-            liquid=self._levelset,
-            air_pressure=o.air_pressure,
-            pressure=self.pressure,
-            warm_start=True,
-            time=self.time + dt,
-            max_iterations=o.max_iterations,
-            solver=self._pressure_solver,
+        self._parts["projection"] = self._projection.act(
+            self.velocity, dt, self._solid, self.time + dt, self.pressure, liquid=self._levelset, air_pressure=o.air_pressure
         )
 
     def extend(self, dt: float) -> None:
@@ -270,15 +247,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """
         o, time = self.options, self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
-        masks = solid_velocity = None
-        if solid is not None:
-            masks = self._solid.masks(solid, self.velocity, time)
-            _, solid_velocity = on_grid(solid, self.velocity, time)
         before = self._before if o.transfer == "flip" else None
         # As far as any particle may get, and the samples around it there.
         speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + dt * float(np.abs(self.gravity).max())
         band = max(o.band, math.ceil(speed * dt / self._grid.spacing) + 1)
-        self._faces.extend(self.velocity, before, self._levelset, masks, solid_velocity, o.slip, band, self._workspace)
+        self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace)
 
     def transfer_to_particles(self, dt: float) -> None:
         """Give the velocity of the grid, or its change, to the particles."""
@@ -336,11 +309,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._stale = True
         self._solid.forget()
 
-    def _outside(self, solid: Any, time: float | None = None) -> Any:
+    def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
-        return None if solid is None else on_grid(solid, self.velocity, self.time if time is None else time)[0]
+        return None if solid is None else solid.levelset
 
-    def _find_surface(self, solid: Any) -> None:
+    def _find_surface(self, solid: SolidBoundary | None) -> None:
         particle_levelset(
             self.particles,
             self._grid,
@@ -352,22 +325,20 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._stale = False
         self._continue_into(solid)
 
-    def _continue_into(self, solid: Any) -> None:
+    def _continue_into(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid, so that no air is between it and the liquid."""
         if solid is not None:
-            self._solid.masks(solid, self.velocity, self.time).prepare_scalar(self._levelset.field, self._workspace)  # type: ignore[arg-type]
+            solid.extend(self._levelset.field, self._workspace)
 
     def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._find_surface(solid)
-        masks = None if solid is None else self._solid.masks(solid, self.velocity, self.time + dt)
         self._parts["correction"] = spacing.correct(
             self.particles,
             self._per_cell,
             self._levelset,
-            self._outside(solid, self.time + dt),
-            masks,
+            solid,
             o.band,
             o.max_iterations,
             self._workspace,
@@ -376,10 +347,12 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def _settle(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
-        levelset = None if solid is None else self._outside(solid, self.time + dt)._core
+        levelset = None if solid is None else solid.levelset._core
         left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, _, stuck = core.apply_particle_boundary(self.particles._core, self.velocity._core, self._open, levelset, left)
+        gone, stuck, _ = core.apply_particle_boundary(
+            self.particles._core, self.velocity._core, self._open, levelset, left, self._workspace
+        )
         if gone:
             self._volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
         self._parts["left"] = self._parts.get("left", 0) + gone

@@ -11,13 +11,12 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import particle_density
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
-from meniscus.fluids.pressure.solid_masks import SolidMasks
 from meniscus.grid.boundary import Open, Wall
-from meniscus.grid.fields import CellField, MacField, NodeField, component_shapes
+from meniscus.grid.fields import CellField, MacField, component_shapes
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.transport.points import trace
-from meniscus.surface import LevelSet
+from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
 
@@ -54,8 +53,7 @@ class ParticleSpacing:
         particles: Particles,
         per_cell: int,
         levelset: LevelSet,
-        solid: NodeField | None,
-        masks: SolidMasks | None,
+        solid: SolidBoundary | None,
         band: int,
         max_iterations: int,
         workspace: Workspace,
@@ -68,7 +66,7 @@ class ParticleSpacing:
         wet = levelset.array <= 0
         inner = _all_neighbors(wet, grid.periodic)
         if solid is not None:
-            outside = solid.array > 0
+            outside = solid.levelset.array > 0
             for d in range(grid.dimension):
                 n = outside.shape[d]
                 outside = outside.take(range(n - 1), axis=d) & outside.take(range(1, n), axis=d)
@@ -79,7 +77,7 @@ class ParticleSpacing:
         info = project(
             self._shift,
             1.0,
-            solid,
+            None if solid is None else solid.levelset,
             1.0,
             TOLERANCE,
             liquid=levelset,
@@ -90,8 +88,8 @@ class ParticleSpacing:
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):
             core.liquid_faces(levelset.field._core, d, mask)
-            if masks is not None:
-                np.logical_and(mask, masks.open_faces[d], out=mask)
+            if solid is not None:
+                np.logical_and(mask, solid.open_faces[d], out=mask)
         known = extrapolate(self._shift, self._wet, layers=band, workspace=workspace)
         for d, k in enumerate(known):
             np.copyto(self._shift.component(d), 0.0, where=~k)

@@ -11,15 +11,15 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus.grid.fields import CellField, MacField, NodeField
+from meniscus.fluids.problems import cells_of, core_type, solver_for
+from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.grid.transport.advection import component_masks
-from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, facts, solve_options
-from meniscus.surface import KinematicSolid, LevelSet, Shape, Solid, SolidSample
+from meniscus.surface import LevelSet
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 FluxFix = Literal["volume", "walls"]
-SolidLike = Solid | SolidSample | Shape | LevelSet | NodeField
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,8 @@ def project(
     Args:
         velocity: float32 or float64, 2-D or 3-D, m/s.
         dt: seconds.
-        solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample; or at rest: a Shape, or a LevelSet on nodes or a
-            NodeField of dtype float64 (solid where <= 0).
+        solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample, a SolidBoundary; or at rest: a Shape, or a LevelSet on
+            nodes or a NodeField of dtype float64 (solid where <= 0).
         density: kg/m^3, a number or a CellField of the velocity's dtype.
         tolerance: of the divergence that is left, in the L2 norm relative to the one before (given normal velocities and target
             divergence included).
@@ -123,47 +123,33 @@ def project(
 
     Source: Selle 2008, sections 2.9 and 3.2; Müller et al. 2008, section 10; Guendelman et al. 2005, section 4.3.
     """
-    _checks.one_of_type("velocity", velocity, MacField)
-    grid, dtype = velocity.grid, velocity.dtype
-    if solver is None:
-        solver = PressureSolver(grid)
-    _checks.one_of_type("solver", solver, PressureSolver)
-    if solver.grid != grid:
-        raise ValueError(f"solver must have the grid of the velocity, {grid}, not {solver.grid}")
-    time = _checks.number("time", time)
-    levelset, solid_velocity = solid_fields(solid, velocity, time)
-    density_field = None
-    if isinstance(density, CellField):
-        density_field = _cells("density", density, grid, dtype)
-        density = 1.0
-    liquid_field, liquid_mask = _liquid(liquid, grid, dtype)
-    target = None if target_divergence is None else _cells("target_divergence", target_divergence, grid, dtype)
-    kept = None if pressure is None else _cells("pressure", pressure, grid, np.dtype(np.float64))
-    if warm_start and kept is None:
+    solver = solver_for(velocity, PressureSolver, solver)
+    if warm_start and pressure is None:
         raise ValueError("warm_start needs pressure")
+    time = _checks.number("time", time)
+    varying, resolved = isinstance(density, CellField), isinstance(liquid, (LevelSet, CellField))
+    masks = component_masks("given_faces", given_faces, velocity)
+    problem = core_type("PressureProblem", velocity)(
+        grid=velocity.grid._core,
+        density=1.0 if varying else _checks.positive("density", density),
+        density_field=cells_of("density", density, velocity) if varying else None,
+        solid=solid_core(solid, velocity.grid, velocity.dtype, time),
+        liquid=cells_of("liquid", liquid, velocity) if resolved else None,
+        liquid_mask=None if liquid is None or resolved else _checks.mask("liquid", liquid, velocity.grid.shape),
+        given_faces=None if masks is None else tuple(masks),
+        air_pressure=_checks.number("air_pressure", air_pressure),
+        surface_pressure=cells_of("surface_pressure", surface_pressure, velocity),
+        target_divergence=cells_of("target_divergence", target_divergence, velocity),
+        pressure=cells_of("pressure", pressure, velocity, np.float64),
+        warm_start=bool(warm_start),
+        time=time,
+    )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),
         getattr(_fluids.FluxFix, _checks.choice("flux_fix", flux_fix, FluxFix)),
         not raise_on_failure,
     )
-    raw, setup_seconds, regions = solver._core.project(
-        velocity._core,
-        _checks.positive("dt", dt),
-        _checks.positive("density", density),
-        density_field,
-        levelset,
-        solid_velocity,
-        liquid_field,
-        liquid_mask,
-        component_masks("given_faces", given_faces, velocity),
-        _checks.number("air_pressure", air_pressure),
-        None if surface_pressure is None else _cells("surface_pressure", surface_pressure, grid, dtype),
-        target,
-        kept,
-        bool(warm_start),
-        time,
-        options,
-    )
+    raw, setup_seconds, regions = solver._core.project(velocity._core, _checks.positive("dt", dt), problem, options)
     info = ProjectionInfo(
         **facts(raw, setup_seconds),
         regions=tuple(Region(cells, closed, tuple(first), flux, rest) for cells, closed, first, flux, rest in regions),
@@ -190,67 +176,9 @@ def divergence(velocity: MacField, solid: SolidLike | None = None, *, time: floa
     """
     _checks.one_of_type("velocity", velocity, MacField)
     result = CellField(velocity.grid, dtype=velocity.dtype) if out is None else out
-    core = _cells("out", result, velocity.grid, velocity.dtype)
-    levelset, solid_velocity = solid_fields(solid, velocity, _checks.number("time", time))
-    PressureSolver(velocity.grid)._core.divergence(velocity._core, levelset, solid_velocity, core)
+    boundary = solid_core(solid, velocity.grid, velocity.dtype, _checks.number("time", time))
+    PressureSolver(velocity.grid)._core.divergence(velocity._core, boundary, cells_of("out", result, velocity))
     return result
-
-
-def on_grid(solid: SolidLike, velocity: MacField, time: float) -> tuple[NodeField, MacField | None]:
-    """Return the level set and the velocity (None: at rest) of a solid on the grid of a velocity; samples are not copied."""
-    if isinstance(solid, Shape):
-        solid = KinematicSolid(solid)
-    if isinstance(solid, Solid):
-        solid = solid.sample(velocity.grid, time, dtype=velocity.dtype)
-    if isinstance(solid, SolidSample):
-        return solid.levelset, solid.velocity
-    levelset = solid.field if isinstance(solid, LevelSet) else solid
-    if not isinstance(levelset, NodeField):
-        raise TypeError(
-            "solid must be a Solid such as KinematicSolid, a SolidSample, a Shape, or a LevelSet on nodes or NodeField, "
-            f"not {type(solid).__name__}" + (" on cells" if isinstance(solid, LevelSet) else "")
-        )
-    if levelset.dtype != np.float64:
-        raise TypeError(f"the level set of the solid must be of dtype float64, not {levelset.dtype}")
-    return levelset, None
-
-
-def solid_fields(solid: SolidLike | None, velocity: MacField, time: float) -> tuple[Any, Any]:
-    """Return the level set and the velocity of a solid, as the core wants them."""
-    if solid is None:
-        return None, None
-    levelset, solid_velocity = on_grid(solid, velocity, time)
-    if levelset.grid != velocity.grid:
-        raise ValueError(f"solid must have the grid of the velocity, {velocity.grid}, not {levelset.grid}")
-    if solid_velocity is None:
-        return levelset._core, None
-    if solid_velocity.dtype != velocity.dtype:
-        raise TypeError(f"the velocity of the solid must be of dtype {velocity.dtype}, not {solid_velocity.dtype}")
-    return levelset._core, solid_velocity._core
-
-
-def _cells(name: str, value: Any, grid: Grid, dtype: np.dtype[Any]) -> Any:
-    _checks.one_of_type(name, value, CellField)
-    if value.grid != grid:
-        raise ValueError(f"{name} must have the grid {grid}, not {value.grid}")
-    if value.dtype != dtype:
-        raise TypeError(f"{name} must be of dtype {dtype}, not {value.dtype}")
-    return value._core
-
-
-def liquid_field(liquid: CellField | LevelSet | None, velocity: MacField) -> Any:
-    """Return the level set of a liquid, or None, as the core wants it."""
-    if liquid is None:
-        return None
-    return _cells("liquid", liquid.field if isinstance(liquid, LevelSet) else liquid, velocity.grid, velocity.dtype)
-
-
-def _liquid(liquid: CellField | LevelSet | npt.ArrayLike | None, grid: Grid, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    if liquid is None:
-        return None, None
-    if isinstance(liquid, (LevelSet, CellField)):
-        return _cells("liquid", liquid.field if isinstance(liquid, LevelSet) else liquid, grid, dtype), None
-    return None, _checks.mask("liquid", liquid, grid.shape)
 
 
 def _failure(info: ProjectionInfo) -> str:

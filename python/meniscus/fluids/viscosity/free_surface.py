@@ -6,12 +6,12 @@ from typing import Any
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus.fluids.pressure.projection import SolidLike, liquid_field, solid_fields
-from meniscus.fluids.pressure.solid_masks import Slip
+from meniscus.fluids.problems import solver_for, viscosity_problem
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 from meniscus.surface import LevelSet
+from meniscus.surface.shapes.solid_boundary import Slip, SolidLike
 
 
 class LiquidViscositySolver(CachedSolver):
@@ -50,7 +50,7 @@ def diffuse_liquid(
             liquid everywhere.
         solid: as in `project`.
         slip: 'no-slip': faces whose centre lies in the solid take its velocity, and act with it; 'free': they are left alone, and the
-            solid carries no stress.
+            solid carries no stress. A SolidBoundary brings its own.
         time: seconds.
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
@@ -65,32 +65,10 @@ def diffuse_liquid(
 
     Source: Batty and Bridson 2008, sections 3 and 4.
     """
-    _checks.one_of_type("velocity", velocity, MacField)
-    solver = LiquidViscositySolver(velocity.grid) if solver is None else _checks.one_of_type("solver", solver, LiquidViscositySolver)
-    if solver.grid != velocity.grid:
-        raise ValueError(f"solver must have the grid of the velocity, {velocity.grid}, not {solver.grid}")
-    _checks.choice("slip", slip, Slip)
-    time = _checks.number("time", time)
-    levelset, solid_velocity = solid_fields(solid, velocity, time)
-    varying = None
-    if isinstance(viscosity, CellField):
-        if viscosity.grid != velocity.grid:
-            raise ValueError(f"viscosity must have the grid of the velocity, {velocity.grid}, not {viscosity.grid}")
-        if viscosity.dtype != velocity.dtype:
-            raise TypeError(f"viscosity must be of dtype {velocity.dtype}, not {viscosity.dtype}")
-        varying, viscosity = viscosity._core, 0.0
-    raw = solver._core.diffuse(
-        velocity._core,
-        _checks.positive("dt", dt),
-        _checks.number("viscosity", viscosity),
-        varying,
-        levelset,
-        solid_velocity,
-        liquid_field(liquid, velocity),
-        slip == "no-slip",
-        time,
-        solve_options(tolerance, max_iterations, "multigrid"),
-    )
+    solver = solver_for(velocity, LiquidViscositySolver, solver)
+    problem = viscosity_problem(velocity, viscosity=viscosity, solid=solid, liquid=liquid, slip=slip, time=_checks.number("time", time))
+    options = solve_options(tolerance, max_iterations, "multigrid")
+    raw = solver._core.diffuse(velocity._core, _checks.positive("dt", dt), problem, options)
     info = SolveInfo(**facts(raw, 0.0))
     if not info.converged:
         raise ConvergenceError(

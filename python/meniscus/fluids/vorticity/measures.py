@@ -11,9 +11,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
-from meniscus.fluids.pressure.projection import SolidLike, on_grid
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import workspace_or_new
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 Floats = npt.NDArray[np.float64]
 Vorticity = CellField | tuple[CellField, CellField, CellField]
@@ -151,17 +151,7 @@ def add_vorticity_confinement(
         velocity._core,
         _checks.number("dt", dt),
         _checks.number("epsilon", epsilon),
-        solid_levelset(solid, velocity, t),
+        solid_core(solid, velocity.grid, velocity.dtype, t),
         t,
         workspace_or_new(workspace),
     )
-
-
-def solid_levelset(solid: SolidLike | None, velocity: MacField, time: float) -> Any:
-    """Return the native level set of a solid on the nodes of the grid of a velocity, or None."""
-    if solid is None:
-        return None
-    levelset, _ = on_grid(solid, velocity, time)
-    if levelset.grid != velocity.grid:
-        raise ValueError(f"solid must have the grid of the velocity, {velocity.grid}, not {levelset.grid}")
-    return levelset._core

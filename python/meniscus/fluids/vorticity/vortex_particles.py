@@ -13,15 +13,14 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace, uniform
-from meniscus.fluids.pressure.projection import SolidLike
-from meniscus.fluids.vorticity.measures import solid_levelset
 from meniscus.grid.fields import MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import Trace, workspace_or_new
 from meniscus.surface.shapes.constructive import Shape
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 Stretching = Literal["renormalize", "clamp", "free"]
-InSolid = Literal["remove", "project"]
+InSolid = Literal["remove", "push-out"]
 Leaving = Literal["remove", "clamp"]
 Kernel = Literal["gaussian", "tent"]
 Direction = Literal["random", "tangent", "axis"]
@@ -76,11 +75,11 @@ class VortexParticles(Particles):
 
 @dataclass(frozen=True)
 class VortexInfo:
-    """What became of particles: how many left the domain and were removed, how many were removed in, or projected out of, a solid."""
+    """Counts of particles that left the domain, were removed in a solid, or were pushed out of it."""
 
     left: int
     in_solid: int
-    projected: int
+    pushed: int
 
 
 def advance_vortices(
@@ -109,8 +108,8 @@ def advance_vortices(
         stretching: 'renormalize' keeps the magnitude of every vorticity to round-off, 'clamp' lets it shrink but not grow, 'free'
             follows the flow and may grow without bound.
         solid: as in `project`, as of `time`.
-        in_solid: 'remove' particles that are in the solid after the step, or 'project' them to its surface (and remove those that are
-            still inside after ten steps along the gradient of the level set).
+        in_solid: 'remove' particles that are in the solid after the step, or 'push-out': put them just outside of it (and remove those
+            that are still inside after ten steps along the gradient of the level set).
         leaving: 'remove' particles that leave the domain through a side that is not periodic, or 'clamp' them to it.
         time: s, handed to boundary functions and to the motion of the solid.
         workspace: scratch memory to reuse.
@@ -125,7 +124,7 @@ def advance_vortices(
     options = _fluids.VortexAdvance(
         getattr(_grid.Trace, _checks.choice("method", method, Trace)),
         getattr(_fluids.Stretching, _checks.choice("stretching", stretching, Stretching)),
-        getattr(_fluids.InSolid, _checks.choice("in_solid", in_solid, InSolid)),
+        getattr(_grid.InSolid, _checks.choice("in_solid", in_solid, InSolid).replace("-", "_")),
         getattr(_fluids.LeavingParticles, _checks.choice("leaving", leaving, Leaving)),
     )
     counts = _fluids.advance_vortex_particles(
@@ -133,7 +132,7 @@ def advance_vortices(
         velocity._core,
         _checks.number("dt", dt),
         options,
-        solid_levelset(solid, velocity, t),
+        solid_core(solid, velocity.grid, velocity.dtype, t),
         t,
         workspace_or_new(workspace),
     )

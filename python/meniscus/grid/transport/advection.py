@@ -10,7 +10,6 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus.grid import AdvectInfo
-from meniscus._meniscus.numerics import CompensationScheme
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
 
@@ -77,12 +76,8 @@ def advect(
     Source: Selle 2008, sections 2.2 to 2.4 (schemes), 2.7 and 2.9 (limiters, first order near walls).
     """
     _require_pair(field, velocity)
-    _checks.choice("method", method, Method)
-    if method in ("upwind", "semi-lagrangian"):
-        block = method
-    scheme = getattr(CompensationScheme, method, CompensationScheme.first_order)
     options = _grid.AdvectOptions(
-        scheme,
+        _checks.choice("method", method, Method),
         _pass_options(block, trace, interpolation),
         getattr(_grid.Limiter, _checks.choice("limiter", limiter, LimiterName)),
         getattr(_grid.FirstOrderNear, _checks.choice("first_order_near", first_order_near, FirstOrderNear)),

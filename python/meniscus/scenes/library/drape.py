@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.deformable import Deforming, turned
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, Elasticity
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, Elasticity, SpringOptions
 
 
 @dataclass(kw_only=True)
@@ -45,8 +45,9 @@ class Drape(Deforming):
     def make_body(self, mesh: Any) -> DeformableBody:
         """Springs along and across edges, and two pinned corners."""
         body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
-        body.add(EdgeSprings(mesh, stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses))
-        body.add(BendingSprings(mesh, stiffness=self.bending, damping_fraction=self.damping, masses=body.masses))
+        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
+        body.add(EdgeSprings(mesh, edges))
+        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
         x = mesh.vertices
         body.pin(np.flatnonzero((x[:, 2] == 0.0) & ((x[:, 0] == 0.0) | (x[:, 0] == 1.0))))
         return body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, WindDrag
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, SpringOptions, WindDrag
 
 
 class Gusts:
@@ -60,8 +60,9 @@ class Flag(Deforming):
     def make_body(self, mesh: Any) -> DeformableBody:
         """Springs, wind, and a pinned side."""
         body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
-        body.add(EdgeSprings(mesh, stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses))
-        body.add(BendingSprings(mesh, stiffness=self.bending, damping_fraction=self.damping, masses=body.masses))
+        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
+        body.add(EdgeSprings(mesh, edges))
+        body.add(BendingSprings(mesh, replace(edges, stiffness=self.bending)))
         body.add(WindDrag(mesh, per_area=self.drag, wind=Gusts(self.wind, self.sway)))
         body.pin(np.flatnonzero(mesh.vertices[:, 0] == 0.0))
         return body

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ from meniscus import _checks
 from meniscus.mesh import TetMesh, tet_block
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
-from meniscus.solids import AltitudeSprings, DeformableBody, EdgeSprings
+from meniscus.solids import AltitudeSprings, DeformableBody, EdgeSprings, SpringOptions
 
 
 @dataclass(kw_only=True)
@@ -41,9 +41,9 @@ class Recovery(Deforming):
     def make_body(self, mesh: Any) -> DeformableBody:
         """Edge and altitude springs; positions without height or without order."""
         body = DeformableBody(mesh, density=self.density)
-        common: dict[str, Any] = {"damping_fraction": self.damping, "masses": body.masses}
-        body.add(EdgeSprings(mesh, stiffness=self.stiffness, zero_length="last", **common))
-        self.springs = body.add(AltitudeSprings(mesh, stiffness=self.altitude, **common))
+        edges = SpringOptions(stiffness=self.stiffness, damping_fraction=self.damping, masses=body.masses)
+        body.add(EdgeSprings(mesh, edges, zero_length="last"))
+        self.springs = body.add(AltitudeSprings(mesh, replace(edges, stiffness=self.altitude)))
         if self.damage == "flat":
             body.positions[:, 1] = 0.5
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,17 +10,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.solids.force import (
-    FLOAT64,
-    Floats,
-    Force,
-    Ints,
-    damping_and_masses,
-    elements,
-    of_mesh,
-    per_element,
-)
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, elements, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
+from meniscus.solids.springs.options import SpringOptions, core_options
 
 BendingLaw = Literal["shell", "sine", "bridson"]
 _LAWS = {"shell": _solids.BendingLaw.shell, "sine": _solids.BendingLaw.sine, "bridson": _solids.BendingLaw.bridson}
@@ -54,15 +45,8 @@ class AltitudeSprings(Force):
 
     Args:
         mesh: a tetrahedral mesh, or an (m, 4) int32 array of nodes.
+        options: stiffness and damping, one per tetrahedron; the rest length is that of the altitude that acts.
         rest_positions: (n, 3) float64, m, with all volumes positive; the mesh's own vertices if left out.
-        stiffness: E, N; the spring constant is E / l0 with the rest length of the altitude. A number or one per tetrahedron.
-        spring_constant: k, N/m, instead of `stiffness`.
-        damping: b, N s/m; a number or one per tetrahedron.
-        damping_fraction: instead of `damping`; 1 is critical for the two ends with the masses 1 / sum(w^2 / m) that their weights give
-            them. Needs `masses`.
-        masses: kg, a number or one per node; infinite for nodes that nothing moves.
-        pieces: a piecewise linear law of the strain l / l0 - 1, as in `EdgeSprings`; [(-1, 1), (-0.1, 0)] acts, without a jump, on
-            elements that are compressed by more than 10 %.
         only_beyond: springs act, with all their force, only where they are compressed by more than this fraction.
         collapsed_edge: where an edge of the base is shorter than this multiple of its rest length, it has collapsed and the element has
             no spring; edge springs restore the edge.
@@ -70,8 +54,7 @@ class AltitudeSprings(Force):
             length zero pushes two opposite edges apart.
 
     Raises:
-        TypeError, ValueError: wrong dtype or shape, nodes without a position, volumes that are not positive, both or neither of
-            `stiffness` and `spring_constant`, both of `damping` and `damping_fraction`; negative values.
+        TypeError, ValueError: wrong dtype or shape, nodes without a position, volumes that are not positive, negative values.
 
     Source: Selle 2008, section 5.3.4 and theorem 1; Lee 2018, section 2.4. The reduced masses take the present weights of the nodes and
     not those of the centre of the face.
@@ -82,71 +65,28 @@ class AltitudeSprings(Force):
     def __init__(
         self,
         mesh: Any,
+        options: SpringOptions,
         rest_positions: Floats | None = None,
         *,
-        stiffness: npt.ArrayLike | None = None,
-        spring_constant: npt.ArrayLike | None = None,
-        damping: npt.ArrayLike | None = None,
-        damping_fraction: npt.ArrayLike | None = None,
-        masses: npt.ArrayLike | None = None,
-        pieces: Sequence[tuple[float, float]] | None = None,
         only_beyond: float | None = None,
         collapsed_edge: float = 1e-3,
         line_angle: float = math.pi / 180,
     ) -> None:
-        self._build(
-            of_mesh("mesh", mesh, "tets", 4),
-            mesh,
-            rest_positions,
-            stiffness=stiffness,
-            spring_constant=spring_constant,
-            damping=damping,
-            damping_fraction=damping_fraction,
-            masses=masses,
-            pieces=pieces,
-            only_beyond=only_beyond,
-            collapsed_edge=collapsed_edge,
-            line_angle=line_angle,
-            flat=0.0,
-        )
+        limits = self._limits(only_beyond, collapsed_edge, line_angle)
+        self._build(of_mesh("mesh", mesh, "tets", 4), mesh, options, rest_positions, (*limits, 0.0))
 
-    def _build(
-        self,
-        tets: Ints,
-        mesh: Any,
-        positions: Floats | None,
-        *,
-        stiffness: npt.ArrayLike | None,
-        spring_constant: npt.ArrayLike | None,
-        damping: npt.ArrayLike | None,
-        damping_fraction: npt.ArrayLike | None,
-        masses: npt.ArrayLike | None,
-        pieces: Sequence[tuple[float, float]] | None,
-        only_beyond: float | None,
-        collapsed_edge: float,
-        line_angle: float,
-        flat: float,
-    ) -> None:
-        if (stiffness is None) == (spring_constant is None):
-            raise ValueError("give stiffness (N) or spring_constant (N/m), one of the two")
-        x = _rest(mesh, positions, tets)
-        n = len(tets)
-        k = per_element("stiffness", stiffness if stiffness is not None else spring_constant, n)  # type: ignore[arg-type]
-        b, inverse = damping_and_masses(damping, damping_fraction, masses, n, int(tets.max(initial=-1)) + 1)
-        self._make(
-            _solids.AltitudeSprings,
-            tets,
-            x,
-            k,
-            stiffness is not None,
-            b,
-            inverse,
-            list(pieces or ()),
+    @staticmethod
+    def _limits(only_beyond: float | None, collapsed_edge: float, line_angle: float) -> tuple[float, float, float]:
+        return (
             -1.0 if only_beyond is None else _fraction("only_beyond", only_beyond),
             _checks.positive("collapsed_edge", collapsed_edge),
             math.sin(_checks.positive("line_angle", line_angle)),
-            flat,
         )
+
+    def _build(self, tets: Ints, mesh: Any, options: SpringOptions, positions: Floats | None, limits: tuple[float, ...]) -> None:
+        x = _rest(mesh, positions, tets)
+        core = core_options(options, len(tets), int(tets.max(initial=-1)) + 1)
+        self._make(_solids.AltitudeSprings, tets, x, core, *limits)
 
     @property
     def tets(self) -> Ints:
@@ -186,34 +126,16 @@ class ShellAltitudeSprings(AltitudeSprings):
     def __init__(
         self,
         mesh: Any,
+        options: SpringOptions,
         rest_positions: Floats | None = None,
         *,
-        stiffness: npt.ArrayLike | None = None,
-        spring_constant: npt.ArrayLike | None = None,
-        damping: npt.ArrayLike | None = None,
-        damping_fraction: npt.ArrayLike | None = None,
-        masses: npt.ArrayLike | None = None,
-        pieces: Sequence[tuple[float, float]] | None = None,
         only_beyond: float | None = None,
         collapsed_edge: float = 1e-3,
         line_angle: float = math.pi / 180,
         flat: float = 1e-3,
     ) -> None:
-        self._build(
-            of_mesh("mesh", mesh, "bend_pairs", 4),
-            mesh,
-            rest_positions,
-            stiffness=stiffness,
-            spring_constant=spring_constant,
-            damping=damping,
-            damping_fraction=damping_fraction,
-            masses=masses,
-            pieces=pieces,
-            only_beyond=only_beyond,
-            collapsed_edge=collapsed_edge,
-            line_angle=line_angle,
-            flat=_checks.positive("flat", flat),
-        )
+        limits = self._limits(only_beyond, collapsed_edge, line_angle)
+        self._build(of_mesh("mesh", mesh, "bend_pairs", 4), mesh, options, rest_positions, (*limits, _checks.positive("flat", flat)))
 
 
 class DihedralBending(Force):
@@ -233,17 +155,15 @@ class DihedralBending(Force):
     Args:
         mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l, where the
             triangle of k passes the edge from i to j.
+        options: `stiffness` is k, N m, and `damping` is in N s: the force is -damping |e| (rate of the angle) times the mode; a damping
+            fraction of 1 is critical for a hinge alone. `spring_constant` and `pieces` do not apply.
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
-        stiffness: k, N m; a number or one per hinge.
-        damping: N s; the force is -damping |e| (rate of the angle) times the mode. A number or one per hinge.
-        damping_fraction: instead of `damping`; 1 is critical for a hinge alone. Needs `masses`.
-        masses: kg, a number or one per node; infinite for nodes that nothing moves.
         rest_angles: (m,), rad, instead of the angles of the rest positions.
         law: "shell", "sine" or "bridson".
         collapsed: see above.
 
     Raises:
-        TypeError, ValueError: wrong dtype or shape, nodes without a position, both of `damping` and `damping_fraction`; negative values.
+        TypeError, ValueError: wrong dtype or shape, nodes without a position, options that do not apply; negative values.
 
     Source: Bridson, Marino and Fedkiw, "Simulation of clothing with folds and wrinkles", 2003, section 4; Grinspun et al., "Discrete
     shells", 2003; Selle 2008, section 5.3.3.
@@ -254,12 +174,9 @@ class DihedralBending(Force):
     def __init__(
         self,
         mesh: Any,
+        options: SpringOptions,
         rest_positions: Floats | None = None,
         *,
-        stiffness: npt.ArrayLike,
-        damping: npt.ArrayLike | None = None,
-        damping_fraction: npt.ArrayLike | None = None,
-        masses: npt.ArrayLike | None = None,
         rest_angles: npt.ArrayLike | None = None,
         law: BendingLaw = "shell",
         collapsed: float = 1e-6,
@@ -268,10 +185,9 @@ class DihedralBending(Force):
         x = _rest(mesh, rest_positions, hinges)
         n = len(hinges)
         angles = _solids.hinge_angles(hinges, x) if rest_angles is None else _angles(rest_angles, n)
-        b, inverse = damping_and_masses(damping, damping_fraction, masses, n, int(hinges.max(initial=-1)) + 1)
+        core = core_options(options, n, int(hinges.max(initial=-1)) + 1, refused=("spring_constant", "pieces"))
         kind = _LAWS[_checks.choice("law", law, BendingLaw)]
-        k = per_element("stiffness", stiffness, n)
-        self._make(_solids.DihedralBending, hinges, x, k, b, inverse, angles, kind, _fraction("collapsed", collapsed))
+        self._make(_solids.DihedralBending, hinges, x, core, angles, kind, _fraction("collapsed", collapsed))
         self._rest_angles = angles
 
     @property

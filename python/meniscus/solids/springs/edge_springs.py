@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,18 +9,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.solids.force import (
-    FLOAT64,
-    Floats,
-    Force,
-    Ints,
-    coefficients,
-    damping_and_masses,
-    inverse_masses,
-    of_mesh,
-    per_element,
-    rest_positions,
-)
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
+from meniscus.solids.force import rest_positions as _rest
+from meniscus.solids.springs.options import SpringOptions, core_options
 
 ZeroLength = Literal["none", "last"]
 
@@ -34,24 +24,17 @@ class EdgeSprings(Force):
 
     Args:
         mesh: a mesh, whose edges become springs, or an (m, 2) int32 array of nodes.
+        options: stiffness and damping.
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
-        stiffness: E, N; a number or one per spring.
-        spring_constant: k, N/m, instead of `stiffness`.
-        damping: b, N s/m; a number or one per spring.
-        damping_fraction: instead of `damping`; 1 is critical for two free masses joined by one spring, more is overdamped. Needs `masses`.
-        masses: kg, a number or one per node; infinite for nodes that nothing moves.
         rest_lengths: (m,), m, instead of the distances of the rest positions.
         shortest: rest lengths below it are raised to it, m.
-        pieces: a piecewise linear law as pairs (strain, factor) of ascending strain: from this strain on, the slope of the stress is
-            this factor of the stiffness; the first factor holds below its strain as well. [(-1, 0.2), (0, 1), (0.1, 10)] is softer in
-            compression and ten times as stiff from 10 % stretch on. None is the linear law.
         zero_length: what a spring does whose ends coincide (to 1e-12 of its rest length) and which therefore has no direction: "none"
             nothing; "last" it keeps the direction in which it was last linearised, and at first that of the rest positions. Springs
             without rest length need no direction.
 
     Raises:
-        TypeError, ValueError: wrong dtype or shape, nodes without a position, both or neither of `stiffness` and `spring_constant`, of
-            `damping` and `damping_fraction`; negative values; `stiffness` or `pieces` with springs that have no rest length.
+        TypeError, ValueError: wrong dtype or shape, nodes without a position, negative values; `stiffness` or `pieces` with springs that
+            have no rest length.
 
     Source: Selle 2008, sections 5.3.1, 5.3.2 and 5.5; Mueller et al., "Real time physics class notes", 2008, section 3; Choi and Ko,
     "Stable but responsive cloth", 2002, for the definite tangent.
@@ -62,60 +45,28 @@ class EdgeSprings(Force):
     def __init__(
         self,
         mesh: Any,
+        options: SpringOptions,
         rest_positions: Floats | None = None,
         *,
-        stiffness: npt.ArrayLike | None = None,
-        spring_constant: npt.ArrayLike | None = None,
-        damping: npt.ArrayLike | None = None,
-        damping_fraction: npt.ArrayLike | None = None,
-        masses: npt.ArrayLike | None = None,
         rest_lengths: npt.ArrayLike | None = None,
         shortest: float = 0.0,
-        pieces: Sequence[tuple[float, float]] | None = None,
         zero_length: ZeroLength = "none",
     ) -> None:
-        self._connect(
-            of_mesh("mesh", mesh, "edges", 2),
-            mesh,
-            rest_positions,
-            stiffness=stiffness,
-            spring_constant=spring_constant,
-            damping=damping,
-            damping_fraction=damping_fraction,
-            masses=masses,
-            rest_lengths=rest_lengths,
-            shortest=shortest,
-            pieces=pieces,
-            zero_length=zero_length,
-        )
-
-    def _connect(
-        self,
-        edges: Ints,
-        mesh: Any,
-        positions: Floats | None,
-        *,
-        stiffness: npt.ArrayLike | None,
-        spring_constant: npt.ArrayLike | None,
-        damping: npt.ArrayLike | None,
-        damping_fraction: npt.ArrayLike | None,
-        masses: npt.ArrayLike | None,
-        rest_lengths: npt.ArrayLike | None,
-        shortest: float,
-        pieces: Sequence[tuple[float, float]] | None,
-        zero_length: ZeroLength,
-    ) -> None:
+        edges = self._ends(mesh)
         n = len(edges)
         last = _checks.choice("zero_length", zero_length, ZeroLength) == "last"
         along = np.zeros((0, 3))
         if rest_lengths is None or last:
-            x = rest_positions(mesh, positions, edges)
+            x = _rest(mesh, rest_positions, edges)
             along = x[edges[:, 1]] - x[edges[:, 0]]
         lengths = np.linalg.norm(along, axis=1) if rest_lengths is None else per_element("rest_lengths", rest_lengths, n)
         lengths = np.maximum(lengths, _checks.number("shortest", shortest))
-        k = _spring_constants(stiffness, spring_constant, lengths)
-        b = coefficients(damping, damping_fraction, masses, k, lambda m: inverse_masses(m, edges).sum(axis=1))
-        self._make(_solids.EdgeSprings, edges, lengths, k, b, list(pieces or ()), last, along)
+        core = core_options(options, n, int(edges.max(initial=-1)) + 1)
+        self._make(_solids.EdgeSprings, edges, lengths, core, last, along)
+
+    def _ends(self, mesh: Any) -> Ints:
+        """Return the nodes (m, 2) that springs join."""
+        return of_mesh("mesh", mesh, "edges", 2)
 
     def _changes(self) -> Any:
         return self.rest_lengths, self.spring_constants, self.damping, np.asarray(self._core.directions)
@@ -179,7 +130,7 @@ class BendingSprings(EdgeSprings):
     Args:
         mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l; or an
             (m, 2) array of k, l.
-        rest_positions: as in `EdgeSprings`, and so are all others.
+        options: as in `EdgeSprings`, and so are all others.
 
     Raises:
         TypeError, ValueError: as for `EdgeSprings`.
@@ -187,38 +138,12 @@ class BendingSprings(EdgeSprings):
     Source: Selle 2008, section 5.3.3.
     """
 
-    def __init__(
-        self,
-        mesh: Any,
-        rest_positions: Floats | None = None,
-        *,
-        stiffness: npt.ArrayLike | None = None,
-        spring_constant: npt.ArrayLike | None = None,
-        damping: npt.ArrayLike | None = None,
-        damping_fraction: npt.ArrayLike | None = None,
-        masses: npt.ArrayLike | None = None,
-        rest_lengths: npt.ArrayLike | None = None,
-        shortest: float = 0.0,
-        pieces: Sequence[tuple[float, float]] | None = None,
-        zero_length: ZeroLength = "none",
-    ) -> None:
+    def _ends(self, mesh: Any) -> Ints:
+        """Return the two opposite vertices (m, 2) of every edge."""
         pairs = getattr(mesh, "bend_pairs", mesh)
         if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 4:
             pairs = np.ascontiguousarray(pairs[:, 2:])
-        self._connect(
-            of_mesh("mesh", pairs, "bend_pairs", 2),
-            mesh,
-            rest_positions,
-            stiffness=stiffness,
-            spring_constant=spring_constant,
-            damping=damping,
-            damping_fraction=damping_fraction,
-            masses=masses,
-            rest_lengths=rest_lengths,
-            shortest=shortest,
-            pieces=pieces,
-            zero_length=zero_length,
-        )
+        return of_mesh("mesh", pairs, "bend_pairs", 2)
 
 
 class SoftBindings(Force):
@@ -229,19 +154,15 @@ class SoftBindings(Force):
 
     Args:
         first: the first ends: (m,) int32 nodes, (m, k) int32 parents, or a `mesh.Embedding`. Parents below 0 are not used.
+        options: spring constant and damping; bindings have no length, so that `stiffness` and `pieces` do not apply.
         second: the same for the other ends; None for ends at prescribed `targets`.
         first_weights: (m, k) float64, with sum 1 for each point; needed for an array of parents only.
         second_weights: the same for the other ends.
         targets: (m, 3) float64, m, where the second ends are; see `set_targets`.
-        spring_constant: k, N/m; a number or one per binding.
-        damping: b, N s/m; a number or one per binding.
-        damping_fraction: instead of `damping`; 1 is critical for the two ends with the masses 1 / sum(w^2 / m) of their parents. Needs
-            `masses`.
-        masses: kg, a number or one per node; infinite for nodes that nothing moves.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, weights whose sum is not 1, no parent, both or neither of `second` and `targets`,
-            both of `damping` and `damping_fraction`; negative values.
+            options that do not apply; negative values.
 
     Source: Lee 2018, sections 2.3.1, 2.3.2 and 2.4; Sifakis, Shinar, Irving and Fedkiw, "Hybrid simulation of deformable solids", 2007.
     """
@@ -251,15 +172,12 @@ class SoftBindings(Force):
     def __init__(
         self,
         first: Any,
+        options: SpringOptions,
         second: Any = None,
         *,
-        spring_constant: npt.ArrayLike,
         first_weights: Floats | None = None,
         second_weights: Floats | None = None,
         targets: Floats | None = None,
-        damping: npt.ArrayLike | None = None,
-        damping_fraction: npt.ArrayLike | None = None,
-        masses: npt.ArrayLike | None = None,
     ) -> None:
         a, wa = _embedded("first", first, first_weights)
         n = len(a)
@@ -275,9 +193,8 @@ class SoftBindings(Force):
             if len(b) != n:
                 raise ValueError(f"first and second must have equally many ends, not {n} and {len(b)}")
         nodes = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
-        k = per_element("spring_constant", spring_constant, n)
-        d, inverse = damping_and_masses(damping, damping_fraction, masses, n, nodes)
-        self._make(_solids.SoftBindings, a, wa, b, wb, k, d, inverse, t)
+        core = core_options(options, n, nodes, refused=("stiffness", "pieces"))
+        self._make(_solids.SoftBindings, a, wa, b, wb, core, t)
 
     def _changes(self) -> Any:
         return self._core.targets, self._core.target_velocities
@@ -330,17 +247,3 @@ def _embedded(name: str, nodes: Any, weights: Floats | None) -> tuple[Ints, Floa
         i = int(np.argmax(wrong))
         raise ValueError(f"the weights of a point must have the sum 1, but those of {name}[{i}] have {sums[i]:g}")
     return np.ascontiguousarray(nodes), np.ascontiguousarray(weights)
-
-
-def _spring_constants(stiffness: npt.ArrayLike | None, spring_constant: npt.ArrayLike | None, lengths: Floats) -> Floats:
-    """Return k, N/m, from a stiffness E in N, or as given."""
-    if (stiffness is None) == (spring_constant is None):
-        raise ValueError("give stiffness (N) or spring_constant (N/m), one of the two")
-    if spring_constant is not None:
-        return per_element("spring_constant", spring_constant, len(lengths))
-    modulus = per_element("stiffness", stiffness if stiffness is not None else 0.0, len(lengths))
-    if (lengths <= 0).any():
-        raise ValueError(
-            f"spring {int(np.argmax(lengths <= 0))} has no rest length, which stiffness is relative to; give spring_constant or shortest"
-        )
-    return np.asarray(modulus / lengths, np.float64)

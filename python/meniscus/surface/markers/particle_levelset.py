@@ -27,10 +27,11 @@ from meniscus.surface.markers.options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.markers.particle_sets import SolidOnGrid, columns_of, no_markers, none_removed, require_velocity, solid_on_grid
+from meniscus.surface.markers.particle_sets import columns_of, no_markers, none_removed, require_velocity
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid import Solid, SolidSample
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 # Cells beyond the band of particles within which the level set is kept a distance: correction and the widest interpolation look two
 # cells farther.
@@ -116,15 +117,15 @@ class ParticleLevelSet:
         held = sum(row[id(p)] * p.capacity for p in self._sets())
         return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
 
-    def seed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
+    def seed(self, *, solid: SolidLike | None = None, time: float = 0.0) -> Seeding:
         """Remove all markers and seed the band, as if for the first time. Arguments and what is raised: as `reseed`."""
-        core = self._solid(solid, time)[0]
+        core = self._solid(solid, time)
         self._steps = self._seedings = 0
         everything = np.ones(len(self.particles), bool)
         self.particles.remove(everything, workspace=self._workspace)
         return self._seed(core, time)
 
-    def reseed(self, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> Seeding:
+    def reseed(self, *, solid: SolidLike | None = None, time: float = 0.0) -> Seeding:
         """Remove markers out of the band and surplus ones, and add what is missing. Escaped markers stay.
 
         A cell whose centre is within the band wants `per_cell` markers, in cells that the surface cuts divided between the signs by
@@ -140,9 +141,9 @@ class ParticleLevelSet:
 
         Source: Enright et al. 2002, sections 3.1 and 3.6.
         """
-        return self._seed(self._solid(solid, time)[0], time)
+        return self._seed(self._solid(solid, time), time)
 
-    def advance(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> ParticleReport:
+    def advance(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> ParticleReport:
         """Do one step: all stages in their order. Droplets fly in `advance_spray` and come back in `reincorporate`.
 
         Args:
@@ -174,7 +175,7 @@ class ParticleLevelSet:
             seeding = self.reseed(solid=solid, time=end)
         return ParticleReport(carried, markers, corrections, removal, seeding)
 
-    def advect(self, velocity: MacField, dt: float, *, solid: SolidOnGrid | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
+    def advect(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
         """Carry the level set, the markers and the bubbles; return how many samples were carried and what became of the markers.
 
         Markers that cross walls of the domain are put onto them, those that cross other sides are removed, those that end in the solid
@@ -187,7 +188,7 @@ class ParticleLevelSet:
             for d in range(self.grid.dimension):
                 _checks.require_finite(f"component {d} of velocity", velocity.component(d))
         _grid.require_finite(self.levelset.field._core, "the level set")
-        core = self._solid(solid, start + seconds)[0]
+        core = self._solid(solid, start + seconds)
         # No sample beyond this can come within the band, since none moves farther than the fastest flow in each axis.
         reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
         self._stretch(velocity, 0.5 * seconds, False, start)
@@ -308,7 +309,7 @@ class ParticleLevelSet:
         self,
         dt: float,
         gravity: Sequence[float],
-        solid: SolidOnGrid | None = None,
+        solid: SolidLike | None = None,
         *,
         drag: float = 0.0,
         restitution: float = 0.0,
@@ -340,7 +341,6 @@ class ParticleLevelSet:
         for side in open_sides:
             if side not in sides:
                 raise ValueError(f"open_sides must be of {', '.join(map(repr, sides))}, not {side!r}")
-        levelset, velocity = self._solid(solid, start + seconds)
         left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
             self.grid._core,
             self.spray._core,
@@ -349,8 +349,7 @@ class ParticleLevelSet:
             _checks.number("drag", drag),
             _checks.number("restitution", restitution),
             [side in open_sides for side in sides],
-            levelset,
-            velocity,
+            self._solid(solid, start + seconds),
             start + seconds,
             self._workspace,
         )
@@ -459,11 +458,11 @@ class ParticleLevelSet:
             args = self.levelset.field._core, self.particles._core, velocity._core, dt, self._options.radius_bounds, second, time
             _surface.stretch_radii(*args, self._workspace)
 
-    def _solid(self, solid: SolidOnGrid | None, time: float) -> tuple[Any, Any]:
-        """Native level set and velocity of a solid, each None where there is none."""
+    def _solid(self, solid: SolidLike | None, time: float) -> Any:
+        """Return the boundary of a solid, or None, as the core takes it."""
         if isinstance(solid, (Solid, Shape)) and self._solid_sample is None:
             self._solid_sample = SolidSample(self.grid, self.dtype)
-        return solid_on_grid(solid, self.levelset, time, self._solid_sample)
+        return solid_core(solid, self.grid, self.dtype, time, sample=self._solid_sample)
 
     def _require_velocity(self, velocity: MacField) -> None:
         require_velocity(velocity, self.levelset)

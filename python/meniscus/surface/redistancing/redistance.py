@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,22 @@ from meniscus.core import Workspace
 from meniscus.grid import CellField, MacField, NodeField, ScalarField
 from meniscus.grid.transport.advection import component_masks, workspace_or_new
 
-if TYPE_CHECKING:
-    from meniscus.surface.levelset import LevelSet
-
 Method = Literal["parallel", "fast-marching"]
 Side = Literal["outside", "both"]
 Interface = Literal["closest-point", "axis-crossings"]
 
 
+class HoldsLevelSet(Protocol):
+    """An object whose field holds a level set, such as `LevelSet`."""
+
+    @property
+    def field(self) -> ScalarField:
+        """The samples of phi."""
+        ...
+
+
 def redistance(
-    levelset: LevelSet | ScalarField,
+    levelset: HoldsLevelSet | ScalarField,
     *,
     band: float | None = None,
     method: Method = "parallel",
@@ -70,7 +76,7 @@ def redistance(
     return int(_surface.redistance(field._core, options, mask, workspace_or_new(workspace)))
 
 
-def scalar_field(levelset: LevelSet | ScalarField) -> ScalarField:
+def scalar_field(levelset: HoldsLevelSet | ScalarField) -> ScalarField:
     """Return the field of a level set, or the field itself."""
     field = getattr(levelset, "field", levelset)
     if not isinstance(field, (CellField, NodeField)):
@@ -95,7 +101,7 @@ class Extended:
 
 def extend(
     field: ScalarField,
-    levelset: LevelSet | ScalarField,
+    levelset: HoldsLevelSet | ScalarField,
     known: npt.ArrayLike,
     *,
     band: float | None = None,
@@ -133,7 +139,7 @@ def extend(
 
 def extend_velocity(
     velocity: MacField,
-    levelset: LevelSet | ScalarField,
+    levelset: HoldsLevelSet | ScalarField,
     known: Sequence[npt.ArrayLike],
     *,
     band: float | None = None,
@@ -175,7 +181,7 @@ def extend_velocity(
     return Extended(targets, reached, unreached)
 
 
-def _level_for(field: ScalarField | MacField, levelset: LevelSet | ScalarField, band: float | None) -> tuple[ScalarField, float]:
+def _level_for(field: ScalarField | MacField, levelset: HoldsLevelSet | ScalarField, band: float | None) -> tuple[ScalarField, float]:
     phi = scalar_field(levelset)
     if phi.grid != field.grid:
         raise ValueError(f"levelset must be on {field.grid!r}, not on {phi.grid!r}")

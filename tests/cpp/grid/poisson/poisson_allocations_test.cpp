@@ -40,15 +40,16 @@ void check_projection() {
         c.storage()[i] = static_cast<T>(std::sin(0.71 * static_cast<double>(i % 997)));
     }
   };
-  std::vector<fluids::PressureInput<T, D>> inputs(5);
-  inputs[1].solid = &solid;
-  inputs[2].liquid = &liquid;
-  inputs[2].air_pressure = 3;
-  inputs[3].density_field = &density;
-  inputs[4].solid = &solid;
-  inputs[4].liquid = &liquid;
-  inputs[4].density_field = &density;
-  for (auto& input : inputs) input.pressure = &pressure;
+  std::vector<fluids::PressureProblem<T, D>> problems(5);
+  grid::SolidBoundary<T, D> boundary(solid, nullptr, grid::Slip::no_slip);
+  problems[1].solid = &boundary;
+  problems[2].liquid = &liquid;
+  problems[2].air_pressure = 3;
+  problems[3].density_field = &density;
+  problems[4].solid = &boundary;
+  problems[4].liquid = &liquid;
+  problems[4].density_field = &density;
+  for (auto& problem : problems) problem.pressure = &pressure;
 
   // A scope like the one that the bindings open around every call.
   const InterruptScope scope([] { return false; });
@@ -58,18 +59,18 @@ void check_projection() {
     options.solve.tolerance = 1e-6;
     fluids::PressureSolver<D> solver(grid);
     fluids::ProjectionReport<D> report;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
+    for (std::size_t k = 0; k < problems.size(); ++k) {
       CAPTURE(k);
       const auto project = [&] {
         stir();
-        solver.template project<T>(velocity, 0.1, inputs[k], options, report);
+        solver.template project<T>(velocity, 0.1, problems[k], options, report);
         CHECK(report.solve.converged);
       };
       project();
       const long long before = new_calls();
       stir();
-      solver.template project<T>(velocity, 0.1, inputs[k], options, report);
-      solver.template project<T>(velocity, 0.1, inputs[k], options, report);
+      solver.template project<T>(velocity, 0.1, problems[k], options, report);
+      solver.template project<T>(velocity, 0.1, problems[k], options, report);
       CHECK(new_calls() == before);
       CHECK(report.setup_seconds == 0);
     }

@@ -4,7 +4,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/flows/procedural_flow.hpp"
-#include "meniscus/grid/transport/advect.hpp"
+#include "meniscus/grid/transport/advection_scheme.hpp"
 
 #include <doctest/doctest.h>
 
@@ -45,8 +45,7 @@ grid::MacField<T, D> wind() {
 
 std::vector<grid::AdvectOptions> schemes() {
   std::vector<grid::AdvectOptions> all;
-  for (const auto scheme :
-       {numerics::CompensationScheme::first_order, numerics::CompensationScheme::bfecc, numerics::CompensationScheme::maccormack})
+  for (const grid::AdvectionScheme* scheme : grid::advection_schemes())
     for (const auto block : {grid::TransportBlock::semi_lagrangian, grid::TransportBlock::upwind})
       for (const auto interpolation : {grid::Interpolation::linear, grid::Interpolation::cubic}) {
         grid::AdvectOptions o;

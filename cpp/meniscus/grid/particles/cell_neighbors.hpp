@@ -2,9 +2,9 @@
 #pragma once
 
 #include "meniscus/core/simd.hpp"
-#include "meniscus/grid/grid.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 
-namespace meniscus::fluids {
+namespace meniscus::grid {
 
 /// Largest range of a search in one direction, in cells.
 inline constexpr Index most_reach = 16;
@@ -13,27 +13,10 @@ inline constexpr Index most_reach = 16;
 /// of its cell.
 template <int D>
 struct CellParticles {
-  const grid::Grid<D>* grid;
+  const Grid<D>* grid;
   const Index* starts;
   const double* positions;
 };
-
-/// A cell beyond a side is the image of a cell inside: x = scale * (x there) + shift, in cells. Sides that are not periodic are
-/// mirrors, so that particles have as many neighbours there as elsewhere.
-struct CellImage {
-  Index cell;
-  double scale;
-  double shift;
-};
-
-inline CellImage cell_image(Index c, Index n, bool periodic) {
-  if (c >= 0 && c < n) return {c, 1.0, 0.0};
-  const Index period = periodic ? n : 2 * n;
-  const Index in = ((c % period) + period) % period;
-  if (in < n) return {in, 1.0, static_cast<double>(c - in)};
-  const Index mirrored = 2 * n - 1 - in;
-  return {mirrored, -1.0, static_cast<double>(c + mirrored + 1)};
-}
 
 /// Calls body(i, x, scale) for the particles and images in the cells whose offset from `cell` is at most `reach` along each axis
 /// and at least `from` along one; x is where the particle, or its image, is, and scale is -1 along axes that are mirrored,
@@ -42,12 +25,12 @@ template <int D, class Body>
 MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const Coord<D>& cell, Index from, Index reach,
                                        Body&& body) {
   static_assert(D == 2 || D == 3);
-  const grid::Grid<D>& grid = *particles.grid;
+  const Grid<D>& grid = *particles.grid;
   const Coord<D>& n = grid.shape();
   std::array<std::array<CellImage, 2 * most_reach + 1>, D> images;
   for (std::size_t d = 0; d < D; ++d)
     for (Index o = -reach; o <= reach; ++o)
-      images[d][static_cast<std::size_t>(o + reach)] = cell_image(cell[d] + o, n[d], grid.periodic()[d]);
+      images[d][static_cast<std::size_t>(o + reach)] = mirrored_cell(grid, static_cast<int>(d), cell[d] + o);
   const bool inside = cell[D - 1] >= reach && cell[D - 1] + reach < n[D - 1];
   const auto row = [&](const CellImage& i0, const CellImage* i1, bool outer) {
     const Index first = (i1 ? i0.cell * n[D == 3 ? 1 : 0] + i1->cell : i0.cell) * n[D - 1];
@@ -93,4 +76,4 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
   }
 }
 
-}  // namespace meniscus::fluids
+}  // namespace meniscus::grid

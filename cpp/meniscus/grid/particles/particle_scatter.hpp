@@ -2,10 +2,9 @@
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/fluids/particles/particle_cells.hpp"
 #include "meniscus/grid/field.hpp"
 
-namespace meniscus::fluids {
+namespace meniscus::grid {
 
 /// Width of a tile, whose particles one task adds: rows of cells along each axis but the last.
 inline constexpr Index tile_rows = 4;
@@ -14,7 +13,7 @@ inline constexpr Index tile_rows = 4;
 /// of the same colour (every other one along each axis) share no sample. Tiles of one colour are processed in parallel, colour
 /// after colour, so the order of additions at a sample depends on the grid alone.
 template <int D, class Body>
-void for_each_run_of_tiles(const grid::Grid<D>& grid, const Index* starts, Body&& body) {
+void for_each_run_of_tiles(const Grid<D>& grid, const Index* starts, Body&& body) {
   static_assert(D == 2 || D == 3);
   const Coord<D>& n = grid.shape();
   const Index length = n[D - 1];
@@ -42,45 +41,6 @@ void for_each_run_of_tiles(const grid::Grid<D>& grid, const Index* starts, Body&
   }
 }
 
-/// The samples around a place: the lowest of them, its offset from the owned origin, and the weight of the upper ones per axis.
-/// Where the outermost sample of a side that is not periodic has the whole weight, the other one is still inside of the domain.
-template <class T, int D>
-struct Corner {
-  Coord<D> lower;
-  Index offset = 0;
-  std::array<T, D> upper;
-  Coord<D> strides;
-
-  MENISCUS_INLINE Corner(const grid::Grid<D>& grid, const grid::Stagger<D>& stagger, const CellPlace<D>& place,
-                         const Coord<D>& sample_strides)
-      : strides(sample_strides) {
-    for (std::size_t a = 0; a < D; ++a) {
-      Index at = place.cell[a];
-      double f = place.fraction[a];
-      if (!stagger.on_side[a]) {
-        const bool below = f < 0.5;
-        at -= below;
-        f += below ? 0.5 : -0.5;
-        if (!grid.periodic()[a]) {
-          const Index last = grid.shape()[a] - 1;
-          if (at < 0) {
-            at = 0;
-            f = 0.0;
-          } else if (at >= last && last > 0) {
-            at = last - 1;
-            f = 1.0;
-          } else if (last == 0) {
-            f = 0.0;
-          }
-        }
-      }
-      lower[a] = at;
-      upper[a] = static_cast<T>(f);
-      offset += at * strides[a];
-    }
-  }
-};
-
 template <class T>
 void set_zero(T* values, Index n) {
   parallel_for(0, n, 1 << 15, [&](Index begin, Index end) { std::fill(values + begin, values + end, T(0)); });
@@ -89,7 +49,7 @@ void set_zero(T* values, Index n) {
 /// On periodic axes, adds the samples beyond a side of a padded block (`width` values per sample) to the samples of which they
 /// are images.
 template <int width, class T, int D>
-void fold_periodic(const grid::FieldLayout<D>& layout, T* first) {
+void fold_periodic(const FieldLayout<D>& layout, T* first) {
   const Coord<D> padded = layout.padded();
   const Coord<D> strides = c_strides<D>(padded);
   for (int d = 0; d < D; ++d) {
@@ -98,7 +58,7 @@ void fold_periodic(const grid::FieldLayout<D>& layout, T* first) {
     const Index n = layout.grid.shape()[axis];
     const Index inner = strides[axis];
     const Index outer = product<D>(padded) / (padded[axis] * inner);
-    const auto plane = [&](Index o, Index i) { return first + width * ((o * padded[axis] + grid::ghost_width + i) * inner); };
+    const auto plane = [&](Index o, Index i) { return first + width * ((o * padded[axis] + ghost_width + i) * inner); };
     const auto add = [&](Index from, Index to) {
       for (Index o = 0; o < outer; ++o) {
         const T* s = plane(o, from);
@@ -117,4 +77,4 @@ void fold_periodic(const grid::FieldLayout<D>& layout, T* first) {
   }
 }
 
-}  // namespace meniscus::fluids
+}  // namespace meniscus::grid

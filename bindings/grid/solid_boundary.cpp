@@ -1,0 +1,73 @@
+// Solid boundaries on a grid, and what transport finds in them.
+#include "masks.hpp"
+
+#include "meniscus/grid/solid_boundary.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T, int D>
+using Solid = grid::SolidBoundary<T, D>;
+
+template <class T, int D>
+py::array outside_cells(Solid<T, D>& solid) {
+  return mask_view<D>(solid.masks().outside_cells, solid.grid().local_shape());
+}
+
+template <class T, int D>
+py::tuple face_masks(Solid<T, D>& solid, const std::array<Block<std::uint8_t>, D>& masks) {
+  py::tuple views(D);
+  for (int d = 0; d < D; ++d)
+    views[static_cast<std::size_t>(d)] =
+        mask_view<D>(masks[static_cast<std::size_t>(d)], grid::Stagger<D>::face(d).extents(solid.grid().local_shape()));
+  return views;
+}
+
+template <class T, int D>
+double max_speed(Solid<T, D>& solid) {
+  return interruptible([&] { return grid::max_component_speed(solid); });
+}
+
+template <class T, int D>
+void stick(grid::MacField<T, D>& velocity, Solid<T, D>& solid) {
+  interruptible([&] { grid::set_solid_velocity(velocity, solid); });
+}
+
+template <class T, int D>
+void continue_field(grid::Field<T, D>& field, Solid<T, D>& solid, Workspace& workspace) {
+  interruptible([&] { grid::continue_into_solid(field, solid, workspace); });
+}
+
+template <class T, int D>
+void continue_velocity(grid::MacField<T, D>& velocity, Solid<T, D>& solid, Workspace& workspace) {
+  interruptible([&] { grid::continue_into_solid(velocity, solid, workspace); });
+}
+
+template <class T, int D>
+void bind_boundary(py::module_& m, const char* name) {
+  using S = Solid<T, D>;
+  py::class_<S>(m, name)
+      .def(py::init<grid::Field<double, D>&, grid::MacField<T, D>*, grid::Slip>(), py::arg("levelset"), py::arg("velocity"),
+           py::arg("slip"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+      .def("levelset_changed", &S::levelset_changed)
+      .def_property_readonly("outside_cells", &outside_cells<T, D>)
+      .def_property_readonly("open_faces", [](S& s) { return face_masks<T, D>(s, s.masks().open_faces); })
+      .def_property_readonly("inside_faces", [](S& s) { return face_masks<T, D>(s, s.masks().inside_faces); })
+      .def_property_readonly("bytes", &S::bytes)
+      .def("max_speed", &max_speed<T, D>);
+  m.def("set_solid_velocity", &stick<T, D>, py::arg("velocity"), py::arg("solid"));
+  m.def("continue_into_solid", &continue_field<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));
+  m.def("continue_into_solid", &continue_velocity<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));
+}
+
+}  // namespace
+
+void bind_solid_boundary(py::module_& m) {
+  py::enum_<grid::Slip>(m, "Slip").value("free", grid::Slip::free).value("no_slip", grid::Slip::no_slip);
+  bind_boundary<float, 2>(m, "SolidBoundary2f");
+  bind_boundary<double, 2>(m, "SolidBoundary2d");
+  bind_boundary<float, 3>(m, "SolidBoundary3f");
+  bind_boundary<double, 3>(m, "SolidBoundary3d");
+}
+
+}  // namespace meniscus::bindings

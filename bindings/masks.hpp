@@ -1,0 +1,26 @@
+// Masks: NumPy arrays of bool, which are bytes inside.
+#pragma once
+
+#include "bridge.hpp"
+
+#include "meniscus/grid/grid.hpp"
+
+namespace meniscus::bindings {
+
+static_assert(sizeof(bool) == 1);
+
+/// The bytes of a C-contiguous array of bool with so many values.
+inline std::uint8_t* mask_of(const py::array& a, const char* name, Index size, bool writable = false) {
+  return reinterpret_cast<std::uint8_t*>(data_of<bool>(a, name, size, writable));
+}
+
+/// A read-only view of C-ordered bytes, whose base shares the memory.
+template <int D>
+py::array mask_view(const Block<std::uint8_t>& mask, const Coord<D>& extents) {
+  auto* first = reinterpret_cast<bool*>(const_cast<std::uint8_t*>(mask.data()));
+  py::array a = view(first, extents, c_strides<D>(extents), mask.memory());
+  a.attr("flags").attr("writeable") = false;
+  return a;
+}
+
+}  // namespace meniscus::bindings

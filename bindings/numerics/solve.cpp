@@ -1,0 +1,23 @@
+// Options and facts of linear solves.
+#include "bridge.hpp"
+
+#include "meniscus/numerics/solve_info.hpp"
+
+namespace meniscus::bindings {
+
+void bind_solve(py::module_& m) {
+  py::enum_<numerics::SolveMethod>(m, "SolveMethod")
+      .value("multigrid", numerics::SolveMethod::multigrid)
+      .value("incomplete_cholesky", numerics::SolveMethod::incomplete_cholesky);
+  py::class_<numerics::SolveOptions>(m, "SolveOptions")
+      .def(py::init<double, int, numerics::SolveMethod>(), py::arg("tolerance"), py::arg("max_iterations"), py::arg("method"));
+  py::class_<numerics::SolveInfo>(m, "SolveInfo")
+      .def_readonly("iterations", &numerics::SolveInfo::iterations)
+      .def_readonly("residual", &numerics::SolveInfo::residual)
+      .def_readonly("history", &numerics::SolveInfo::history)
+      .def_readonly("converged", &numerics::SolveInfo::converged)
+      .def_property_readonly("reason", [](const numerics::SolveInfo& i) { return std::string(describe(i.end)); })
+      .def_readonly("seconds", &numerics::SolveInfo::seconds);
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,37 @@
+/// Pressure problem: what lies in and around a fluid that a projection makes divergence-free.
+///
+/// Source: Selle 2008, sections 2.9, 3.2 and 4.4.2.
+#pragma once
+
+#include "meniscus/grid/solid_boundary.hpp"
+
+namespace meniscus::fluids {
+
+/// Fields are referenced and on the grid of the velocity. Null pointers: no solid, liquid everywhere, no sources, no pressure
+/// wanted.
+template <class T, int D>
+struct PressureProblem {
+  double density = 1.0;
+  /// On cells, kg/m^3; instead of the constant.
+  const grid::Field<T, D>* density_field = nullptr;
+  const grid::SolidBoundary<T, D>* solid = nullptr;
+  /// On cells; liquid where < 0, air elsewhere (see free_surface.hpp for values next to 0). The other: one byte per owned cell in
+  /// C order, nonzero where liquid.
+  const grid::Field<T, D>* liquid = nullptr;
+  const std::uint8_t* liquid_mask = nullptr;
+  double air_pressure = 0.0;
+  /// On cells, Pa: excess of the pressure of the liquid over that of the air at the free surface (surface tension times
+  /// curvature). It is interpolated to the surface between a liquid cell and an air cell; no other values are read.
+  const grid::Field<T, D>* surface_pressure = nullptr;
+  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and does not change, as on a wall. Null:
+  /// given only on solids and sides.
+  std::array<const std::uint8_t*, D> given_faces{};
+  /// On cells, 1/s, per volume of fluid.
+  const grid::Field<T, D>* target_divergence = nullptr;
+  /// On cells, Pa: the start of the iteration where `warm_start`, and the result; zero in cells without fluid.
+  grid::Field<double, D>* pressure = nullptr;
+  bool warm_start = false;
+  double time = 0.0;
+};
+
+}  // namespace meniscus::fluids

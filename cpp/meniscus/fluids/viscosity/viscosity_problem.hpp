@@ -1,0 +1,23 @@
+/// Viscosity problem: what lies in and around a fluid whose velocity diffuses.
+///
+/// Sources: Mueller et al. 2008, section 10.1; Batty and Bridson 2008, sections 3 and 4.
+#pragma once
+
+#include "meniscus/grid/solid_boundary.hpp"
+
+namespace meniscus::fluids {
+
+/// Fields are referenced and on the grid of the velocity. Null pointers: the number alone, no solid, liquid everywhere.
+template <class T, int D>
+struct ViscosityProblem {
+  /// Kinematic, m^2/s: the number, or where given the field on cells.
+  double viscosity = 0.0;
+  const grid::Field<T, D>* viscosity_field = nullptr;
+  /// Without free slip the fluid takes its velocity.
+  const grid::SolidBoundary<T, D>* solid = nullptr;
+  /// On cells, liquid where <= 0.
+  const grid::Field<T, D>* liquid = nullptr;
+  double time = 0.0;
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,122 @@
+/// Cells and samples beyond the sides of a domain: which ones they are images of.
+#pragma once
+
+#include "meniscus/grid/grid.hpp"
+
+#include <algorithm>
+
+namespace meniscus::grid {
+
+namespace detail {
+
+constexpr Index wrapped(Index i, Index n) { return ((i % n) + n) % n; }
+
+}  // namespace detail
+
+/// Index along an axis of the cell that answers for cell i: its periodic image, or the nearest cell beyond other sides.
+template <int D>
+Index nearest_cell(const Grid<D>& grid, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index n = grid.shape()[d];
+  return grid.periodic()[d] ? detail::wrapped(i, n) : std::clamp<Index>(i, 0, n - 1);
+}
+
+/// The same for all axes.
+template <int D>
+Coord<D> nearest_cell(const Grid<D>& grid, Coord<D> cell) {
+  for (int d = 0; d < D; ++d) cell[static_cast<std::size_t>(d)] = nearest_cell(grid, d, cell[static_cast<std::size_t>(d)]);
+  return cell;
+}
+
+/// Index along an axis of the cell that cell i is, or is a periodic image of; -1 beyond other sides.
+template <int D>
+Index image_of_cell(const Grid<D>& grid, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index n = grid.shape()[d];
+  if (i >= 0 && i < n) return i;
+  return grid.periodic()[d] ? detail::wrapped(i, n) : -1;
+}
+
+/// Index along an axis of the sample that sample i is, or is a periodic image of; -1 beyond other sides. The first and the last
+/// sample on the sides of a periodic axis are one unknown, which the last one owns.
+template <int D>
+Index image_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index n = grid.shape()[d];
+  if (!grid.periodic()[d]) return i >= 0 && i < n + stagger.on_side[d] ? i : -1;
+  return stagger.on_side[d] + detail::wrapped(i - stagger.on_side[d], n);
+}
+
+/// Index along an axis of the second copy of sample i, where it lies on a side of a periodic axis; else -1.
+template <int D>
+Index twin_of_sample(const Grid<D>& grid, const Stagger<D>& stagger, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index n = grid.shape()[d];
+  if (!grid.periodic()[d] || !stagger.on_side[d]) return -1;
+  return i == 0 ? n : i == n ? 0 : -1;
+}
+
+/// The indices [begin, end) of an axis that hold unknowns. On a periodic axis all other indices are images of them.
+struct ImagedRange {
+  Index begin = 0;
+  Index end = 0;
+  bool periodic = false;
+
+  /// The unknown at index i, or the one that i is an image of. On an axis with sides, i must hold an unknown.
+  Index owner(Index i) const { return periodic ? begin + detail::wrapped(i - begin, end - begin) : i; }
+
+  /// Leaves out indices at the sides; a periodic axis has none.
+  void trim(Index at_lower, Index at_upper) {
+    if (periodic) return;
+    begin += at_lower;
+    end -= at_upper;
+  }
+
+  /// The part of [first, last] that unknowns or their images fill.
+  std::array<Index, 2> within(Index first, Index last) const {
+    if (periodic) return {first, last};
+    return {std::max(first, begin), std::min(last, end - 1)};
+  }
+
+  /// Calls body(a, b) for the runs [a, b] of [first, last] where the unknowns [from, to) or their images lie.
+  template <class Body>
+  void for_each_image(Index from, Index to, Index first, Index last, Body&& body) const {
+    const Index n = end - begin;
+    Index shift = periodic ? (first - from - detail::wrapped(first - from, n)) : 0;
+    for (; from + shift <= last; shift += n) {
+      const Index a = std::max(first, from + shift), b = std::min(last, to - 1 + shift);
+      if (a <= b) body(a, b);
+      if (!periodic) break;
+    }
+  }
+};
+
+/// The unknowns of a field with the given stagger along an axis: of the two copies on the sides of a periodic axis, the last.
+template <int D>
+ImagedRange unknowns(const Grid<D>& grid, const Stagger<D>& stagger, int axis) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index first = grid.periodic()[d] ? stagger.on_side[d] : 0;
+  return {first, grid.shape()[d] + stagger.on_side[d], grid.periodic()[d]};
+}
+
+/// A cell beyond a side stands for the one that it is an image of: x = scale * (x there) + shift, in cells.
+struct CellImage {
+  Index cell;
+  double scale;
+  double shift;
+};
+
+/// The image of cell i along an axis. Sides that are not periodic are mirrors, so that particles see as many neighbours there as
+/// elsewhere.
+template <int D>
+CellImage mirrored_cell(const Grid<D>& grid, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  const Index n = grid.shape()[d];
+  if (i >= 0 && i < n) return {i, 1.0, 0.0};
+  const Index image = detail::wrapped(i, grid.periodic()[d] ? n : 2 * n);
+  if (image < n) return {image, 1.0, static_cast<double>(i - image)};
+  const Index mirrored = 2 * n - 1 - image;
+  return {mirrored, -1.0, static_cast<double>(i + mirrored + 1)};
+}
+
+}  // namespace meniscus::grid

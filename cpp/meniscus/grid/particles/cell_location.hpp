@@ -1,0 +1,71 @@
+/// Location of points: the cell that holds a point, and the offset of the point within that cell.
+///
+/// Cells have global indices, so that neither part of a location depends on where a block of the domain begins.
+#pragma once
+
+#include "meniscus/core/simd.hpp"
+#include "meniscus/grid/grid.hpp"
+
+#include <cmath>
+
+namespace meniscus::grid {
+
+template <int D>
+struct CellLocation {
+  Coord<D> cell;
+  /// From the lower sides of the cell, in cells: 0 to 1.
+  std::array<double, D> offset;
+};
+
+/// Locates a point (m) in the lattice of cells, of which the domain is a part: anywhere along an axis with sides, and along a
+/// periodic one at its image in the domain.
+template <class T, int D>
+MENISCUS_INLINE CellLocation<D> locate(const Grid<D>& grid, const T* x) {
+  CellLocation<D> at;
+  for (std::size_t d = 0; d < D; ++d) {
+    const auto n = static_cast<double>(grid.shape()[d]);
+    const double c = (static_cast<double>(x[d]) - grid.origin()[static_cast<Index>(d)]) / grid.spacing();
+    // The bounds keep the conversion defined; rounding may leave the domain.
+    const double most = grid.periodic()[d] ? n - 1.0 : 1e15;
+    const double least = grid.periodic()[d] ? 0.0 : -1e15;
+    double whole = std::floor(c);
+    at.offset[d] = c - whole;
+    if (grid.periodic()[d]) whole -= n * std::floor(whole / n);
+    whole = whole > most ? most : whole >= least ? whole : least;
+    at.cell[d] = static_cast<Index>(whole);
+  }
+  return at;
+}
+
+/// Locates a point (m) in the domain. Points outside of it count to the nearest point of it, along periodic axes to their image.
+template <class T, int D>
+MENISCUS_INLINE CellLocation<D> locate_in_domain(const Grid<D>& grid, const T* x) {
+  CellLocation<D> at;
+  for (std::size_t d = 0; d < D; ++d) {
+    const auto n = static_cast<double>(grid.shape()[d]);
+    const double last = n - 1.0;
+    const double c = (static_cast<double>(x[d]) - grid.origin()[static_cast<Index>(d)]) / grid.spacing();
+    double whole = std::floor(c);
+    if (grid.periodic()[d]) {
+      at.offset[d] = c - whole;
+      whole -= n * std::floor(whole / n);
+      whole = whole > last ? last : whole >= 0.0 ? whole : 0.0;  // rounding may leave the range
+    } else {
+      whole = whole < 0.0 ? 0.0 : whole > last ? last : whole;
+      const double f = c - whole;
+      at.offset[d] = f < 0.0 ? 0.0 : f > 1.0 ? 1.0 : f;
+    }
+    at.cell[d] = static_cast<Index>(whole);
+  }
+  return at;
+}
+
+/// Linear C-ordered index of a cell of the domain.
+template <int D>
+MENISCUS_INLINE Index cell_index(const Grid<D>& grid, const Coord<D>& cell) {
+  Index i = 0;
+  for (std::size_t d = 0; d < D; ++d) i = i * grid.shape()[d] + cell[d];
+  return i;
+}
+
+}  // namespace meniscus::grid

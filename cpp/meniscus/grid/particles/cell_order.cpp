@@ -1,0 +1,71 @@
+#include "meniscus/grid/particles/cell_order.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
+
+#include <algorithm>
+
+namespace meniscus::grid {
+namespace {
+
+constexpr Index particles_per_piece = 8192;
+
+/// Sets the cells of particles (linear indices), and returns whether they ascend.
+template <class T, int D>
+bool find_cells(const Grid<D>& grid, const T* positions, Index n, Index* cells) {
+  parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
+    simd_dispatch([&] {
+      for (Index i = begin; i < end; ++i) cells[i] = cell_index<D>(grid, locate_in_domain(grid, positions + i * D).cell);
+    });
+  });
+  return parallel_reduce(
+      Index{1}, n, particles_per_piece, true,
+      [&](Index begin, Index end) {
+        bool ascending = true;
+        for (Index i = begin; i < end; ++i) ascending &= cells[i - 1] <= cells[i];
+        return ascending;
+      },
+      [](bool x, bool y) { return x && y; });
+}
+
+/// Between two particles that follow each other start all cells after that of the first, up to that of the second.
+void set_starts(const Index* cells, Index n, Index count, Index* starts) {
+  if (n == 0) std::fill_n(starts, count + 1, Index{0});
+  parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
+    Index before = begin == 0 ? -1 : cells[begin - 1];
+    for (Index i = begin; i < end; ++i) {
+      for (Index c = before + 1; c <= cells[i]; ++c) starts[c] = i;
+      before = cells[i];
+    }
+    if (end == n)
+      for (Index c = before + 1; c <= count; ++c) starts[c] = n;
+  });
+}
+
+}  // namespace
+
+template <class T, int D>
+void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace) {
+  const T* const x = particle_positions<T, D>(particles);
+  const Index n = particles.size();
+  const Index bad = first_not_finite(x, n * D);
+  require(bad == n * D, "positions must be finite, but component ", bad % D, " of particle ", bad / D, " is not");
+  const auto cells = workspace.take<Index>(n);
+  if (!find_cells<T, D>(grid, x, n, cells.data())) {
+    particles.sort_by_cell(grid, workspace);
+    find_cells<T, D>(grid, x, n, cells.data());
+  }
+  set_starts(cells.data(), n, product<D>(grid.shape()), starts);
+}
+
+#define MENISCUS_INSTANTIATE(T, D) template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, Index*, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::grid

@@ -1,0 +1,13 @@
+/// Particles in the order of the cells that hold them, from which transfers and surfaces of particles start.
+#pragma once
+
+#include "meniscus/grid/particles/particles.hpp"
+
+namespace meniscus::grid {
+
+/// Sorts the particles by cell, unless they are sorted, and sets starts[c] to the first particle of the cell with linear index c
+/// or above (cells + 1 values). Throws InvalidArgument for a position that is not finite.
+template <class T, int D>
+void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace);
+
+}  // namespace meniscus::grid

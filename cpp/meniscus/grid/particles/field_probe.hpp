@@ -1,0 +1,71 @@
+/// A field and its gradient at one point, for stages that treat particles one by one.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/multilinear_stencil.hpp"
+
+namespace meniscus::grid {
+
+template <int D>
+struct ProbedValue {
+  double value = 0.0;
+  Vec<double, D> gradient = Vec<double, D>::Zero();  ///< of the multilinear interpolant, per m
+};
+
+/// Multilinear interpolation of a field. Points outside of the domain are answered from the nearest point of it. Fields on
+/// centres need their ghosts up to date; fields on nodes need their owned samples only.
+template <class T, int D>
+class FieldProbe {
+ public:
+  explicit FieldProbe(const Field<T, D>& field) : grid_(&field.grid()), stagger_(field.stagger()), view_(field.view()) {}
+
+  const Grid<D>& grid() const { return *grid_; }
+
+  double value(const Vec<double, D>& x) const {
+    const Stencil s(locate_in_domain(*grid_, x.data()), stagger_);
+    std::array<double, Stencil::corners> v = corners(s);
+    for (int d = D - 1, half = Stencil::corners / 2; d >= 0; --d, half /= 2)
+      for (std::size_t q = 0; q < static_cast<std::size_t>(half); ++q)
+        v[q] += s.upper[static_cast<std::size_t>(d)] * (v[q + static_cast<std::size_t>(half)] - v[q]);
+    return v[0];
+  }
+
+  ProbedValue<D> operator()(const Vec<double, D>& x) const {
+    const Stencil stencil(locate_in_domain(*grid_, x.data()), stagger_);
+    const std::array<double, Stencil::corners> v = corners(stencil);
+    ProbedValue<D> s;
+    for (std::size_t q = 0; q < v.size(); ++q) {
+      std::array<double, D> w;
+      double weight = 1.0;
+      for (std::size_t d = 0; d < D; ++d) {
+        w[d] = ((q >> d) & 1) ? stencil.upper[d] : 1.0 - stencil.upper[d];
+        weight *= w[d];
+      }
+      s.value += weight * v[q];
+      for (std::size_t d = 0; d < D; ++d) {
+        double slope = ((q >> d) & 1) ? v[q] : -v[q];
+        for (std::size_t e = 0; e < D; ++e)
+          if (e != d) slope *= w[e];
+        s.gradient[static_cast<Index>(d)] += slope / grid_->spacing();
+      }
+    }
+    return s;
+  }
+
+ private:
+  using Stencil = MultilinearStencil<double, D>;
+
+  std::array<double, Stencil::corners> corners(const Stencil& s) const {
+    std::array<double, Stencil::corners> v;
+    const T* const p = view_.at(s.lower);
+    for (int q = 0; q < Stencil::corners; ++q)
+      v[static_cast<std::size_t>(q)] = static_cast<double>(p[Stencil::offset(q, view_.strides)]);
+    return v;
+  }
+
+  const Grid<D>* grid_;
+  Stagger<D> stagger_;
+  FieldView<const T, D> view_;
+};
+
+}  // namespace meniscus::grid

@@ -1,0 +1,59 @@
+/// What becomes of particles that a step has moved beyond a side of the domain or into a solid.
+#pragma once
+
+#include "meniscus/grid/particles/domain_sides.hpp"
+#include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/grid/particles/particles.hpp"
+
+namespace meniscus::grid {
+
+enum class ParticleFate : std::uint8_t {
+  stays,     ///< where it is, or at a side that has stopped it
+  pushed,    ///< to just outside of the solid
+  in_solid,  ///< is in the solid, without a way out
+  left,      ///< is beyond an open side
+};
+
+struct FateCounts {
+  Index pushed = 0;
+  Index in_solid = 0;
+  Index left = 0;
+};
+
+/// What becomes of particles in the solid.
+enum class InSolid {
+  remove,    ///< they stay there; their fate is `in_solid`
+  push_out,  ///< they are moved to just outside, along the gradient of the level set
+};
+
+template <int D>
+struct ParticleBoundary {
+  OpenSides<D> open{};
+  /// Level set on nodes, a distance (m), <= 0 inside; or nullptr.
+  const Field<double, D>* solid = nullptr;
+  InSolid in_solid = InSolid::push_out;
+};
+
+/// Distance outside of a solid, in cells, at which a particle is put: enough to be outside in single precision too.
+inline constexpr double solid_gap = 1e-3;
+
+/// Moves a point in the solid to just outside of it along the gradient of its level set, within the domain; `normal` becomes the
+/// last direction. `in_solid` if it is still inside after ten steps. A level set that is a distance needs one or two.
+template <class T, int D>
+ParticleFate push_out(const FieldProbe<double, D>& solid, T* x, Vec<double, D>* normal = nullptr);
+
+/// Moves n positions (n, D) by the rule and sets the fate of each. Particles beyond an open side stay there; those beyond a
+/// closed one are put onto it. Along periodic axes nothing happens.
+template <class T, int D>
+FateCounts apply_particle_boundary(const Grid<D>& grid, const ParticleBoundary<D>& boundary, T* positions, Index n,
+                                   ParticleFate* fates);
+
+/// The same for the particles of a set; sets left[i] to whether particle i is beyond an open side.
+template <class T, int D>
+FateCounts apply_particle_boundary(const Grid<D>& grid, const ParticleBoundary<D>& boundary, ParticleSet& particles,
+                                   std::uint8_t* left, Workspace& workspace);
+
+/// Sets flags[i] to whether particle i has left or, with `in_solid`, is in the solid: what ParticleSet::remove takes.
+void flag_lost(const ParticleFate* fates, Index n, bool in_solid, std::uint8_t* flags);
+
+}  // namespace meniscus::grid

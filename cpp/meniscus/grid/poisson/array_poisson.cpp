@@ -1,0 +1,125 @@
+#include "meniscus/grid/poisson/array_poisson.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/poisson/poisson_assembly.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace meniscus::grid {
+namespace {
+
+/// The most common coefficient, guessed from a sample: a wrong guess costs time, never correctness.
+double guess_open_coupling(const double* faces, Index n) {
+  constexpr Index samples = 1024;
+  double largest = 0;
+  for (Index k = 0; k < samples; ++k) largest = std::max(largest, faces[k * std::max<Index>(1, n / samples) % n]);
+  return largest > 0 ? largest : 1.0;
+}
+
+}  // namespace
+
+template <int D>
+template <class Body>
+void ArrayPoissonSolver<D>::for_each_row(Body&& body) const {
+  const Coord<D> strides = c_strides<D>(layout_.cells);
+  parallel_for(0, layout_.rows(), std::max<Index>(1, 8192 / layout_.cells[D - 1]), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) body(layout_.row(r), dot<D>(layout_.row_coordinate(r), strides));
+  });
+}
+
+template <int D>
+void ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active) {
+  prepared_ = false;
+  FaceMatrix<double, D>& a = solver_.matrix;
+  fit(a, layout_, true);
+  a.open_coupling.fill(guess_open_coupling(faces[0], layout_.count()));
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> extents = layout_.cells;
+    ++extents[axis];
+    const Coord<D> strides = c_strides<D>(extents);
+    for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
+      std::copy_n(faces[axis] + dot<D>(c, strides), count, a.faces[axis].data() + layout_.index(c));
+    });
+  }
+  set_diagonal(active);
+  disconnect_single_cells();
+  const auto start = std::chrono::steady_clock::now();
+  solver_.prepare();
+  prepared_ = true;
+  setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <int D>
+void ArrayPoissonSolver<D>::set_diagonal(const std::uint8_t* active) {
+  FaceMatrix<double, D>& a = solver_.matrix;
+  for_each_row([&](Index row, Index at) {
+    for (Index k = 0; k < layout_.cells[D - 1]; ++k) {
+      const Index i = row + k;
+      double sum = 0;
+      if (!active || active[at + k])
+        for (std::size_t d = 0; d < D; ++d) {
+          const bool own_neighbour = layout_.periodic[d] && layout_.cells[d] == 1;
+          if (!own_neighbour) sum += a.faces[d][i] + a.faces[d][i + layout_.strides[d]];
+        }
+      a.diagonal[i] = sum;
+    }
+  });
+}
+
+/// A cell that is its own neighbour around a periodic axis exchanges nothing with itself.
+template <int D>
+void ArrayPoissonSolver<D>::disconnect_single_cells() {
+  FaceMatrix<double, D>& a = solver_.matrix;
+  for (std::size_t d = 0; d < D; ++d)
+    if (layout_.periodic[d] && layout_.cells[d] == 1) {
+      std::fill(a.faces[d].begin(), a.faces[d].end(), 0.0);
+      a.open_coupling[d] = 0;
+    }
+}
+
+template <int D>
+void ArrayPoissonSolver<D>::solve(const double* rhs, double* x, const numerics::SolveOptions& options, bool warm_start,
+                                  numerics::SolveInfo& info) {
+  require(prepared_, "set_coefficients must come before solve");
+  const auto& active = solver_.matrix.active;
+  const Index length = layout_.cells[D - 1];
+  for_each_row([&](Index row, Index at) {
+    for (Index k = 0; k < length; ++k) {
+      const bool unknown = active[row + k] != 0;
+      solver_.b[row + k] = unknown ? rhs[at + k] : 0.0;
+      if (warm_start) solver_.x[row + k] = unknown ? x[at + k] : 0.0;
+    }
+  });
+  solver_.solve(options, !warm_start, info);
+  const NoInterrupts whole;
+  for_each_row([&](Index row, Index at) {
+    for (Index k = 0; k < length; ++k) x[at + k] = active[row + k] ? solver_.x[row + k] : 0.0;
+  });
+}
+
+template <int D>
+void ArrayPoissonSolver<D>::multiply(const double* x, double* out) {
+  require(prepared_, "set_coefficients must come before multiply");
+  if (from_.size() != layout_.size) {
+    from_ = Block<double>(layout_.size);
+    to_ = Block<double>(layout_.size);
+    std::fill(from_.begin(), from_.end(), 0.0);
+  }
+  const auto& active = solver_.matrix.active;
+  const Index length = layout_.cells[D - 1];
+  for_each_row([&](Index row, Index at) {
+    for (Index k = 0; k < length; ++k) from_[row + k] = active[row + k] ? x[at + k] : 0.0;
+  });
+  solver_.multiply(from_, to_);
+  for_each_row([&](Index row, Index at) {
+    for (Index k = 0; k < length; ++k) out[at + k] = active[row + k] ? to_[row + k] : 0.0;
+  });
+}
+
+template class ArrayPoissonSolver<2>;
+template class ArrayPoissonSolver<3>;
+
+}  // namespace meniscus::grid

@@ -1,0 +1,82 @@
+/// Solid boundary on a grid at one time: level set, velocity, slip, and masks of the cells and faces inside.
+///
+/// One description for everything that meets a solid: transport, projection, viscosity, extension, particles. Level set and
+/// velocity are referenced, not copied: their owner keeps them alive and says when they have changed.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+
+namespace meniscus::grid {
+
+/// What a fluid does at a solid.
+enum class Slip : std::uint8_t {
+  free,     ///< moves along it without shear
+  no_slip,  ///< takes its velocity
+};
+
+/// Masks of the cells and faces of one block, C-ordered, nonzero where the name holds.
+template <int D>
+struct SolidMasks {
+  /// The mean of the corners of the cell is positive.
+  Block<std::uint8_t> outside_cells;
+  /// A corner of the face is outside.
+  std::array<Block<std::uint8_t>, D> open_faces;
+  /// The mean of the corners of the face is not positive.
+  std::array<Block<std::uint8_t>, D> inside_faces;
+
+  /// Finds all masks of a level set on nodes; memory of an earlier call is used again.
+  void find(const Field<double, D>& levelset);
+  Index bytes() const;
+};
+
+template <class T, int D>
+class SolidBoundary {
+ public:
+  /// `levelset`: on nodes, m, solid where <= 0. `velocity`: m/s on faces; null: at rest. Throws InvalidArgument for fields of
+  /// different grids or a level set elsewhere than on nodes.
+  SolidBoundary(Field<double, D>& levelset, MacField<T, D>* velocity, Slip slip);
+
+  const Grid<D>& grid() const { return levelset_->grid(); }
+  Field<double, D>& levelset() { return *levelset_; }
+  const Field<double, D>& levelset() const { return *levelset_; }
+  MacField<T, D>* velocity() { return velocity_; }
+  const MacField<T, D>* velocity() const { return velocity_; }
+  Slip slip() const { return slip_; }
+  bool sticks() const { return slip_ == Slip::no_slip; }
+
+  /// Found at the first call after the level set has changed. One thread at a time.
+  const SolidMasks<D>& masks();
+  /// To be called after writing to the level set.
+  void levelset_changed() { masks_are_current_ = false; }
+  Index bytes() const { return masks_.bytes(); }
+
+ private:
+  Field<double, D>* levelset_;
+  MacField<T, D>* velocity_;
+  Slip slip_;
+  bool masks_are_current_ = false;
+  SolidMasks<D> masks_;
+};
+
+/// Largest component of the solid's velocity on the faces inside of it, m/s.
+template <class T, int D>
+double max_component_speed(SolidBoundary<T, D>& solid);
+
+/// Gives the faces inside of a solid its velocity.
+template <class T, int D>
+void set_solid_velocity(MacField<T, D>& velocity, SolidBoundary<T, D>& solid);
+
+/// Samples beyond the surface of a solid that stencils and short traces reach.
+inline constexpr Index solid_layers = 4;
+
+/// Continues a field on cells into a solid.
+template <class T, int D>
+void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspace& workspace);
+
+/// Prepares a velocity for transport along it: continues the flow into a solid with free slip, else gives the faces inside the
+/// velocity of the solid.
+template <class T, int D>
+void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, Workspace& workspace);
+
+}  // namespace meniscus::grid

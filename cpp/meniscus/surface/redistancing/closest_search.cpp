@@ -1,0 +1,148 @@
+#include "meniscus/surface/redistancing/closest_search.hpp"
+
+namespace meniscus::surface {
+namespace {
+
+/// Above this second difference, in units of the slope, samples count as kinked: a circle of radius R cells has 1 / R.
+constexpr double kink = 0.3;
+/// Range of the search around the sample, in cells.
+constexpr double farthest_closest = 3.0;
+/// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
+constexpr double closest_tolerance = 1e-3;
+constexpr int most_closest_steps = 12;
+
+/// Whether x is outside of a cell by more than a margin, so that it does not alternate between neighbouring cells.
+template <int D>
+bool leaves(const Coord<D>& cell, const double (*x)[closest_lanes], int l) {
+  bool outside = false;
+  for (std::size_t d = 0; d < D; ++d) outside |= std::abs(x[d][l] - static_cast<double>(cell[d]) - 0.5) > 0.52;
+  return outside;
+}
+
+/// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side, the nearest
+/// cell.
+template <int D>
+Coord<D> cell_of(const StripGrid<D>& grid, const Coord<D>& sample, const double (*x)[closest_lanes], int l) {
+  Coord<D> c;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Index i = static_cast<Index>(std::floor(x[d][l]));
+    if (!grid.periodic[axis])
+      i = std::clamp<Index>(i, -sample[axis], std::max<Index>(grid.count[axis] - 2 - sample[axis], -sample[axis]));
+    c[axis] = i;
+  }
+  return c;
+}
+
+template <int D>
+MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<D>& grid, GatherStencil<D> gather,
+                                  const void* source, std::array<double, closest_lanes>& distance) {
+  constexpr int n = closest_lanes;
+  const auto enter = [&](std::size_t i, const double (*x)[n], Coord<D>& cell, CubicStencils<D>& stencils) {
+    const int l = static_cast<int>(i);
+    cell = cell_of<D>(grid, batch.sample[i], x, l);
+    return gather(source, batch.sample[i], cell, l, stencils);
+  };
+  alignas(64) double x[D][n], t[D][n], p[n], g[D][n], bend[n];
+  std::array<Coord<D>, n> cell;
+  CubicStencils<D> stencils;
+  enum State : int { searching, found, failed };
+  std::array<int, n> state;
+  for (int l = 0; l < n; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    state[i] = l < batch.count && batch.slope[i] > 0.0 ? searching : failed;
+    if (state[i] == failed) continue;
+    for (std::size_t d = 0; d < D; ++d) {
+      x[d][l] = batch.start[i][d];
+      // Also false where a sample is not finite, which is reported later.
+      if (!(std::abs(x[d][l]) <= farthest_closest)) state[i] = failed;
+    }
+    if (state[i] == searching && !enter(i, x, cell[i], stencils)) state[i] = failed;
+  }
+  for (int l = 0; l < n; ++l) {
+    if (state[static_cast<std::size_t>(l)] != failed) continue;
+    for (int i = 0; i < CubicStencils<D>::size; ++i) stencils.value[i][l] = 0.0;
+    for (int d = 0; d < D; ++d) x[d][l] = 0.0;
+    cell[static_cast<std::size_t>(l)] = Coord<D>{};
+  }
+  largest_second_difference<D>(stencils, bend);
+  for (int l = 0; l < n; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    if (state[i] == searching && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
+  }
+  for (int step = 0; step < most_closest_steps; ++step) {
+    bool any = false;
+    for (const int s : state) any |= s == searching;
+    if (!any) break;
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l)
+        t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
+    evaluate_cubics<D>(stencils, t, p, g);
+    // Step onto the surface, and along it towards the sample, which is at 0.
+    alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l) {
+        square[l] += g[d][l] * g[d][l];
+        along[l] += x[d][l] * g[d][l];
+      }
+    for (int d = 0; d < D; ++d)
+      for (int l = 0; l < n; ++l) {
+        to[d][l] = (along[l] - p[l]) / square[l] * g[d][l];
+        moved[l] += (to[d][l] - x[d][l]) * (to[d][l] - x[d][l]);
+        length[l] += to[d][l] * to[d][l];
+      }
+    std::array<bool, n> entered{};  // another cell
+    for (int l = 0; l < n; ++l) {
+      const auto i = static_cast<std::size_t>(l);
+      if (state[i] != searching) continue;
+      for (int d = 0; d < D; ++d) x[d][l] = to[d][l];
+      // Also false where there is no slope.
+      if (!(length[l] <= farthest_closest * farthest_closest)) {
+        state[i] = failed;
+      } else if (moved[l] <= closest_tolerance * closest_tolerance) {
+        state[i] = found;
+      } else {
+        if (leaves<D>(cell[i], x, l) && cell_of<D>(grid, batch.sample[i], x, l) != cell[i]) {
+          if (!enter(i, x, cell[i], stencils)) {
+            state[i] = failed;
+            continue;
+          }
+          entered[i] = true;
+        }
+      }
+    }
+    bool check = false;
+    for (const bool e : entered) check |= e;
+    if (!check) continue;
+    largest_second_difference<D>(stencils, bend);
+    for (int l = 0; l < n; ++l) {
+      const auto i = static_cast<std::size_t>(l);
+      if (entered[i] && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
+    }
+  }
+  for (int l = 0; l < batch.count; ++l) {
+    const auto i = static_cast<std::size_t>(l);
+    double d = 0.0;
+    for (int e = 0; e < D; ++e) d += x[e][l] * x[e][l];
+    d = std::sqrt(d);
+    if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i])) d = batch.otherwise[i];
+    distance[i] = d;
+  }
+}
+
+}  // namespace
+
+template <int D>
+void search_closest(const ClosestBatch<D>& batch, const StripGrid<D>& grid, GatherStencil<D> gather, const void* source,
+                    std::array<double, closest_lanes>& distance) {
+  simd_dispatch([&] { find_closest<D>(batch, grid, gather, source, distance); });
+}
+
+#define MENISCUS_INSTANTIATE(D)                                                                               \
+  template void search_closest<D>(const ClosestBatch<D>&, const StripGrid<D>&, GatherStencil<D>, const void*, \
+                                  std::array<double, closest_lanes>&);
+MENISCUS_INSTANTIATE(2)
+MENISCUS_INSTANTIATE(3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

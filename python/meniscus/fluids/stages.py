@@ -1,0 +1,97 @@
+"""Stages that the solvers of fluids share: viscosity and projection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
+from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
+from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.uniform import Grid
+from meniscus.numerics.solve import SolveInfo
+from meniscus.surface import LevelSet
+
+
+class ViscosityStage:
+    """Viscosity around the solid as it is at the end of a step.
+
+    Args:
+        grid: of the velocity.
+        viscosity: kinematic, m^2/s; zero: the stage does nothing.
+        tolerance: relative to the right-hand side; at most 1e-6 is used.
+        free_surface: let the surface of a liquid be free of traction, with all components together; else each component diffuses alone.
+    """
+
+    def __init__(self, grid: Grid, viscosity: float, tolerance: float, *, free_surface: bool = False) -> None:
+        self._viscosity = viscosity
+        self._tolerance = min(tolerance, 1e-6)
+        self._solver: ViscositySolver | LiquidViscositySolver | None = None
+        if viscosity:
+            self._solver = LiquidViscositySolver(grid) if free_surface else ViscositySolver(grid)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the solver."""
+        return 0 if self._solver is None else self._solver.nbytes
+
+    def act(self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None = None) -> tuple[SolveInfo, ...]:
+        """Let viscosity act on a velocity, in place, in the step of dt that ends at a time (s); one fact per solve."""
+        if self._solver is None:
+            return ()
+        parts: dict[str, Any] = {"solid": solid.at(time, dt), "liquid": liquid, "time": time, "tolerance": self._tolerance}
+        if isinstance(self._solver, LiquidViscositySolver):
+            return (diffuse_liquid(velocity, dt, self._viscosity, solver=self._solver, **parts),)
+        return diffuse(velocity, dt, self._viscosity, solver=self._solver, **parts)
+
+
+class ProjectionStage:
+    """Projection around the solid as it is at the end of a step.
+
+    Args:
+        grid: of the velocity.
+        density: of the fluid, kg/m^3.
+        tolerance: as in `project`.
+        max_iterations: limit.
+    """
+
+    def __init__(self, grid: Grid, density: float, tolerance: float, max_iterations: int = 200) -> None:
+        self._density, self._tolerance, self._max_iterations = density, tolerance, max_iterations
+        self._solver = PressureSolver(grid)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the solver."""
+        return self._solver.nbytes
+
+    def act(
+        self,
+        velocity: MacField,
+        dt: float,
+        solid: SampledSolid,
+        time: float,
+        pressure: CellField,
+        *,
+        target_divergence: CellField | None = None,
+        liquid: LevelSet | None = None,
+        air_pressure: float = 0.0,
+        surface_pressure: CellField | None = None,
+    ) -> ProjectionInfo:
+        """Make a velocity divergence-free, in place, in the step of dt that ends at a time (s); below a surface from the last pressure."""
+        return project(
+            velocity,
+            dt,
+            solid.at(time, dt),
+            self._density,
+            self._tolerance,
+            liquid=liquid,
+            air_pressure=air_pressure,
+            surface_pressure=surface_pressure,
+            target_divergence=target_divergence,
+            pressure=pressure,
+            warm_start=liquid is not None,
+            time=time,
+            max_iterations=self._max_iterations,
+            solver=self._solver,
+        )

@@ -1,0 +1,78 @@
+"""Implicit viscosity, component by component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus.fluids.problems import solver_for, viscosity_problem
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.poisson.cached_solver import CachedSolver
+from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
+from meniscus.surface import LevelSet
+from meniscus.surface.shapes.solid_boundary import Slip, SolidLike
+
+
+class ViscositySolver(CachedSolver):
+    """Matrices and scratch memory that `diffuse` keeps between steps on one grid."""
+
+    @staticmethod
+    def _module() -> Any:
+        return _fluids
+
+
+def diffuse(
+    velocity: MacField,
+    dt: float,
+    viscosity: float,
+    *,
+    solid: SolidLike | None = None,
+    liquid: CellField | LevelSet | None = None,
+    slip: Slip = "no-slip",
+    time: float = 0.0,
+    tolerance: float = 1e-8,
+    max_iterations: int = 200,
+    solver: ViscositySolver | None = None,
+) -> tuple[SolveInfo, ...]:
+    """Let viscosity act on a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
+
+    No-slip walls, prescribed sides and no-slip solids act with their velocity; where there is free slip, and on open sides, is no shear.
+    At the surface of a liquid that is not all of the stress: waves lose half of what they should, and a drop that turns is braked;
+    `diffuse_liquid` does that right.
+
+    Args:
+        velocity: m/s.
+        dt: seconds; any step is stable.
+        viscosity: kinematic, m^2/s; zero does nothing.
+        solid: as in `project`.
+        liquid: a CellField or LevelSet on cells, liquid where <= 0; faces between two cells of air are left alone, and carry no shear.
+            Default: liquid everywhere.
+        slip: 'no-slip': faces whose centre lies in the solid take its velocity, and act with it; 'free': they are left alone, and the
+            solid carries no shear. A SolidBoundary brings its own.
+        time: seconds.
+        tolerance: of the residual, relative to the right-hand side.
+        max_iterations: limit.
+        solver: kept from step to step.
+
+    Returns:
+        How the solve of each component went.
+
+    Raises:
+        ConvergenceError: the tolerance was not met; the velocity is unchanged.
+        TypeError, ValueError: wrong types, dtypes or grids, values that are NaN or infinite, a negative viscosity.
+
+    Source: Müller et al. 2008, section 10.1.
+    """
+    solver = solver_for(velocity, ViscositySolver, solver)
+    problem = viscosity_problem(velocity, viscosity=viscosity, solid=solid, liquid=liquid, slip=slip, time=_checks.number("time", time))
+    options = solve_options(tolerance, max_iterations, "multigrid")
+    converged, raw = solver._core.diffuse(velocity._core, _checks.positive("dt", dt), problem, options)
+    infos = tuple(SolveInfo(**facts(i, 0.0)) for i in raw)
+    if not converged:
+        worst = max(infos, key=lambda i: i.residual)
+        raise ConvergenceError(
+            f"viscosity did not converge: the residual is {worst.residual:.2g} after {worst.iterations} iterations ({worst.reason})",
+            worst,
+        )
+    return infos

@@ -1,0 +1,133 @@
+"""Rules of the house that no compiler checks: sizes of folders, layers of Python's imports, no import circles."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "meniscus"
+SOURCES = {".cpp", ".hpp", ".py"}
+MOST_SOURCES = 25
+
+# A room imports rooms of earlier rows only; rooms of one row do not see each other.
+LAYERS = [
+    {"core"},
+    {"numerics"},
+    {"parallel"},
+    {"grid", "mesh"},
+    {"collision"},
+    {"surface"},
+    {"solids", "fluids"},
+    {"coupling"},
+    {"io"},
+    {"viz"},
+    {"scenes"},
+    {""},  # the package itself
+    {"_progress"},
+    {"cli"},
+    {"__main__"},
+]
+LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
+# What belongs to no room: the extension, checks of arguments and words that all rooms share.
+SHARED = {"_meniscus", "_checks"}
+
+
+def module_name(path: Path) -> str:
+    parts = ("meniscus", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imported(name: str, path: Path) -> Iterator[str]:
+    """Modules of the package that a module imports, anywhere in its text, with functions and type checks."""
+    package = name if path.stem == "__init__" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "meniscus")
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*parents, *([base] if base else [])])
+            if base.split(".")[0] == "meniscus":
+                for alias in node.names:
+                    whole = f"{base}.{alias.name}"
+                    yield whole if whole in MODULES or whole in {f"meniscus.{s}" for s in SHARED} else base
+
+
+IMPORTS = {name: sorted(set(imported(name, path)) - {name}) for name, path in MODULES.items()}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+@pytest.mark.parametrize("top", ["cpp", "bindings", "python", "tests"])
+def test_folders_hold_few_sources(top: str) -> None:
+    folders = [ROOT / top, *(path for path in (ROOT / top).rglob("*") if path.is_dir())]
+    counts = {str(f.relative_to(ROOT)): sum(p.suffix in SOURCES for p in f.iterdir()) for f in folders}
+    assert {f: n for f, n in counts.items() if n > MOST_SOURCES} == {}
+
+
+def test_every_room_has_a_layer() -> None:
+    assert {room_of(module) for module in MODULES} - SHARED <= set(LEVEL)
+
+
+def test_imports_follow_the_layers() -> None:
+    upward = [
+        f"{module} imports {other}"
+        for module, others in IMPORTS.items()
+        for other in others
+        if (room := room_of(module)) in LEVEL
+        and (seen := room_of(other)) not in SHARED
+        and seen != room
+        and LEVEL.get(seen, len(LAYERS)) >= LEVEL[room]
+    ]
+    assert upward == []
+
+
+def test_the_shared_modules_import_no_room() -> None:
+    assert [f"{m} imports {o}" for m, others in IMPORTS.items() if room_of(m) in SHARED for o in others if room_of(o) not in SHARED] == []
+
+
+def circles(graph: dict[str, list[str]]) -> list[list[str]]:
+    """Strongly connected parts of more than one module (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        index[module] = low[module] = len(index)
+        stack.append(module)
+        for other in graph.get(module, []):
+            if other not in index:
+                visit(other)
+                low[module] = min(low[module], low[other])
+            elif other in stack:
+                low[module] = min(low[module], index[other])
+        if low[module] == index[module]:
+            part = stack[stack.index(module) :]
+            del stack[stack.index(module) :]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for module in graph:
+        if module not in index:
+            visit(module)
+    return found
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    assert circles(IMPORTS) == []
+
+
+def test_circles_are_found() -> None:
+    assert circles({"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": []}) == [["a", "b", "c"]]
+    assert circles({"a": ["b", "c"], "b": ["c"], "c": []}) == []
