@@ -12,9 +12,9 @@ Report = TypeVar("Report")
 
 
 class StagedSolver(ABC, Generic[Report]):
-    """What the solvers of fluids share: their stages in order, the transaction around them, time and the last report.
+    """Base of the fluid solvers: their stages in order, the transaction around them, time and the last report.
 
-    A subclass names its `stages`, which are methods that take the length of the step, and says how its state is saved and brought back.
+    A subclass names its `stages`, methods that take the length of the step, and defines how its state is saved and restored.
 
     Attributes:
         time: s.
@@ -37,7 +37,7 @@ class StagedSolver(ABC, Generic[Report]):
             on_stage: called with the name of each stage and this solver, after the stage.
 
         Returns:
-            What the step did; also kept as `report`.
+            The report of the step; also stored as `report`.
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
@@ -62,11 +62,11 @@ class StagedSolver(ABC, Generic[Report]):
 
     @abstractmethod
     def _save(self) -> None:
-        """Keep what the stages may change."""
+        """Save the state that the stages may change."""
 
     @abstractmethod
     def _restore(self) -> None:
-        """Bring back what was kept."""
+        """Restore the saved state."""
 
     @abstractmethod
     def _summarise(self, dt: float) -> Report:

@@ -23,7 +23,8 @@ Slip = Literal["free", "no-slip"]
 class Wall:
     """An impermeable wall: the default on every side.
 
-    Velocities take the wall's normal velocity; along it they slip freely, or stick with slip='no-slip'. Scalars have no gradient across.
+    Velocities have the wall's normal velocity; tangentially they slip freely, or stick with slip='no-slip'. Scalars have no gradient across
+    the wall.
 
     Args:
         velocity: of the wall, m/s: `dim` numbers, or f(positions, time) -> (n, dim); default at rest.
@@ -112,5 +113,5 @@ def resolve(grid: Grid, boundary: BoundarySpec) -> dict[str, SideCondition]:
 
 
 def to_core(grid: Grid, boundary: Mapping[str, SideCondition], components: int) -> list[Any]:
-    """Return the conditions as the core wants them."""
+    """Return the conditions in the form of the core."""
     return [boundary[name]._core(grid.dimension, components) for name in side_names(grid.dimension)]

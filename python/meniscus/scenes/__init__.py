@@ -91,9 +91,9 @@ def run(
             scene.
 
     Raises:
-        ValueError, TypeError: unknown scene, unknown or wrong parameter, nothing that can be resumed.
+        ValueError, TypeError: unknown scene, unknown or wrong parameter, nothing to resume.
         OSError: the folder cannot be written.
-        ImportError: a library for what was asked for is missing.
+        ImportError: a required library is missing.
     """
     options = {name: value for name, value in options_and_parameters.items() if name in _OPTIONS}
     parameters = {name: value for name, value in options_and_parameters.items() if name not in _OPTIONS}

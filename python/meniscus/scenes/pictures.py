@@ -22,7 +22,7 @@ SERIES_FILE = "frames.pvd"
 
 
 def picture_path(folder: Path, number: int, frames: int) -> Path:
-    """Return where the picture of a frame is."""
+    """Return the path of the picture of a frame."""
     return folder / f"{frame_stem(number, frames)}.png"
 
 
@@ -41,7 +41,7 @@ def render(
     scene: Scene | None = None,
     on_frame: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
-    """Make the pictures and the animation of a run again from the frames in its folder, without simulating.
+    """Redraw the pictures and the animation of a run from the frames in its folder, without simulating.
 
     Args:
         folder: the `out` of the run.
@@ -52,7 +52,7 @@ def render(
         The files that were written.
 
     Raises:
-        ValueError: the folder holds no run, no frames, or a scene that is not found.
+        ValueError: the folder contains no run or no frames, or the scene is not found.
         OSError: frames cannot be read or pictures cannot be written.
         ImportError: vtk or a library for pictures is missing.
     """

@@ -60,12 +60,12 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What a run writes and whom it tells.
+    """Outputs and callbacks of a run.
 
     Attributes:
         pictures: whether to draw frames (needs the extra `viz`).
         files: whether to write frames as VTK files; None: where vtk is installed.
-        resume: go on from the newest checkpoint in the folder.
+        resume: continue from the newest checkpoint in the folder.
         checkpoint_every: seconds of wall time between checkpoints; there is one at the end of every frame too. None: no checkpoints.
         on_step: called after each step.
         on_stage: called as on_stage(name, scene) after each stage that the scene declares.
@@ -82,9 +82,9 @@ class RunOptions:
 def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: Any) -> Iterator[Frame]:
     """Run a scene and yield its frames one by one, frame 0 (the start) included.
 
-    With `out`, the folder takes `run.json` (version, options, machine), `diagnostics.csv` (a row per step), `frame-NNNN.png`, the frames as
-    `.vti` and `.vtp` with a `frames.pvd`, and `checkpoints/`, each written as soon as it is known, so that an interrupted run keeps its
-    finished frames. A resumed run yields the frames that are still to come, or the last one if there are none.
+    With `out`, the folder gets `run.json` (version, options, machine), `diagnostics.csv` (a row per step), `frame-NNNN.png`, the frames as
+    `.vti` and `.vtp` with a `frames.pvd`, and `checkpoints/`, each written immediately, so that an interrupted run keeps its finished
+    frames. A resumed run yields the frames that are still to come, or the last one if there are none.
 
     Args:
         scene: the scene; it is set up by this call.
@@ -94,7 +94,7 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: A
     Raises:
         OSError: the folder cannot be written.
         ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from.
-        ImportError: a library for what was asked for is missing.
+        ImportError: a required library is missing.
     """
     run = _Run(_checks.one_of_type("scene", scene, Scene), None if out is None else Path(out), RunOptions(**options))
     try:
@@ -120,7 +120,7 @@ def run(
 
 
 class _Run:
-    """A run on its way."""
+    """State of a running run."""
 
     def __init__(self, scene: Scene, folder: Path | None, options: RunOptions) -> None:
         self._scene, self._folder, self._options = scene, folder, options
@@ -215,7 +215,7 @@ class _Run:
             self._options.on_step(Step(s.step, s.frame, s.frames, s.time, s.end, dt, self._seconds, self._cells))
 
     def _finish_frame(self) -> Frame:
-        """Write the files and the picture of the frame that the state is at."""
+        """Write the files and the picture of the present frame."""
         s = self._stepper
         picture, files = None, []
         if self._folder is not None and (self._files or self._options.pictures):
@@ -234,7 +234,7 @@ class _Run:
         return save_picture(self._scene, data, picture_path(self._folder, data.number, self._stepper.frames))
 
     def _frame_again(self) -> Frame:
-        """The last frame of a run that was already finished."""
+        """Return the last frame of a run that was already finished."""
         s = self._stepper
         picture = None if self._folder is None else picture_path(self._folder, s.frame, s.frames)
         files = self._series[-1][1] if self._series else []
@@ -263,7 +263,7 @@ class _Run:
         self._saved_at = clock.monotonic()
 
     def _find_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint to go on from, if that is wanted and there is one."""
+        """Return the checkpoint to resume from, if there is one and resuming is wanted."""
         if not self._options.resume:
             return None
         if self._folder is None:

@@ -21,8 +21,8 @@ class Scene:
     """A named experiment: a dataclass of parameters, whose fields become options of the command line.
 
     A subclass sets `name` and `summary`, declares its parameters with `parameter`, and implements `setup`, `max_dt`, `advance` and
-    `report`. It names its `state`, which makes its runs resumable, and its `frame_data`, which is what frames are written and drawn from.
-    It composes the library and holds no numerics of its own.
+    `report`. It names its `state`, which makes its runs resumable, and its `frame_data`, from which frames are written and drawn. It
+    composes the library and contains no numerics of its own.
     """
 
     name: ClassVar[str]
@@ -39,11 +39,11 @@ class Scene:
         raise TypeError(f"scene {type(self).__name__} has no setup()")
 
     def max_dt(self) -> float:
-        """Return the largest step (s) that the scene wants to take now."""
+        """Return the largest step (s) that the scene allows now."""
         raise TypeError(f"scene {type(self).__name__} has no max_dt()")
 
     def advance(self, time: float, dt: float) -> None:
-        """Carry the state from `time` to `time + dt` (s)."""
+        """Advance the state from `time` to `time + dt` (s)."""
         raise TypeError(f"scene {type(self).__name__} has no advance()")
 
     def report(self, time: float) -> dict[str, float]:
@@ -53,13 +53,13 @@ class Scene:
     def state(self) -> Mapping[str, State]:
         """Return everything that the next steps depend on and that `setup` does not create anew, by name.
 
-        Fields, particles, level sets and whatever else has snapshots, random generators, arrays of fixed shape, and plain values that are
-        attributes of the scene. A run of a scene that names nothing cannot be resumed.
+        It may name fields, particles, level sets and other objects with snapshots, random generators, arrays of fixed shape, and plain
+        values that are attributes of the scene. A run of a scene that names nothing cannot be resumed.
         """
         return {}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
-        """Return what goes into the files of a frame, by name: fields on one grid, level sets, particles, arrays per cell or node."""
+        """Return the data of a frame, by name: fields on one grid, level sets, particles, arrays per cell or node."""
         return {}
 
     def draw(self, frame: FrameData) -> Any:
@@ -71,7 +71,7 @@ class Scene:
         return None
 
     def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
-        """Write what summarises the whole run, of which `pictures` are the frames; returns the files. Here: an animation."""
+        """Write files that summarise the whole run, whose frames are `pictures`; return the files. Here: an animation."""
         if len(pictures) < 2:
             return []
         from meniscus import viz
@@ -88,7 +88,7 @@ class Scene:
         return _UNTIMED if times is None else times.stage(name, self)
 
     def after_stage(self, name: str, solver: object = None) -> None:
-        """Count what happened since the step began, or since the last stage, as the stage `name`.
+        """Record the time since the step began, or since the last stage, as the stage `name`.
 
         For solvers that call a hook after each of their stages: `smoke.step(dt, on_stage=self.after_stage)`. Raises ValueError as `stage`.
         """
@@ -122,7 +122,7 @@ class StageTimes:
 
     @contextlib.contextmanager
     def attached(self, scene: Scene) -> Iterator[None]:
-        """Let the stages of a scene report here."""
+        """Collect the stages of a scene here."""
         scene.__dict__["_stage_times"] = self
         try:
             yield

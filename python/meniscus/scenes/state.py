@@ -14,7 +14,7 @@ from meniscus.grid import Grid
 
 @runtime_checkable
 class Restorable(Protocol):
-    """What can be taken as a snapshot and brought back: fields, particles, level sets, solvers, and classes of your own.
+    """Object with snapshots that can be restored: fields, particles, level sets, solvers, and classes of your own.
 
     A snapshot consists of arrays, numbers, strings, None, and tuples, lists and dicts (with string keys) of them.
     """
@@ -23,7 +23,7 @@ class Restorable(Protocol):
         """Return copies of everything that changes."""
 
     def restore(self, snapshot: Any) -> None:
-        """Become what the snapshot saw."""
+        """Restore the state of a snapshot."""
 
 
 State: TypeAlias = Restorable | np.random.Generator | npt.NDArray[Any] | float | int | str | None
@@ -39,10 +39,10 @@ def take_snapshot(state: Mapping[str, State]) -> dict[str, Any]:
 
 
 def bring_back(owner: object, state: Mapping[str, State], snapshot: Mapping[str, Any]) -> None:
-    """Bring the state of `owner` (a scene) back to a snapshot.
+    """Restore the state of `owner` (a scene) from a snapshot.
 
     Raises:
-        ValueError: the snapshot names other state, or holds arrays of another shape.
+        ValueError: the snapshot names other state, or contains arrays of another shape.
     """
     if set(state) != set(snapshot):
         raise ValueError(f"the checkpoint holds the state {_names(snapshot)}, but the scene names {_names(state)}")
@@ -69,7 +69,7 @@ def grids_of(state: Mapping[str, State]) -> dict[str, Grid]:
 
 
 def check_state(owner: object, state: Mapping[str, State]) -> None:
-    """Refuse what could not be brought back, before a long run relies on it. Raises TypeError."""
+    """Refuse state that cannot be restored, before a long run relies on it. Raises TypeError."""
     for name, item in state.items():
         if isinstance(item, (np.random.Generator, np.ndarray, Restorable)):
             continue

@@ -21,7 +21,7 @@ from meniscus.surface import LevelSet
 
 @dataclass(kw_only=True)
 class Water(FluidScene[LiquidSolver]):
-    """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` hands to `use`."""
+    """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` passes to `use`."""
 
     stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages)
     frames_per_second: ClassVar[float] = 24.0
@@ -37,7 +37,7 @@ class Water(FluidScene[LiquidSolver]):
     elevation: float = parameter(18.0, "of the camera, degrees")
 
     def liquid_options(self, **more: Any) -> LiquidOptions:
-        """Return the options of the solver that follow from the parameters, and others."""
+        """Return the options of the solver: those that follow from the parameters, and others."""
         return LiquidOptions(
             cfl=self.cfl,
             method=self.method,

@@ -32,9 +32,9 @@ _Self = TypeVar("_Self", bound="DeformableBody")
 
 
 class DeformableBody(NodeConstraints):
-    """Nodes with positions, velocities and masses, the forces between them, and what holds them.
+    """Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
-    `step` is transactional: after an error, a failed solve or Ctrl-C the body is as it was. A node of infinite mass keeps its velocity,
+    `step` is transactional: an error, a failed solve or Ctrl-C leaves the body unchanged. A node of infinite mass keeps its velocity,
     whatever acts on it.
 
     Args:
@@ -160,19 +160,19 @@ class DeformableBody(NodeConstraints):
 
         Raises:
             TypeError: no force.
-            ValueError: it acts on nodes that the body has not, or was added before.
+            ValueError: it acts on nodes outside of the body, or was added before.
         """
         self._core.add(_force_core(force))
         self._forces.append(force)
         return force
 
     def remove(self, force: Any) -> None:
-        """Take a force away. Raises ValueError for one that was not added."""
+        """Remove a force. Raises ValueError for one that was not added."""
         self._core.remove(_force_core(force))
         self._forces = [f for f in self._forces if f is not force]
 
     def forces_at_nodes(self) -> Floats:
-        """Return what all forces but gravity do to the nodes now (n, 3), N."""
+        """Return the sum of all forces except gravity on the nodes (n, 3), N."""
         out = np.empty((len(self), 3))
         self._core.forces_at(self.positions, self.velocities, out)
         return out
@@ -192,16 +192,16 @@ class DeformableBody(NodeConstraints):
             **options: as listed below.
 
         Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
-        `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise where a
-        tolerance is not met, else take what was reached (True).
+        `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
+        tolerance is not met, else accept the result (True).
 
-        `tangent` says how implicit elastic forces are linearised: "definite" (default), "exact" (with "definite" where that is
-        indefinite), or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of what hangs, are
-        then explicit and limit the step.
+        `tangent` is the linearisation of implicit elastic forces: "definite" (default), "exact" (with "definite" where that is indefinite),
+        or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
+        explicit and limit the step.
 
         Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
-        stays bounded also where large steps turn everything; "first-half-step", "first-full-step": only in the solve for positions, which
-        loses no energy. `finish`: "trapezoid" (default) or "backward-euler".
+        stays bounded even for large rotations in a step; "first-half-step", "first-full-step": only in the solve for positions, which loses
+        no energy. `finish`: "trapezoid" (default) or "backward-euler".
 
         Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
 
@@ -209,7 +209,7 @@ class DeformableBody(NodeConstraints):
         relative to dt times the forces (1e-8); `max_newton` iterations (200).
 
         Returns:
-            What the step did; also kept as `report`.
+            The report of the step; also stored as `report`.
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
@@ -243,14 +243,14 @@ class DeformableBody(NodeConstraints):
         max_strain: float = 0.1,
         max_motion: float = math.inf,
     ) -> TimeStepLimits:
-        """Return how long a step may be, and why.
+        """Return the limits of the step, and the cause of the smallest.
 
         Args:
-            integrator: whose stability is asked for; implicit Euler, and Newmark with implicit elasticity, have no limit.
+            integrator: integrator whose stability counts; implicit Euler, and Newmark with implicit elasticity, have no limit.
             elasticity: of Newmark, as in `step`.
             cfl: fraction of the stability limit; the frequency is an upper bound, so 1 is safe for linear springs.
-            max_strain: how much of its rest length a part may gain or lose in one step.
-            max_motion: how far moved nodes may go in one step, m, at their present speed.
+            max_strain: largest change of a length in one step, relative to its rest length.
+            max_motion: largest motion of moved nodes in one step, m, at their present speed.
 
         Raises:
             TypeError, ValueError: wrong types or values.
@@ -282,9 +282,9 @@ class DeformableBody(NodeConstraints):
     # --- snapshots -----------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """Return copies of positions, velocities, time and what Verlet remembers, for `restore`.
+        """Return copies of positions, velocities, time and the previous positions of Verlet, for `restore`.
 
-        Masses, gravity, forces and what holds the nodes are the set-up and not part of it.
+        Masses, gravity, forces and constraints are the set-up and not part of it.
         """
         saved: dict[str, Any] = {"positions": self.positions.copy(), "velocities": self.velocities.copy(), "time": self.time}
         if self._core.previous_dt > 0:
@@ -293,7 +293,7 @@ class DeformableBody(NodeConstraints):
         return saved
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Go back to what `snapshot` saw, bit by bit.
+        """Restore the state of a snapshot, bit by bit.
 
         Raises TypeError or ValueError if it is not that of a body with as many nodes; then nothing is changed.
         """
@@ -313,7 +313,7 @@ class DeformableBody(NodeConstraints):
             self._core.forget_previous()
 
     def copy(self: _Self) -> _Self:
-        """Return an independent body in the same state with the same forces (shared), held in the same way."""
+        """Return an independent body in the same state with the same forces (shared) and constraints."""
         other = type(self).__new__(type(self))
         other._set_up(self._parts(), list(self._forces), list(self._paths), dict(self._targets))
         return other
@@ -334,7 +334,7 @@ class DeformableBody(NodeConstraints):
         return _rebuild, (type(self), self._parts(), list(self._forces), list(self._paths), dict(self._targets))
 
     def __repr__(self) -> str:
-        """One line: nodes, forces, what is held, time."""
+        """One line: nodes, forces, constraints, time."""
         names = ", ".join(type(f).__name__ for f in self._forces) or "no forces"
         return f"<{type(self).__name__} {len(self)} nodes, {len(self.held)} held, {names}, t = {self.time:g} s>"
 

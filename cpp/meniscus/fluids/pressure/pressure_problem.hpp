@@ -1,4 +1,4 @@
-/// Pressure problem: what lies in and around a fluid that a projection makes divergence-free.
+/// Pressure problem: solids, liquid, sources and pressures of a projection that makes a velocity divergence-free.
 ///
 /// Source: Selle 2008, sections 2.9, 3.2 and 4.4.2.
 #pragma once

@@ -1,4 +1,4 @@
-/// Viscosity problem: what lies in and around a fluid whose velocity diffuses.
+/// Viscosity problem: viscosity, solid and liquid of a fluid whose velocity diffuses.
 ///
 /// Sources: Mueller et al. 2008, section 10.1; Batty and Bridson 2008, sections 3 and 4.
 #pragma once

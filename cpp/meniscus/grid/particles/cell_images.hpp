@@ -1,4 +1,4 @@
-/// Cells and samples beyond the sides of a domain: which ones they are images of.
+/// Images of cells and samples beyond the sides of a domain.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"

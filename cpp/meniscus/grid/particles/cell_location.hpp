@@ -1,4 +1,4 @@
-/// Location of points: the cell that holds a point, and the offset of the point within that cell.
+/// Location of points: the cell that contains a point, and the offset of the point within that cell.
 ///
 /// Cells have global indices, so that neither part of a location depends on where a block of the domain begins.
 #pragma once

@@ -1,4 +1,4 @@
-/// Particles in the order of the cells that hold them, from which transfers and surfaces of particles start.
+/// Sorting of particles by cell, from which transfers and surfaces of particles start.
 #pragma once
 
 #include "meniscus/grid/particles/particles.hpp"

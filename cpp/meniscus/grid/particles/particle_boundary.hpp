@@ -1,4 +1,4 @@
-/// What becomes of particles that a step has moved beyond a side of the domain or into a solid.
+/// Boundary treatment of particles that a step has moved beyond a side of the domain or into a solid.
 #pragma once
 
 #include "meniscus/grid/particles/domain_sides.hpp"

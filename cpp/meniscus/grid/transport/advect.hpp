@@ -39,7 +39,7 @@ struct AdvectOptions {
   Limiter limiter = Limiter::reversion;
   FirstOrderNear first_order_near = FirstOrderNear::objects;
   HiddenValue hidden_value = HiddenValue::mean;
-  double time = 0.0;  ///< at the start of the step, s; handed to boundary functions
+  double time = 0.0;  ///< at the start of the step, s; passed to boundary functions
 };
 
 /// Optional restrictions for one scalar: contiguous arrays of the field's owned extents, nonzero is true; nullptr is no

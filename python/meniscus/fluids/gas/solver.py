@@ -30,18 +30,18 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class SmokeSolver(StagedSolver[SmokeReport]):
     """Smoke and heat carried by incompressible air around moving solids.
 
-    A step emits, carries everything by the velocity, adds forces, diffuses and projects; each is a public method that a script may call
-    by itself, in another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as
-    it was before.
+    A step emits, advects all fields by the velocity, adds forces, diffuses and projects. Each stage is a public method that a script may
+    call by itself, in another order, or with its own work in between. `step` is transactional: an error or Ctrl-C leaves everything
+    unchanged.
 
     Args:
         grid: 2-D or 3-D.
         options: coefficients and schemes.
         dtype: of all fields, float32 (default) or float64.
         boundary: of the velocity; default closed walls at rest.
-        solid: what the air flows around: anything that `project` takes; a moving one is followed.
+        solid: obstacle: anything that `project` takes; it may move.
         emitters: sources.
-        vortices: vortex particles that come along; they may be seeded between steps.
+        vortices: vortex particles that move with the air; they may be seeded between steps.
 
     Attributes:
         velocity: of the air, m/s.
@@ -94,7 +94,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     @property
     def solid(self) -> SolidLike | None:
-        """What the air flows around; may be set."""
+        """The obstacle; may be set."""
         return self._solid.solid
 
     @solid.setter
@@ -104,7 +104,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by fields, scratch and solvers; without the vortex particles, and what solids hold for themselves."""
+        """Bytes held by fields, scratch and solvers, without vortex particles and the own memory of solids."""
         fields: list[ScalarField] = [self.density, self.temperature, self.pressure, *self._backup[1:], *(e.phi for e in self._emitters)]
         velocities = [self.velocity, self._backup[0]]
         if self._divergence is not None:
@@ -131,7 +131,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         return o.cfl * h / speed if speed > 0 else math.inf
 
     def emit(self, dt: float) -> None:
-        """Let the emitters that are on work for dt."""
+        """Apply the emitters that are on for dt."""
         solid = self._solid.at(self.time)
         before = self._smoke(solid)
         if self._divergence is not None:
@@ -153,7 +153,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self._parts["emitted"] = self._smoke(solid) - before
 
     def transport(self, dt: float) -> None:
-        """Carry smoke, heat, vortex particles and the velocity itself along the velocity for dt."""
+        """Advect smoke, heat, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
@@ -212,11 +212,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
             )
 
     def diffuse(self, dt: float) -> None:
-        """Let viscosity act for dt."""
+        """Apply viscosity for dt."""
         self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
 
     def project(self, dt: float) -> None:
-        """Make the velocity divergence-free, but for what emitters ask for, around the solid as it is at the end of the step."""
+        """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
         self._parts["projection"] = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )

@@ -24,7 +24,7 @@ class LiquidFaces:
     """Masks of the faces of one velocity, one array per axis.
 
     Attributes:
-        known: faces whose velocity means something: beside liquid, or continued from there.
+        known: faces with a valid velocity: next to liquid, or extended from there.
     """
 
     def __init__(self, velocity: MacField, balanced: bool) -> None:
@@ -41,7 +41,7 @@ class LiquidFaces:
         return 2 * sum(m.nbytes for m in self.known) + self._air.nbytes + solver
 
     def wet(self, levelset: LevelSet) -> list[Bools]:
-        """Return the faces beside liquid; overwritten by the next call."""
+        """Return the faces next to liquid; overwritten by the next call."""
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):
             core.liquid_faces(levelset.field._core, d, mask)
@@ -56,9 +56,9 @@ class LiquidFaces:
         workspace: Workspace,
         time: float = 0.0,
     ) -> None:
-        """Continue the velocity from the wet faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
+        """Extend the velocity from the liquid faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
 
-        Without free slip, faces in the solid take its velocity.
+        Without free slip, faces in the solid get its velocity.
         """
         wet = self.wet(levelset)
         for d, known in enumerate(self.known):
@@ -79,8 +79,8 @@ class LiquidFaces:
     def _balance(self, velocity: MacField, levelset: LevelSet, solid: Any, time: float) -> None:
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
 
-        Constant continuation makes volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
-        the last wet face.
+        Constant extension creates volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
+        the last liquid face.
         """
         h = levelset.grid.spacing
         np.less(levelset.array, _BALANCED * h, out=self._air)
@@ -110,11 +110,11 @@ class LiquidFaces:
         return result
 
     def max_speed(self, velocity: MacField, levelset: LevelSet) -> float:
-        """Return the largest component on wet faces, m/s."""
+        """Return the largest component on liquid faces, m/s."""
         return max(float(np.abs(velocity.component(d)).max(initial=0.0, where=mask)) for d, mask in enumerate(self.wet(levelset)))
 
     def energy(self, velocity: MacField, levelset: LevelSet) -> float:
-        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2: half the cells beside a face are its own."""
+        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents half of each cell next to it."""
         total = 0.0
         wet = levelset.array <= 0
         for d in range(wet.ndim):

@@ -65,7 +65,7 @@ class Drain(_Region):
 
 
 class RegionCells:
-    """The signed distance of a region on one grid; found anew only while it moves."""
+    """The signed distance of a region on one grid; recomputed only while it moves."""
 
     def __init__(self, owner: LiquidSource | Drain, phi: CellField, band: float) -> None:
         if owner.region.dimension != phi.grid.dimension:

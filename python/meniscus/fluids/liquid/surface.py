@@ -31,12 +31,12 @@ def _no_points() -> Floats:
 
 @dataclass
 class Drops:
-    """What became of drops in a step.
+    """Changes of drops in a step.
 
     Attributes:
-        left: where particles left the liquid, (n, dim), m, and their volumes.
-        joined: where drops joined it, and their volumes.
-        lost_volume: of drops that left the domain, m^dim.
+        left: positions at which particles left the liquid, (n, dim), m, and their volumes.
+        joined: positions at which drops joined it, and their volumes.
+        lost_volume: volume of drops that left the domain, m^dim.
     """
 
     left: Floats = field(default_factory=_no_points)
@@ -47,7 +47,7 @@ class Drops:
 
 
 class LiquidSurface:
-    """The level set of a liquid, on cells, and how it moves.
+    """The level set of a liquid, on cells, and its motion.
 
     Args:
         grid: of the solver.
@@ -80,12 +80,12 @@ class LiquidSurface:
 
     @property
     def band(self) -> float:
-        """How far from the surface the level set is a distance, m."""
+        """Distance from the surface within which the level set is a distance, m."""
         return (self._options.band + 1) * self.levelset.grid.spacing
 
     @property
     def drops(self) -> int:
-        """Drops that fly."""
+        """Number of flying drops."""
         return 0 if self.particles is None else len(self.particles.spray)
 
     @property
@@ -108,17 +108,17 @@ class LiquidSurface:
         self._left = []
 
     def settle(self) -> None:
-        """Make the level set a distance again after sources and drains."""
+        """Redistance the level set after sources and drains."""
         self.levelset.redistance(band=self.band, workspace=self._workspace)
         if self.particles is not None:
             self.particles.adjust_radii(every=True)
 
     def continue_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
-        """Continue the level set into a solid, so that no air is between it and the liquid."""
+        """Extend the level set into a solid, so that no air is between it and the liquid."""
         solid.extend(self.levelset.field, workspace)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
-        """Carry the surface along a velocity for dt; `solid` is as at the end of it."""
+        """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
         if self.particles is not None:
             before = self.drops
             self.particles.advance(velocity, dt, solid=solid, time=time)
@@ -140,7 +140,8 @@ class LiquidSurface:
         self.levelset.redistance(band=self.band, workspace=self._workspace)
 
     def surface_moved(self, distance: float) -> None:
-        """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed would undo it, and go."""
+        """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
+        the motion."""
         if self.particles is not None and distance > 0:
             markers = self.particles.particles
             phi = sample(self.levelset.field, markers.positions)
@@ -167,7 +168,7 @@ class LiquidSurface:
         return volume
 
     def fly(self, velocity: MacField, dt: float, gravity: Floats, solid: Any, time: float) -> Drops:
-        """Let drops fly for dt from `time` on, hit solids, join the liquid, and leave it."""
+        """Move drops for dt from `time` on; they may hit solids, join the liquid, or leave it."""
         result = Drops()
         assert self.particles is not None
         if self._left:
@@ -197,7 +198,7 @@ class LiquidSurface:
         return {"levelset": self.levelset.snapshot()}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what the snapshot saw."""
+        """Restore the state of a snapshot."""
         if self.particles is not None:
             self.particles.restore(snapshot)
         else:

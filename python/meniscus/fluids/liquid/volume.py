@@ -25,7 +25,7 @@ ACCURACY = 1e-9
 
 
 class LiquidVolume:
-    """Measures the liquid outside of solids, by component, and knows how much there should be.
+    """Measured and expected volumes of the liquid outside of solids, by component.
 
     Attributes:
         ledger: of the components.
@@ -71,15 +71,15 @@ class LiquidVolume:
         self.ledger.reset(*self.measure(levelset, solid))
 
     def follow(self, velocity: MacField, dt: float, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Take the surface after it has moved along a velocity for dt."""
+        """Update the volumes after the surface has moved along a velocity for dt."""
         self.ledger.follow(velocity, dt, *self.measure(levelset, solid))
 
     def change(self, total: str, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Take the surface after sources ('emitted') or drains ('drained') have changed it."""
+        """Update the volumes after sources ('emitted') or drains ('drained') have changed the surface."""
         self.ledger.change(total, *self.measure(levelset, solid))
 
     def cross_sides(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
-        """Account for what passes the sides of the domain in dt, with the wet part of the cells there as that of their faces."""
+        """Account for the flow through the sides of the domain in dt; the liquid part of a face is that of the cell next to it."""
         if not self._sides:
             return
         self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
@@ -96,7 +96,7 @@ class LiquidVolume:
 
     @staticmethod
     def _at_side(fractions: npt.NDArray[Any], axis: int, end: int) -> npt.NDArray[Any]:
-        """Return the wet part of the faces on a side: continued linearly from the cells before it."""
+        """Return the liquid part of the faces on a side, extrapolated linearly from the cells before it."""
         last: npt.NDArray[Any] = fractions.take(end, axis=axis)
         if fractions.shape[axis] == 1:
             return last
@@ -113,10 +113,10 @@ class LiquidVolume:
         self.ledger.totals["outflow"] += drops.lost_volume
 
     def correct(self, levelset: LevelSet, solid: NodeField | None, workspace: Workspace) -> float:
-        """Move the surface of each component so that it has the volume it should have; returns the largest distance, m.
+        """Move the surface of each component so that it has its expected volume; return the largest distance, m.
 
-        The surface moves along its normal by the missing volume per area, a few times over. Components of less than a cell are left alone,
-        as their surface is not resolved.
+        The surface moves along its normal by the missing volume per area, repeated a few times. Components of less than a cell are left
+        alone, as their surface is not resolved.
         """
         h = self._grid.spacing
         moved = np.zeros(len(self.ledger.volumes))
@@ -171,5 +171,5 @@ class LiquidVolume:
         return self.ledger.snapshot()
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what the snapshot saw."""
+        """Restore the state of a snapshot."""
         self.ledger.restore(snapshot)

@@ -25,19 +25,20 @@ TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 
 
 class VolumeBudget:
-    """Follows the components of a liquid through motion, mergers and break-ups.
+    """Expected volumes of the components of a liquid through motion, mergers and break-ups.
 
-    Where a component breaks up, its pieces share its expected volume by the number of their cells that come from it; where components
-    merge, theirs add up. A component that comes from none (drops of spray that meet) is expected to have the volume it has at first, and so
-    is one too small to be resolved, always. What is left over (components that have vanished, drops that come from nowhere) is shared by
-    the resolved ones in proportion, so that what is expected of all of them, with the spray, is what the totals say.
+    When a component breaks up, its pieces share its expected volume by the number of their cells that come from it; when components merge,
+    their expected volumes add up. A component without origin (drops of spray that meet) is expected to keep its first volume. A component
+    too small to be resolved is always expected to have its present volume. The rest (of components that have vanished, or drops without
+    origin) is shared by the resolved components in proportion, so that the expected volumes of all components and the spray add up to the
+    totals.
 
     Attributes:
         labels: of the cells, 0 in air, else the number of the component from 1.
         volumes: measured; entry 0 is unused.
         expected: entry 0 is unused.
-        unassigned: expected of no component until `share`.
-        totals: since the surface was set.
+        unassigned: expected volume that belongs to no component until `share`.
+        totals: volumes by kind since the surface was set.
     """
 
     def __init__(self, grid: Grid) -> None:
@@ -63,7 +64,7 @@ class VolumeBudget:
         self.totals = {**dict.fromkeys(TOTALS, 0.0), "initial": float(self.volumes.sum())}
 
     def follow(self, velocity: MacField, dt: float, labels: Labels, volumes: Floats) -> None:
-        """Take the components after they have moved along a velocity for dt."""
+        """Update the components after they have moved along a velocity for dt."""
         expected, known = self._handed_on(self.expected, velocity, dt, labels, len(volumes) + 1)
         before = float(self.expected.sum())
         self._take(labels, volumes)
@@ -71,7 +72,7 @@ class VolumeBudget:
         self.unassigned += before - float(self.expected.sum())
 
     def change(self, total: str | None, labels: Labels, volumes: Floats) -> float:
-        """Take the components after they were changed where they are, as they should be: by sources or drains. Returns the change."""
+        """Update the components after sources or drains have changed them in place; return the change of volume."""
         before, all_expected = float(self.volumes.sum()), float(self.expected.sum())
         excess, _ = self._handed_on(self.expected - self.volumes, None, 0.0, labels, len(volumes) + 1)
         self._take(labels, volumes)
@@ -85,13 +86,14 @@ class VolumeBudget:
         return change
 
     def cross(self, total: str, amounts: Floats, labels: Labels) -> None:
-        """Let amounts of liquid (n,) leave ('outflow') or enter ('inflow') the components with the labels (n,); label 0: none of them."""
+        """Account for amounts of liquid (n,) that leave ('outflow') or enter ('inflow') the components with the labels (n,); 0: no
+        component."""
         sign = -1.0 if total == "outflow" else 1.0
         self.totals[total] += float(amounts.sum())
         self.move(sign * amounts, labels)
 
     def move(self, amounts: Floats, labels: Labels) -> None:
-        """Add amounts (n,) to what is expected of the components with the labels (n,)."""
+        """Add amounts (n,) to the expected volumes of the components with the labels (n,)."""
         before = float(self.expected.sum())
         self.expected += np.bincount(labels, amounts, len(self.expected))
         self.expected[0] = 0.0
@@ -99,7 +101,7 @@ class VolumeBudget:
         self.unassigned += before + float(amounts.sum()) - float(self.expected.sum())
 
     def share(self) -> None:
-        """Let the components share what is expected of none. Those too small to be resolved are expected to be as they are."""
+        """Distribute the unassigned volume over the components. Those too small to be resolved are expected to stay as they are."""
         small = self.volumes < RESOLVED[self._grid.dimension] * self._grid.spacing**self._grid.dimension
         if not small[1:].all():
             self.unassigned += float((self.expected - self.volumes)[small].sum())
@@ -113,7 +115,7 @@ class VolumeBudget:
             self.expected[small] = self.volumes[small]
 
     def around(self, workspace: Workspace) -> Labels:
-        """Return the labels, grown into the air around; overwritten by the next call."""
+        """Return the labels, extended into the air around; overwritten by the next call."""
         np.copyto(self._around, self.labels)
         core: Any = _fluids
         core.spread_labels(self._grid._core, self._around, SPREAD, workspace)
@@ -125,7 +127,7 @@ class VolumeBudget:
         return {**arrays, "unassigned": self.unassigned, "totals": [self.totals[k] for k in TOTALS]}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Become what the snapshot saw."""
+        """Restore the state of a snapshot."""
         self.labels[...] = snapshot["labels"]
         self.volumes, self.expected = (np.array(snapshot[k], np.float64) for k in ("volumes", "expected"))
         self.unassigned = float(snapshot["unassigned"])
@@ -134,7 +136,7 @@ class VolumeBudget:
     def _handed_on(
         self, amounts: Floats, velocity: MacField | None, dt: float, labels: Labels, count: int
     ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Return what the new components have of amounts that the present ones hold, and which of them come from any."""
+        """Return the shares of the new components in amounts of the present ones, and which of them come from any."""
         if len(amounts) == 2 and count == 2:
             return amounts, np.ones(2, bool)  # one component that stays one
         if velocity is None:

@@ -33,7 +33,7 @@ class ParticleFaces:
         return sum(m.nbytes for m in (*self._given, *self._wet))
 
     def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
-        """Set the velocity to that of the particles, and continue it to the faces of liquid that none is near."""
+        """Set the velocity to that of the particles, and extend it to liquid faces without particles nearby."""
         particles_to_grid(particles, velocity, known=self._given, workspace=workspace)
         extrapolate(velocity, self._given, layers=2, workspace=workspace)
 
@@ -46,9 +46,9 @@ class ParticleFaces:
         band: int,
         workspace: Workspace,
     ) -> None:
-        """Continue velocities from the faces of the liquid into `band` cells of air, then into the solid; elsewhere they become zero.
+        """Extend velocities from the liquid faces into `band` cells of air, then into the solid; elsewhere they become zero.
 
-        Without free slip, faces in the solid take its velocity.
+        Without free slip, faces in the solid get its velocity.
         """
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):

@@ -23,7 +23,7 @@ Inside = Callable[[Floats], Bools]
 
 
 def shape_inside(region: Shape, grid: Grid, pose: Pose | None = None) -> Inside:
-    """Return the function that tells which points (n, dim), m, are in a shape, or in one of its images on periodic axes."""
+    """Return a function that tells which points (n, dim), m, are in a shape, or in one of its images on periodic axes."""
     shifts = [(-1, 0, 1) if p else (0,) for p in grid.periodic]
     rotation = None if pose is None else np.array(pose.rotation)
     offset = np.zeros(grid.dimension) if pose is None else np.array(pose.translation)
@@ -43,8 +43,9 @@ def shape_inside(region: Shape, grid: Grid, pose: Pose | None = None) -> Inside:
 class ParticleSeeder:
     """Fills regions with a given number of particles per cell, one in each part of a cell.
 
-    The cells are those of the grid, moved by an offset: one that moves with what a source emits makes particles that line up with those
-    that it has emitted before, and as many of them as the flow takes away. Where in its part a particle is depends on the cell alone.
+    The cells are those of the grid, moved by an offset. If the offset moves with the liquid of a source, new particles line up with those
+    emitted before, and their number matches those that the flow has carried away. The position of a particle in its part depends on the
+    cell alone.
     """
 
     def __init__(self, grid: Grid, per_cell: int, jitter: float, seed: int) -> None:
@@ -67,10 +68,10 @@ class ParticleSeeder:
         return result
 
     def missing(self, particles: Particles, phi: CellField, inside: Inside, offset: Floats | None = None) -> Floats:
-        """Return positions for the particles that a region lacks to be full.
+        """Return positions of the particles that are missing in a region.
 
         Args:
-            particles: that there are.
+            particles: existing particles.
             phi: the region, <= 0 inside, a distance near its surface or a bound of it.
             inside: the region, exactly.
             offset: of the cells to fill, m; default none.
@@ -101,7 +102,8 @@ class ParticleSeeder:
         return positions
 
     def _moved_cells(self, touched: Bools, fraction: Floats) -> Bools:
-        """Return which moved cells overlap touched ones; index i + 1 along each axis is the cell that has moved from i by the fraction."""
+        """Return the moved cells that overlap touched ones; index i + 1 along each axis is the cell that has moved from i by the
+        fraction."""
         for d, n in enumerate(touched.shape):
             pad = [(0, 0)] * touched.ndim
             pad[d] = (1, 1)

@@ -23,7 +23,7 @@ class ParticleSources:
     """Adds and removes the particles of one solver.
 
     Attributes:
-        seeder: says where in a region particles are.
+        seeder: gives the positions of particles in a region.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ParticleSources:
         return max((float(np.abs(v).max()) for v in given), default=0.0)
 
     def fill(self, particles: Particles, region: Shape | LevelSet, velocity: Sequence[float] | None, solid: NodeField | None) -> int:
-        """Add the particles that a region outside of a solid lacks to be full; return how many."""
+        """Fill a region outside of a solid with particles; return the number of new ones."""
         dimension = self._grid.dimension
         given = None if velocity is None else _checks.vector("velocity", velocity, dimension)
         if isinstance(region, LevelSet):
@@ -72,7 +72,7 @@ class ParticleSources:
         return self._add(particles, self.seeder.missing(particles, phi, inside), given, solid)
 
     def emit(self, particles: Particles, time: float, solid: NodeField | None) -> int:
-        """Fill the regions of the sources, give what is in them their velocity, and return how many particles are new."""
+        """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones."""
         added = 0
         for region in self._sources:
             owner = region.owner
@@ -90,7 +90,7 @@ class ParticleSources:
         return added
 
     def drain(self, particles: Particles, time: float) -> int:
-        """Remove the particles in the regions of the drains; return how many."""
+        """Remove the particles in the regions of the drains; return their number."""
         removed = 0
         for region in self._drains:
             if region.owner.is_on(time) and len(particles):

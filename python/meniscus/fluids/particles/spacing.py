@@ -27,7 +27,7 @@ TOLERANCE = 1e-4
 
 
 class ParticleSpacing:
-    """Displaces particles so that their density becomes uniform.
+    """Correction that displaces particles so that their density becomes uniform.
 
     Source: Kugelstadt et al., "Implicit density projection for volume conserving liquids", 2019.
     """
@@ -58,7 +58,8 @@ class ParticleSpacing:
         max_iterations: int,
         workspace: Workspace,
     ) -> ProjectionInfo:
-        """Move the particles; those that a displacement brings beyond sides or into the solid stay there until they are settled."""
+        """Move the particles; those that a displacement brings beyond sides or into the solid stay there until their next boundary
+        treatment."""
         grid = levelset.grid
         particle_density(particles, grid, out=self._density, workspace=workspace)
         excess = np.clip(self._density.array / per_cell - 1.0, -LARGEST_CHANGE, LARGEST_CHANGE)
@@ -98,7 +99,7 @@ class ParticleSpacing:
 
 
 def _all_neighbors(wet: Bools, periodic: tuple[bool, ...]) -> Bools:
-    """Return where a cell and all that share a face with it are wet; walls count as wet."""
+    """Return a mask of cells that are liquid together with all their face neighbours; walls count as liquid."""
     result: Bools = wet.copy()
     for d in range(wet.ndim):
         pad = [(0, 0)] * wet.ndim

@@ -15,10 +15,10 @@ TOTALS = ("initial", "emitted", "drained", "outflow")
 
 
 class ParticleVolume:
-    """Counts particles, all of one volume, and compares that with what the surface encloses.
+    """Volume of particles of equal size, compared with the volume inside of the surface.
 
     Attributes:
-        totals: particles that were there, were emitted, drained, and have left.
+        totals: numbers of particles at the start, emitted, drained, and left.
         each: the volume of a particle, m^dim.
     """
 
@@ -37,7 +37,7 @@ class ParticleVolume:
         self.totals = {**dict.fromkeys(TOTALS, 0), "initial": particles}
 
     def report(self, levelset: LevelSet, solid: NodeField | None, cells: npt.NDArray[np.int64]) -> VolumeReport:
-        """Return the volume inside of the surface, by component, beside that of the particles in these cells (linear indices)."""
+        """Return the volume inside of the surface, by component, with that of the particles in these cells (linear indices)."""
         labels, volumes = self._liquid.measure(levelset, solid)
         flat = labels.ravel()
         expected = self.each * np.bincount(flat[cells], minlength=len(volumes) + 1)
@@ -58,5 +58,5 @@ class ParticleVolume:
         return [self.totals[name] for name in TOTALS]
 
     def restore(self, snapshot: list[int]) -> None:
-        """Become what the snapshot saw."""
+        """Restore the state of a snapshot."""
         self.totals = dict(zip(TOTALS, (int(n) for n in snapshot), strict=True))

@@ -1,4 +1,4 @@
-"""The solid of a fluid solver, sampled on its grid when it has moved."""
+"""Solid of a fluid solver, sampled on the grid again whenever it has moved."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from meniscus.surface.shapes.solid_boundary import Slip, SolidLike, solid_bounda
 
 
 class SampledSolid:
-    """The boundary that a solid, or none, is for the stages of a solver; a kept sample serves as long as it says the same.
+    """Boundary of a solid, or of none, for the stages of a solver; its sample is reused as long as it is valid.
 
     Args:
         grid: of the solver.
         dtype: of its velocity.
         solid: anything that `project` takes, or None.
-        slip: what the flow does at the solid.
+        slip: condition of the flow at the solid.
     """
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, solid: SolidLike | None, slip: Slip) -> None:
@@ -32,7 +32,7 @@ class SampledSolid:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the kept sample and its masks."""
+        """Bytes of the stored sample and its masks."""
         total = 0 if self._boundary is None else self._boundary.nbytes
         if self._sample is not None:
             velocity = self._sample.velocity
@@ -42,14 +42,14 @@ class SampledSolid:
 
     @property
     def moves(self) -> bool:
-        """Whether it may be elsewhere at another time."""
+        """Whether the solid may move."""
         return isinstance(self.solid, Solid) and self.solid.moves
 
     def at(self, time: float, dt: float | None = None, needs_velocity: bool = False) -> SolidBoundary | None:
         """Return the boundary at a time; with `dt`, its velocity is the mean over the step that ends then. It is the same object each time.
 
-        A kept sample serves where it says the same, so that a step does not depend on what was done before it; without `dt` and the
-        need for a velocity that is one for any step.
+        The stored sample is reused if it is equivalent, so that a step does not depend on earlier calls; without `dt`, and if no velocity
+        is needed, that is one of any step.
         """
         solid = self.solid
         if isinstance(solid, Shape):
@@ -77,7 +77,7 @@ class SampledSolid:
         return 0.0 if boundary is None else boundary.max_speed()
 
     def forget(self) -> None:
-        """Sample anew at the next call."""
+        """Drop the sample, so that the next call makes a new one."""
         self._sampled = self._boundary = self._described = None
 
     def _described_sample(self) -> SolidBoundary | None:

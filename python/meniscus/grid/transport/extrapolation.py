@@ -34,10 +34,10 @@ def extrapolate(
     layers: int | None = None,
     workspace: Workspace | None = None,
 ) -> Bools | list[Bools]:
-    """Fill samples that are not known from their neighbours, layer by layer, in place.
+    """Extrapolate known samples to unknown ones, layer by layer, in place.
 
-    A layer is the unknown samples that share a face with known ones; each takes the mean of those. Only earlier layers are used, so the
-    result favours no direction. Periodic sides connect.
+    A layer consists of the unknown samples that share a face with known ones; each gets the mean of those. Only earlier layers are used, so
+    the result favours no direction. Periodic sides connect.
 
     Args:
         field: scalar field or velocity.
@@ -46,7 +46,7 @@ def extrapolate(
         workspace: scratch memory to reuse.
 
     Returns:
-        The mask(s) of what is known now.
+        The mask(s) of the samples that are known now.
 
     Raises:
         TypeError, ValueError: wrong type, dtype or shape of an argument, negative `layers`.

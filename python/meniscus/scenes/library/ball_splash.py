@@ -49,7 +49,7 @@ class BallSplash(Water):
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def center(self, time: float) -> tuple[float, ...]:
-        """Return where the middle of the ball is, m."""
+        """Return the centre of the ball, m."""
         part = min(max(time / DURATION, 0.0), 1.0)
         return tuple((START + part * (END - START)).tolist())
 

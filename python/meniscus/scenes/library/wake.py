@@ -81,7 +81,7 @@ class Wake(GasScene):
         return float(sample(self.solver.velocity, np.array([[CENTER[0] + 4 * RADIUS, CENTER[1]]]))[0, 1])
 
     def advance(self, time: float, dt: float) -> None:
-        """Step, and note when the cross flow at the probe turns upward."""
+        """Step, and record when the cross flow at the probe turns upward."""
         super().advance(time, dt)
         before, now = self.last_cross_flow, self.cross_flow()
         if before < 0 <= now:
@@ -100,7 +100,7 @@ class Wake(GasScene):
         return {**super().report(time), "cross flow": self.last_cross_flow, "strouhal": self.strouhal}
 
     def state(self) -> Mapping[str, State]:
-        """The fields and what the probe has seen."""
+        """The fields and the record of the probe."""
         return {**super().state(), "crossings": self.crossings, "last_cross_flow": self.last_cross_flow}
 
     def frame_data(self) -> Mapping[str, FrameItem]:

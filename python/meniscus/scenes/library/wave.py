@@ -67,7 +67,7 @@ class Wave(Scene):
         return self.cfl / (self.nodes - 1)
 
     def advance(self, time: float, dt: float) -> None:
-        """Carry the wave."""
+        """Advect the wave."""
         mg.advect(
             self.wave,
             self.velocity,

@@ -52,7 +52,7 @@ class SolidSample:
 
     @property
     def time(self) -> float:
-        """When the solid was like this, s; NaN before the first sampling and after one that failed."""
+        """Time of the sample, s; NaN before the first sampling and after one that failed."""
         return self._time
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -78,7 +78,7 @@ def _rebuild(levelset: NodeField, velocity: MacField, time: float) -> SolidSampl
 
 @dataclass(frozen=True)
 class Sampling:
-    """What one sampling asks for: time (s), step (s) or None, band (m), and whether periodic axes repeat the solid."""
+    """Arguments of a sampling: time (s), step (s) or None, band (m), and whether periodic axes repeat the solid."""
 
     time: float
     dt: float | None
@@ -97,7 +97,7 @@ class Solid(ABC):
     @property
     @abstractmethod
     def moves(self) -> bool:
-        """Whether it may be elsewhere, or have another velocity, at another time."""
+        """Whether its position or velocity may change with time."""
 
     @abstractmethod
     def signed_distance(self, points: Floats, time: float = 0.0) -> Floats:
@@ -126,7 +126,7 @@ class Solid(ABC):
         periodic_images: bool = True,
         out: SolidSample | None = None,
     ) -> SolidSample:
-        """Bring the solid to the nodes and faces of a grid.
+        """Sample the solid on the nodes and faces of a grid.
 
         Args:
             grid: of the solid's dimension.
@@ -141,7 +141,8 @@ class Solid(ABC):
             out: target of an earlier call, to be filled again.
 
         Raises:
-            TypeError, ValueError: wrong dimension, grid or dtype; what the functions of the solid return is not finite or of a wrong shape.
+            TypeError, ValueError: wrong dimension, grid or dtype; values of the functions of the solid that are not finite or of a wrong
+                shape.
         """
         _checks.one_of_type("grid", grid, Grid)
         if grid.dimension != self.dimension:
