@@ -35,8 +35,8 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all slowest bench docs format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package clean \
-  distclean FORCE
+.PHONY: help demo test test-all slowest bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package \
+  clean distclean FORCE
 
 help:
 	@echo "make demo      build, let smoke rise past an obstacle and say where the pictures are"
@@ -45,6 +45,7 @@ help:
 	@echo "make slowest   the fast Python tests, and the twenty of them that take longest"
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
+	@echo "make gallery   the pictures of the README and the gallery page (about half an hour)"
 	@echo "make format    bring all sources into the house format"
 	@echo "make lint      formatting, linters and type checks"
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
@@ -109,6 +110,9 @@ bench: $(STAMPS)/package $(STAMPS)/packages-bench
 docs: $(STAMPS)/package $(STAMPS)/packages-docs
 	$(RUN) -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo "The documentation is in $(CURDIR)/docs/_build/html/index.html"
+
+gallery: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-vtk $(STAMPS)/packages-render
+	OPENBLAS_NUM_THREADS=1 $(RUN) docs/gallery/make_gallery.py
 
 # --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------
 

@@ -1,15 +1,19 @@
+// The faces and cells around the surface of a liquid.
 #include "bridge.hpp"
 
 #include "meniscus/fluids/liquid/liquid_components.hpp"
+#include "meniscus/fluids/liquid/surroundings.hpp"
 
 namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
 void bind_liquid_scalar(py::module_& m) {
+  using F = grid::Field<T, D>;
+  using M = grid::MacField<T, D>;
   m.def(
       "liquid_faces",
-      [](const grid::Field<T, D>& liquid, int axis, const py::array& wet) {
+      [](const F& liquid, int axis, const py::array& wet) {
         Coord<D> faces = liquid.extents();
         ++faces[static_cast<std::size_t>(axis)];
         auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(wet, "wet", product<D>(faces), true));
@@ -17,36 +21,35 @@ void bind_liquid_scalar(py::module_& m) {
       },
       py::arg("liquid"), py::arg("axis"), py::arg("wet"));
   m.def(
-      "component_origins",
-      [](const grid::MacField<T, D>& velocity, double dt, const py::array& before, const py::array& now,
-         const py::array& origin) {
-        const Index n = product<D>(velocity.grid().local_shape());
-        const auto* old_labels = data_of<std::int32_t>(before, "before", n);
-        const auto* new_labels = data_of<std::int32_t>(now, "now", n);
-        auto* out = data_of<std::int32_t>(origin, "origin", n, true);
-        interruptible([&] { fluids::component_origins<T, D>(velocity, dt, old_labels, new_labels, out); });
+      "near_surface_faces",
+      [](F& levelset, int axis, double distance, const py::array& near) {
+        const Coord<D> faces = grid::Stagger<D>::face(axis).extents(levelset.extents());
+        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(near, "near", product<D>(faces), true));
+        interruptible([&] { fluids::near_surface_faces<T, D>(levelset, axis, distance, out); });
       },
-      py::arg("velocity"), py::arg("dt"), py::arg("before"), py::arg("now"), py::arg("origin"));
-}
-
-template <int D>
-void bind_liquid_dimension(py::module_& m) {
-  bind_liquid_scalar<float, D>(m);
-  bind_liquid_scalar<double, D>(m);
+      py::arg("levelset"), py::arg("axis"), py::arg("distance"), py::arg("near"));
   m.def(
-      "spread_labels",
-      [](const grid::Grid<D>& grid, const py::array& labels, int layers, Workspace& workspace) {
-        auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()), true);
-        interruptible([&] { fluids::spread_labels<D>(grid, l, layers, workspace); });
+      "near_air_cells",
+      [](const F& levelset, double distance, const py::array& air) {
+        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(air, "air", product<D>(levelset.extents()), true));
+        interruptible([&] { fluids::near_air_cells<T, D>(levelset, distance, out); });
       },
-      py::arg("grid"), py::arg("labels"), py::arg("layers"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("distance"), py::arg("air"));
+  m.def(
+      "liquid_energy",
+      [](const M& velocity, const F& levelset) {
+        return interruptible([&] { return fluids::liquid_energy(velocity, levelset); });
+      },
+      py::arg("velocity"), py::arg("levelset"));
 }
 
 }  // namespace
 
 void bind_liquid(py::module_& m) {
-  bind_liquid_dimension<2>(m);
-  bind_liquid_dimension<3>(m);
+  bind_liquid_scalar<float, 2>(m);
+  bind_liquid_scalar<double, 2>(m);
+  bind_liquid_scalar<float, 3>(m);
+  bind_liquid_scalar<double, 3>(m);
 }
 
 }  // namespace meniscus::bindings

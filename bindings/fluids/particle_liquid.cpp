@@ -45,17 +45,6 @@ void bind_particle_functions(py::module_& m) {
         interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace); });
       },
       py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
-  m.def(
-      "apply_particle_boundary",
-      [](grid::ParticleSet& particles, const M& velocity, const grid::OpenSides<D>& open,
-         std::optional<grid::Field<double, D>*> solid, const py::array& left, Workspace& workspace) {
-        auto* flags = reinterpret_cast<std::uint8_t*>(data_of<bool>(left, "left", particles.size(), true));
-        const grid::ParticleBoundary<D> boundary{open, solid.value_or(nullptr), grid::InSolid::push_out};
-        const grid::FateCounts counts = interruptible(
-            [&] { return grid::apply_particle_boundary<T, D>(velocity.grid(), boundary, particles, flags, workspace); });
-        return std::array<Index, 3>{counts.left, counts.in_solid, counts.pushed};
-      },
-      py::arg("particles"), py::arg("velocity"), py::arg("open"), py::arg("solid"), py::arg("left"), py::arg("workspace"));
 }
 
 }  // namespace

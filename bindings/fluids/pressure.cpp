@@ -9,16 +9,12 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-using Problem = fluids::PressureProblem<T, D>;
-
-template <class T, int D>
-Problem<T, D> make_problem(const grid::Grid<D>& grid, double density, const grid::Field<T, D>* density_field,
-                           const grid::SolidBoundary<T, D>* solid, const grid::Field<T, D>* liquid,
-                           const std::optional<py::array>& liquid_mask,
-                           const std::optional<std::array<py::array, D>>& given_faces, double air_pressure,
-                           const grid::Field<T, D>* surface_pressure, const grid::Field<T, D>* target_divergence,
-                           grid::Field<double, D>* pressure, bool warm_start, double time) {
-  Problem<T, D> p;
+fluids::PressureProblem<T, D> make_pressure_problem(
+    const grid::Grid<D>& grid, double density, const grid::Field<T, D>* density_field, const grid::SolidBoundary<T, D>* solid,
+    const grid::Field<T, D>* liquid, const std::optional<py::array>& liquid_mask,
+    const std::optional<std::array<py::array, D>>& given_faces, double air_pressure, const grid::Field<T, D>* surface_pressure,
+    const grid::Field<T, D>* target_divergence, grid::Field<double, D>* pressure, bool warm_start, double time) {
+  fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
   p.solid = solid;
@@ -40,11 +36,11 @@ Problem<T, D> make_problem(const grid::Grid<D>& grid, double density, const grid
 
 /// The fields and arrays of a problem live as long as its Python object.
 template <class T, int D>
-void bind_problem(py::module_& m, const char* name) {
+void bind_pressure_problem(py::module_& m, const char* name) {
   using py::arg;
   const auto none = py::none();
-  py::class_<Problem<T, D>>(m, name).def(
-      py::init(&make_problem<T, D>), arg("grid"), arg("density") = 1.0, arg("density_field") = none, arg("solid") = none,
+  py::class_<fluids::PressureProblem<T, D>>(m, name).def(
+      py::init(&make_pressure_problem<T, D>), arg("grid"), arg("density") = 1.0, arg("density_field") = none, arg("solid") = none,
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
       arg("surface_pressure") = none, arg("target_divergence") = none, arg("pressure") = none, arg("warm_start") = false,
       arg("time") = 0.0, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(),
@@ -53,28 +49,28 @@ void bind_problem(py::module_& m, const char* name) {
 
 /// Facts about the solve, seconds of setup, and (cells, closed, first cell, flux, residual) of each region.
 template <int D>
-py::tuple report_of(const fluids::ProjectionReport<D>& report) {
+py::tuple pressure_report(const fluids::ProjectionReport<D>& report) {
   py::list regions;
   for (const auto& r : report.regions) regions.append(py::make_tuple(r.cells, r.closed, r.first_cell, r.flux, r.residual));
   return py::make_tuple(report.solve, report.setup_seconds, regions);
 }
 
 template <class T, int D>
-py::tuple project(fluids::PressureSolver<D>& solver, grid::MacField<T, D>& velocity, double dt, const Problem<T, D>& problem,
-                  const fluids::ProjectionOptions& options) {
+py::tuple project(fluids::PressureSolver<D>& solver, grid::MacField<T, D>& velocity, double dt,
+                  const fluids::PressureProblem<T, D>& problem, const fluids::ProjectionOptions& options) {
   fluids::ProjectionReport<D> report;
   interruptible([&] { solver.project(velocity, dt, problem, options, report); });
-  return report_of(report);
+  return pressure_report(report);
 }
 
 template <class T, int D>
-void divergence(fluids::PressureSolver<D>& solver, const grid::MacField<T, D>& velocity, const grid::SolidBoundary<T, D>* solid,
-                grid::Field<T, D>& out) {
+void find_divergence(fluids::PressureSolver<D>& solver, const grid::MacField<T, D>& velocity,
+                     const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>& out) {
   interruptible([&] { solver.divergence(velocity, solid, out); });
 }
 
 template <int D>
-void bind_solver(py::module_& m, const char* name) {
+void bind_pressure_solver(py::module_& m, const char* name) {
   using py::arg;
   using Solver = fluids::PressureSolver<D>;
   py::class_<Solver>(m, name)
@@ -82,8 +78,8 @@ void bind_solver(py::module_& m, const char* name) {
       .def_property_readonly("bytes", &Solver::bytes)
       .def("project", &project<float, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
       .def("project", &project<double, D>, arg("velocity"), arg("dt"), arg("problem"), arg("options"))
-      .def("divergence", &divergence<float, D>, arg("velocity"), arg("solid"), arg("out"))
-      .def("divergence", &divergence<double, D>, arg("velocity"), arg("solid"), arg("out"));
+      .def("divergence", &find_divergence<float, D>, arg("velocity"), arg("solid"), arg("out"))
+      .def("divergence", &find_divergence<double, D>, arg("velocity"), arg("solid"), arg("out"));
 }
 
 }  // namespace
@@ -93,12 +89,12 @@ void bind_pressure(py::module_& m) {
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
       .def(py::init<const numerics::SolveOptions&, fluids::FluxFix, bool>(), py::arg("solve"), py::arg("flux_fix"),
            py::arg("accept_unconverged"));
-  bind_problem<float, 2>(m, "PressureProblem2f");
-  bind_problem<double, 2>(m, "PressureProblem2d");
-  bind_problem<float, 3>(m, "PressureProblem3f");
-  bind_problem<double, 3>(m, "PressureProblem3d");
-  bind_solver<2>(m, "PressureSolver2");
-  bind_solver<3>(m, "PressureSolver3");
+  bind_pressure_problem<float, 2>(m, "PressureProblem2f");
+  bind_pressure_problem<double, 2>(m, "PressureProblem2d");
+  bind_pressure_problem<float, 3>(m, "PressureProblem3f");
+  bind_pressure_problem<double, 3>(m, "PressureProblem3d");
+  bind_pressure_solver<2>(m, "PressureSolver2");
+  bind_pressure_solver<3>(m, "PressureSolver3");
 }
 
 }  // namespace meniscus::bindings

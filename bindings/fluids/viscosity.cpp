@@ -8,28 +8,26 @@ namespace meniscus::bindings {
 namespace {
 
 template <class T, int D>
-using Problem = fluids::ViscosityProblem<T, D>;
-
-template <class T, int D>
-Problem<T, D> make_problem(double viscosity, const grid::Field<T, D>* viscosity_field, const grid::SolidBoundary<T, D>* solid,
-                           const grid::Field<T, D>* liquid, double time) {
+fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, const grid::Field<T, D>* viscosity_field,
+                                                      const grid::SolidBoundary<T, D>* solid, const grid::Field<T, D>* liquid,
+                                                      double time) {
   return {viscosity, viscosity_field, solid, liquid, time};
 }
 
 /// The fields of a problem live as long as its Python object.
 template <class T, int D>
-void bind_problem(py::module_& m, const char* name) {
+void bind_viscosity_problem(py::module_& m, const char* name) {
   using py::arg;
   const auto none = py::none();
-  py::class_<Problem<T, D>>(m, name).def(py::init(&make_problem<T, D>), arg("viscosity") = 0.0, arg("viscosity_field") = none,
-                                         arg("solid") = none, arg("liquid") = none, arg("time") = 0.0, py::keep_alive<1, 3>(),
-                                         py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
+  py::class_<fluids::ViscosityProblem<T, D>>(m, name).def(
+      py::init(&make_viscosity_problem<T, D>), arg("viscosity") = 0.0, arg("viscosity_field") = none, arg("solid") = none,
+      arg("liquid") = none, arg("time") = 0.0, py::keep_alive<1, 3>(), py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
 }
 
 /// Whether all components converged, and how the solve of each went.
 template <class T, int D>
 std::pair<bool, std::array<numerics::SolveInfo, D>> diffuse(fluids::ViscositySolver<D>& solver, grid::MacField<T, D>& velocity,
-                                                            double dt, const Problem<T, D>& problem,
+                                                            double dt, const fluids::ViscosityProblem<T, D>& problem,
                                                             const numerics::SolveOptions& options) {
   std::array<numerics::SolveInfo, D> infos;
   const bool converged = interruptible([&] { return solver.diffuse(velocity, dt, problem, options, infos); });
@@ -38,14 +36,14 @@ std::pair<bool, std::array<numerics::SolveInfo, D>> diffuse(fluids::ViscositySol
 
 template <class T, int D>
 numerics::SolveInfo diffuse_liquid(fluids::LiquidViscositySolver<D>& solver, grid::MacField<T, D>& velocity, double dt,
-                                   const Problem<T, D>& problem, const numerics::SolveOptions& options) {
+                                   const fluids::ViscosityProblem<T, D>& problem, const numerics::SolveOptions& options) {
   numerics::SolveInfo info;
   interruptible([&] { solver.diffuse(velocity, dt, problem, options, info); });
   return info;
 }
 
 template <int D>
-void bind_solvers(py::module_& m, const char* gas_name, const char* liquid_name) {
+void bind_viscosity_solvers(py::module_& m, const char* gas_name, const char* liquid_name) {
   using py::arg;
   using Gas = fluids::ViscositySolver<D>;
   py::class_<Gas>(m, gas_name)
@@ -64,12 +62,12 @@ void bind_solvers(py::module_& m, const char* gas_name, const char* liquid_name)
 }  // namespace
 
 void bind_viscosity(py::module_& m) {
-  bind_problem<float, 2>(m, "ViscosityProblem2f");
-  bind_problem<double, 2>(m, "ViscosityProblem2d");
-  bind_problem<float, 3>(m, "ViscosityProblem3f");
-  bind_problem<double, 3>(m, "ViscosityProblem3d");
-  bind_solvers<2>(m, "ViscositySolver2", "LiquidViscositySolver2");
-  bind_solvers<3>(m, "ViscositySolver3", "LiquidViscositySolver3");
+  bind_viscosity_problem<float, 2>(m, "ViscosityProblem2f");
+  bind_viscosity_problem<double, 2>(m, "ViscosityProblem2d");
+  bind_viscosity_problem<float, 3>(m, "ViscosityProblem3f");
+  bind_viscosity_problem<double, 3>(m, "ViscosityProblem3d");
+  bind_viscosity_solvers<2>(m, "ViscositySolver2", "LiquidViscositySolver2");
+  bind_viscosity_solvers<3>(m, "ViscositySolver3", "LiquidViscositySolver3");
 }
 
 }  // namespace meniscus::bindings

@@ -48,12 +48,14 @@ grid::GivenValue given_value(const py::object& value, int dimension) {
 
 template <int D>
 void bind_grid_type(py::module_& m, const char* name) {
-  py::class_<grid::Grid<D>>(m, name).def(py::init([](const std::array<Index, D>& shape, double spacing,
-                                                     const std::array<double, D>& origin, const std::array<bool, D>& periodic) {
-                                           return grid::Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()),
-                                                                periodic);
-                                         }),
-                                         py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"));
+  py::class_<grid::Grid<D>>(m, name)
+      .def(py::init([](const std::array<Index, D>& shape, double spacing, const std::array<double, D>& origin,
+                       const std::array<bool, D>& periodic) {
+             return grid::Grid<D>(shape, spacing, Eigen::Map<const Vec<double, D>>(origin.data()), periodic);
+           }),
+           py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"))
+      .def_property_readonly("local_shape", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.local_shape())); })
+      .def_property_readonly("first_cell", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.first_cell())); });
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ py::array points_view(solids::Points p, const Block<double>& block) {
               std::array{Index{3}, Index{1}}, block.memory());
 }
 
-std::span<const std::int32_t> nodes_of(const py::array& a) {
+std::span<const std::int32_t> node_numbers_of(const py::array& a) {
   const auto* first = data_of<std::int32_t>(a, "nodes");
   return {first, static_cast<std::size_t>(a.size())};
 }
@@ -98,15 +98,15 @@ void bind_options(py::module_& m) {
 
 void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
   c.def(
-       "fix", [](Body& b, const py::array& nodes) { b.constraints().fix(nodes_of(nodes)); }, py::arg("nodes"))
+       "fix", [](Body& b, const py::array& nodes) { b.constraints().fix(node_numbers_of(nodes)); }, py::arg("nodes"))
       .def(
-          "move", [](Body& b, const py::array& nodes) { b.constraints().move(nodes_of(nodes)); }, py::arg("nodes"))
+          "move", [](Body& b, const py::array& nodes) { b.constraints().move(node_numbers_of(nodes)); }, py::arg("nodes"))
       .def(
-          "release", [](Body& b, const py::array& nodes) { b.constraints().release(nodes_of(nodes)); }, py::arg("nodes"))
+          "release", [](Body& b, const py::array& nodes) { b.constraints().release(node_numbers_of(nodes)); }, py::arg("nodes"))
       .def(
           "slide",
           [](Body& b, const py::array& nodes, const py::array& normals) {
-            b.constraints().slide(nodes_of(nodes), positions_of(normals, "normals"));
+            b.constraints().slide(node_numbers_of(nodes), positions_of(normals, "normals"));
           },
           py::arg("nodes"), py::arg("normals"))
       .def_property_readonly("moved",
@@ -133,7 +133,7 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
       .def(
           "restore_sliding",
           [](Body& b, const py::array& nodes, const py::array& normals) {
-            const auto where = nodes_of(nodes);
+            const auto where = node_numbers_of(nodes);
             const double* n = data_of<double>(normals, "normals", 9 * static_cast<Index>(where.size()));
             std::vector<solids::Constraints::Directions> directions(where.size());
             for (std::size_t k = 0; k < where.size(); ++k)

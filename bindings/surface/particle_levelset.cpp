@@ -101,7 +101,7 @@ void bind_particle_level_set(py::module_& m) {
       [](const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const std::array<double, D>& gravity, double drag,
          double restitution, const std::array<bool, 2 * D>& open, Solid* solid, double time, Workspace& workspace) {
         // Without a solid only the particles tell which overload is meant.
-        if (particles.positions().type != surface::detail::column_type_of<T>) throw py::reference_cast_error();
+        if (particles.positions().type != grid::column_type<T>()) throw py::reference_cast_error();
         surface::FlightOptions<D> options;
         for (int d = 0; d < D; ++d) options.gravity[d] = gravity[static_cast<std::size_t>(d)];
         options.drag = drag;

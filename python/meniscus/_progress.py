@@ -43,6 +43,11 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.update(self._task, completed=number, total=last, where=f"frame {number} of {last}")
 
+    def samples(self, done: int, count: int) -> None:
+        """Show how many samples per pixel of a frame are taken."""
+        if self._bar is not None:
+            self._bar.update(self._task, where=f"{done} of {count} samples per pixel")
+
     def __exit__(self, *error: object) -> None:
         """Leave the terminal as it was."""
         if self._bar is not None:

@@ -11,7 +11,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -26,6 +26,7 @@ OPTIONAL = {
     "rich": "progress bars",
     "h5py": "checkpoints",
     "vtkmodules": "VTK files of frames",
+    "mitsuba": "path-traced pictures",
     "mpi4py": "MPI communicators",
 }
 
@@ -92,6 +93,13 @@ def _parser() -> argparse.ArgumentParser:
     render = commands.add_parser("render", help="make the pictures of a run again from its frames, without simulating")
     render.add_argument("folder", metavar="DIR", help="folder of the run")
     render.add_argument("--scene", default=None, metavar="NAME|FILE.py", help="scene that draws the frames; default: the one of the run")
+    render.add_argument("--frames", nargs="+", default=None, type=_frame_range, metavar="N|N-M", help="numbers of the frames; default: all")
+    render.add_argument("--renderer", choices=get_args(scenes.Renderer), default="built-in", help="default: built-in")
+    mitsuba = render.add_argument_group("options of the renderer mitsuba, whose pictures go to DIR/mitsuba")
+    mitsuba.add_argument("--samples", type=int, default=None, metavar="N", help="paths per pixel; default: 64")
+    mitsuba.add_argument(
+        "--size", nargs=2, type=int, default=None, metavar=("WIDTH", "HEIGHT"), help="pixels; default: what suits the scene"
+    )
     return parser
 
 
@@ -135,12 +143,31 @@ def _how_to_go_on(name: str, argv: Sequence[str], out: str | None) -> str:
 
 def _render(options: argparse.Namespace) -> int:
     drawer = None if options.scene is None else scenes.find(options.scene)()
+    frames = None if options.frames is None else sorted({n for numbers in options.frames for n in numbers})
+    size = None if options.size is None else (options.size[0], options.size[1])
     with ProgressBar("render") as bar:
-        written = scenes.render(options.folder, scene=drawer, on_frame=bar.frame)
+        written = scenes.render(
+            options.folder,
+            scene=drawer,
+            frames=frames,
+            renderer=options.renderer,
+            size=size,
+            samples=options.samples,
+            on_frame=bar.frame,
+            on_pass=bar.samples,
+        )
     if not written:
         raise ValueError(f"the scene of the run in {options.folder} draws no pictures")
     print("\n".join(str(path) for path in written))
     return 0
+
+
+def _frame_range(text: str) -> range:
+    """Return the frames that `N` or `N-M` names."""
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and (not last or last.isdecimal())) or text.endswith("-"):
+        raise argparse.ArgumentTypeError(f"{text!r} is neither the number of a frame nor two with a hyphen between them")
+    return range(int(first), int(last or first) + 1)
 
 
 def _run_parser(name: str, kind: type[scenes.Scene]) -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 #include "meniscus/grid/continuation.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace meniscus::grid {
 namespace {
@@ -22,6 +23,21 @@ double given_at(const FieldLayout<D>& layout, int axis, int upper, const Coord<D
   double value = 0.0;
   rule.evaluate(std::span<const double>(x.data(), D), D, time, std::span<double>(&value, 1));
   return value;
+}
+
+/// The image of a resolved index that the block or its ghosts hold, around a periodic axis.
+template <int D>
+Index index_in_block(const FieldLayout<D>& layout, int axis, Index index) {
+  const Index end = layout.extents()[axis] + ghost_width;
+  const auto stored = [&](Index i) { return i >= -ghost_width && i < end; };
+  if (stored(index)) return index;
+  const auto a = static_cast<std::size_t>(axis);
+  if (layout.grid.periodic()[a])
+    for (const Index i : {index - layout.grid.shape()[a], index + layout.grid.shape()[a]})
+      if (stored(i)) return i;
+  throw OutsideGhosts("a trace along axis " + std::to_string(axis) + " asks for sample " +
+                      std::to_string(index + layout.grid.first_cell()[a]) + ", which lies beyond the " +
+                      std::to_string(ghost_width) + " ghosts of its block: take a shorter step");
 }
 
 }  // namespace
@@ -55,34 +71,42 @@ AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index) {
 template <class T, int D>
 T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,
                   const FarValues<D>* far) {
+  const Coord<D>& first = layout.grid.first_cell();
+  const Coord<D> samples = layout.stagger.extents(layout.grid.shape());
   Coord<D> c = index;
   double scale = 1.0;
   double offset = 0.0;
   for (int d = D - 1; d >= 0; --d) {
-    const Index n = view.extents[d];
-    const int on_side = layout.stagger.on_side[static_cast<std::size_t>(d)];
-    if (layout.halo.shared(d)) {
-      const Index period = layout.grid.shape()[d];
-      c[d] = ((c[d] % period) + period) % period;
-      if (on_side && c[d] == 0) c[d] = period;  // the last of the two copies is the owner
-      continue;
+    const auto axis = static_cast<std::size_t>(d);
+    const Index n = samples[axis];
+    const int on_side = layout.stagger.on_side[axis];
+    // The sides are those of the domain, so the global index is resolved.
+    Index i = c[axis] + first[axis];
+    if (layout.grid.periodic()[axis]) {
+      const Index period = layout.grid.shape()[axis];
+      i = ((i % period) + period) % period;
+      if (on_side && i == 0) i = period;  // the last of the two copies is the owner
+    } else {
+      i = bring_near(i, n);
     }
-    c[d] = bring_near(c[d], n);
-    while (c[d] < 0 || c[d] >= n) {
-      const int upper = c[d] >= n;
+    while (i < 0 || i >= n) {
+      const int upper = i >= n;
       const GhostRule& rule = layout.rules[static_cast<std::size_t>(side_index(d, upper))];
       if (rule.kind == GhostRule::Kind::clamp) {
-        c[d] = upper ? n - 1 : 0;
+        i = upper ? n - 1 : 0;
         continue;
       }
+      c[axis] = i - first[axis];
       if (rule.kind == GhostRule::Kind::value)
         return static_cast<T>(offset + scale * given_at<D>(layout, d, upper, c, time, far));
       if (rule.odd) {
         offset += scale * 2.0 * given_at<D>(layout, d, upper, c, time, far);
         scale = -scale;
       }
-      c[d] = mirrored(c[d], n, on_side, upper);
+      i = mirrored(i, n, on_side, upper);
     }
+    c[axis] = i - first[axis];
+    if (layout.grid.block().cut(d)) c[axis] = index_in_block(layout, d, c[axis]);
   }
   return static_cast<T>(offset + scale * static_cast<double>(*view.at(c)));
 }
@@ -98,6 +122,8 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 MENISCUS_INSTANTIATE(std::uint8_t, 2)
 MENISCUS_INSTANTIATE(std::uint8_t, 3)
+MENISCUS_INSTANTIATE(std::int32_t, 2)
+MENISCUS_INSTANTIATE(std::int32_t, 3)
 #undef MENISCUS_INSTANTIATE
 
 }  // namespace meniscus::grid

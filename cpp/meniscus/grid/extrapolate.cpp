@@ -3,158 +3,189 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 namespace meniscus::grid {
 namespace {
 
-enum Mark : std::uint8_t { unknown = 0, is_known = 1, queued = 2 };
-
-/// Neighbours across faces, with periodic wrap.
-template <int D>
-class Neighbourhood {
- public:
-  explicit Neighbourhood(const FieldLayout<D>& layout) : extents_(layout.extents()), strides_(c_strides<D>(extents_)) {
-    for (int d = 0; d < D; ++d) {
-      shared_[d] = layout.halo.shared(d);
-      // Of the two copies of a shared side the last is the owner.
-      first_[d] = shared_[d] && layout.stagger.on_side[static_cast<std::size_t>(d)] ? 1 : 0;
-    }
-  }
-
-  Coord<D> coordinate(Index q) const {
-    Coord<D> c;
-    for (int d = 0; d < D; ++d) {
-      c[d] = q / strides_[d];
-      q %= strides_[d];
-    }
-    return c;
-  }
-
-  bool is_copy(const Coord<D>& c) const {
-    for (int d = 0; d < D; ++d)
-      if (c[d] < first_[d]) return true;
-    return false;
-  }
-
-  /// Linear index of the owner of a copy.
-  Index owner(Index q) const {
-    Coord<D> c = coordinate(q);
-    for (int d = 0; d < D; ++d)
-      if (c[d] < first_[d]) c[d] = extents_[d] - 1;
-    return dot<D>(c, strides_);
-  }
-
-  /// Calls visit(linear index in the owned extents) for each neighbour.
-  template <class Visit>
-  void for_each(Index q, Visit&& visit) const {
-    const Coord<D> c = coordinate(q);
-    for (int d = 0; d < D; ++d)
-      for (int step : {-1, 1}) {
-        Index i = c[d] + step;
-        if (i < first_[d] || i >= extents_[d]) {
-          if (!shared_[d]) continue;
-          i = step < 0 ? extents_[d] - 1 : first_[d];
-        }
-        visit(q + (i - c[d]) * strides_[d]);
-      }
-  }
-
- private:
-  Coord<D> extents_;
-  Coord<D> strides_;
-  std::array<bool, D> shared_{};
-  Coord<D> first_{};
+enum Mark : std::uint8_t {
+  unknown = 0,  ///< also what lies beyond the sides of the domain
+  given = 1,
+  found = 2,
+  queued = 3,
 };
+bool has_value(std::uint8_t mark) { return mark == given || mark == found; }
+
+/// The samples of a block with ghosts, and which of them the block owns.
+template <int D>
+struct Samples {
+  explicit Samples(const FieldLayout<D>& layout)
+      : extents(layout.extents()), strides(c_strides<D>(layout.padded())), size(layout.storage_size()), halo(layout.halo) {
+    for (int d = 0; d < D; ++d) {
+      first[static_cast<std::size_t>(d)] = halo.first_owned(d);
+      origin += ghost_width * strides[static_cast<std::size_t>(d)];
+    }
+  }
+  /// Calls visit(offset of the first sample, first coordinate along the row, its end) for rows [begin, end) of owned extents.
+  template <class Visit>
+  void for_each_row(Index begin, Index end, Visit&& visit) const {
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> c = row_start<D>(extents, r);
+      bool owned = true;
+      for (std::size_t d = 0; d + 1 < D; ++d) owned = owned && c[d] >= first[d];
+      if (owned) visit(origin + dot<D>(c, strides), first[D - 1], extents[D - 1]);
+    }
+  }
+  Index rows() const { return product<D>(extents) / extents[D - 1]; }
+  bool owns(Index q) const {
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index c = q / strides[d] - ghost_width;
+      if (c < first[d] || c >= extents[d]) return false;
+      q %= strides[d];
+    }
+    return true;
+  }
+  /// Calls visit(offset) for each neighbour across a face.
+  template <class Visit>
+  void for_each_beside(Index q, Visit&& visit) const {
+    for (const Index s : strides) {
+      visit(q - s);
+      visit(q + s);
+    }
+  }
+
+  Coord<D> extents, strides, first{};
+  Index size;
+  Index origin = 0;
+  const parallel::HaloPlan<D>& halo;
+};
+
+/// Calls enqueue(offset) for unknown samples of the block beside those with values beyond a shared side.
+template <int D, class Enqueue>
+void enqueue_along_side(const Samples<D>& samples, int axis, int upper, const std::uint8_t* m, Enqueue&& enqueue) {
+  const auto a = static_cast<std::size_t>(axis);
+  Coord<D> begin = samples.first, end = samples.extents;
+  (upper ? begin[a] : end[a]) = upper ? end[a] - 1 : begin[a] + 1;
+  const Index beyond = upper ? samples.strides[a] : -samples.strides[a];
+  for (Coord<D> c = begin; c[0] < end[0];) {
+    const Index q = samples.origin + dot<D>(c, samples.strides);
+    if (m[q] == unknown && has_value(m[q + beyond])) enqueue(q);
+    for (std::size_t d = D; d-- > 0;) {
+      if (++c[d] < end[d] || d == 0) break;
+      c[d] = begin[d];
+    }
+  }
+}
 
 }  // namespace
 
 template <class T, int D>
 Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace) {
   require(layers >= 0, "layers must not be negative, got ", layers);
-  const Coord<D> extents = field.extents();
-  const Index size = product<D>(extents);
-  const Neighbourhood<D> neighbours(field.layout());
-  const FieldView<T, D> view = field.view();
-  // New values wait beside the field until all are known, so that an interruption leaves it as it was.
-  auto fresh = workspace.take<T>(size);
-  const auto sample = [&](Index q) -> T& { return *view.at(neighbours.coordinate(q)); };
-  const auto value = [&](Index q) -> T { return known[q] ? sample(q) : fresh.data()[q]; };
+  const FieldLayout<D>& layout = field.layout();
+  const Samples<D> samples(layout);
+  const Index length = samples.extents[D - 1], rows = samples.rows();
+  const Index piece = std::max<Index>(1, (1 << 14) / length);
+  T* values = field.storage().data();
+  layout.halo.exchange(values);
 
-  auto mark = workspace.take<std::uint8_t>(size);
+  auto mark = workspace.take<std::uint8_t>(samples.size);
   std::uint8_t* m = mark.data();
-  parallel_for(0, size, 1 << 16, [&](Index b, Index e) {
-    for (Index q = b; q < e; ++q) m[q] = known[q] ? is_known : unknown;
+  parallel_for(0, samples.size, 1 << 16, [&](Index b, Index e) { std::fill(m + b, m + e, std::uint8_t{unknown}); });
+  parallel_for(0, rows, piece, [&](Index b, Index e) {
+    for (Index r = b; r < e; ++r) {
+      std::uint8_t* row = m + samples.origin + dot<D>(row_start<D>(samples.extents, r), samples.strides);
+      for (Index k = 0; k < length; ++k) row[k] = known[r * length + k] ? given : unknown;
+    }
   });
+  layout.halo.exchange(m);
+  // New values wait beside the field until all are known, so that an interruption leaves it as it was.
+  auto fresh = workspace.take<T>(samples.size);
+  T* news = fresh.data();
   const auto reachable = [&](Index q) {
-    if (m[q] != unknown || neighbours.is_copy(neighbours.coordinate(q))) return false;
-    bool beside_known = false;
-    neighbours.for_each(q, [&](Index n) { beside_known |= m[n] == is_known; });
-    return beside_known;
+    if (m[q] != unknown) return false;
+    bool beside = false;
+    samples.for_each_beside(q, [&](Index n) { beside |= has_value(m[n]); });
+    return beside;
   };
 
   // The first front: counted, then collected, in index order.
-  constexpr Index piece = 1 << 14;
-  const Index pieces = (size + piece - 1) / piece;
+  const Index pieces = (rows + piece - 1) / piece;
   auto starts = workspace.take<Index>(pieces + 1);
   starts.data()[0] = 0;
-  parallel_for(0, size, piece, [&](Index b, Index e) {
+  parallel_for(0, rows, piece, [&](Index b, Index e) {
     Index n = 0;
-    for (Index q = b; q < e; ++q) n += reachable(q) ? 1 : 0;
+    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) n += reachable(row + k) ? 1 : 0;
+    });
     starts.data()[b / piece + 1] = n;
   });
   for (Index p = 0; p < pieces; ++p) starts.data()[p + 1] += starts.data()[p];
   Index count = starts.data()[pieces];
   auto front = workspace.take<Index>(count);
-  parallel_for(0, size, piece, [&](Index b, Index e) {
+  parallel_for(0, rows, piece, [&](Index b, Index e) {
     Index n = starts.data()[b / piece];
-    for (Index q = b; q < e; ++q)
-      if (reachable(q)) front.data()[n++] = q;
+    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
+      for (Index k = begin; k < end; ++k)
+        if (reachable(row + k)) front.data()[n++] = row + k;
+    });
   });
 
+  const parallel::DomainBlock<D>& block = layout.grid.block();
+  parallel::Transport& transport = *layout.grid.transport();
   Index reached = 0;
-  for (Index layer = 0; layer < layers && count > 0; ++layer) {
+  for (Index layer = 0; layer < layers && parallel::global_any(transport, count > 0); ++layer) {
     check_interrupt();
     parallel_for(0, count, 4096, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         T sum = 0;
         int n = 0;
-        neighbours.for_each(front.data()[i], [&](Index q) {
-          if (m[q] != is_known) return;
-          sum += value(q);
+        samples.for_each_beside(front.data()[i], [&](Index q) {
+          if (!has_value(m[q])) return;
+          sum += m[q] == given ? values[q] : news[q];
           ++n;
         });
-        fresh.data()[front.data()[i]] = sum / static_cast<T>(n);
+        news[front.data()[i]] = sum / static_cast<T>(n);
       }
     });
-    for (Index i = 0; i < count; ++i) m[front.data()[i]] = is_known;
+    for (Index i = 0; i < count; ++i) m[front.data()[i]] = found;
     reached += count;
-    auto next = workspace.take<Index>(2 * D * count);
+    Index most = 2 * D * count;
+    for (int d = 0; d < D; ++d)
+      if (layout.halo.shared(d)) most += 2 * product<D>(samples.extents) / samples.extents[static_cast<std::size_t>(d)];
+    auto next = workspace.take<Index>(most);
     Index next_count = 0;
+    const auto enqueue = [&](Index q) {
+      m[q] = queued;
+      next.data()[next_count++] = q;
+    };
     for (Index i = 0; i < count; ++i)
-      neighbours.for_each(front.data()[i], [&](Index q) {
-        if (m[q] != unknown) return;
-        m[q] = queued;
-        next.data()[next_count++] = q;
+      samples.for_each_beside(front.data()[i], [&](Index q) {
+        if (m[q] == unknown && samples.owns(q)) enqueue(q);
       });
+    // What was found in a neighbouring block, or around a periodic axis.
+    layout.halo.exchange(news);
+    layout.halo.exchange(m);
+    for (int d = 0; d < D; ++d)
+      for (const int upper : {0, 1})
+        if (block.shared(d, upper)) enqueue_along_side(samples, d, upper, m, enqueue);
     std::swap(front, next);
     count = next_count;
   }
   const NoInterrupts commit;
-  parallel_for(0, size, 1 << 16, [&](Index b, Index e) {
-    for (Index q = b; q < e; ++q) {
-      if (m[q] != is_known || known[q]) continue;
-      sample(q) = fresh.data()[q];
-      known[q] = 1;
+  parallel_for(0, rows, piece, [&](Index b, Index e) {
+    for (Index r = b; r < e; ++r) {
+      const Index row = samples.origin + dot<D>(row_start<D>(samples.extents, r), samples.strides);
+      for (Index k = 0; k < length; ++k) {
+        if (m[row + k] == found) values[row + k] = news[row + k];
+        // Copies on shared sides follow their owners.
+        std::uint8_t& is_known = known[r * length + k];
+        if (has_value(m[row + k]) != (is_known != 0)) is_known = has_value(m[row + k]);
+      }
     }
   });
-  // Copies of shared sides follow their owners.
-  for (int d = 0; d < D; ++d)
-    if (field.layout().halo.shared(d)) field.layout().halo.exchange(d, field.storage().data());
-  parallel_for(0, size, 1 << 14, [&](Index b, Index e) {
-    for (Index q = b; q < e; ++q)
-      if (neighbours.is_copy(neighbours.coordinate(q))) known[q] = known[neighbours.owner(q)];
-  });
-  return reached;
+  layout.halo.exchange(values);
+  return parallel::global_sum(transport, reached);
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&);

@@ -8,12 +8,16 @@ namespace meniscus::grid {
 namespace {
 
 template <int D>
-parallel::HaloLayout<D> halo_layout(const Grid<D>& grid, const Stagger<D>& stagger) {
+parallel::HaloPlan<D> halo_plan(const Grid<D>& grid, const Stagger<D>& stagger) {
   parallel::HaloLayout<D> h;
-  h.owned = stagger.extents(grid.local_shape());
+  h.block = grid.block();
+  h.on_side = stagger.on_side;
   h.ghost = ghost_width;
-  for (std::size_t d = 0; d < D; ++d) h.period[d] = grid.periodic()[d] ? grid.shape()[d] : 0;
-  return h;
+  Coord<D> padded = stagger.extents(grid.local_shape());
+  for (Index& n : padded) n += 2 * ghost_width;
+  h.strides = c_strides<D>(padded);
+  for (const Index s : h.strides) h.origin += ghost_width * s;
+  return parallel::HaloPlan<D>(h, grid.transport());
 }
 
 template <int D>
@@ -27,7 +31,7 @@ std::array<GhostRule, 2 * D> scalar_rules(const Boundary<D>& boundary) {
 
 template <int D>
 FieldLayout<D>::FieldLayout(const Grid<D>& g, const Stagger<D>& s, std::array<GhostRule, 2 * D> r)
-    : grid(g), stagger(s), rules(std::move(r)), halo(halo_layout(g, s)) {}
+    : grid(g), stagger(s), rules(std::move(r)), halo(halo_plan(g, s)) {}
 
 template <int D>
 Coord<D> FieldLayout<D>::padded() const {
@@ -77,9 +81,8 @@ void MacField<T, D>::enforce_boundary(double time) {
 
 template <class T, int D>
 void MacField<T, D>::set_given_faces(int axis, T* first, double time) const {
-  if (grid().periodic()[static_cast<std::size_t>(axis)]) return;
   for (int upper : {0, 1})
-    if (fixes_normal_velocity(boundary_[static_cast<std::size_t>(side_index(axis, upper))]))
+    if (!grid().shared(axis, upper) && fixes_normal_velocity(boundary_[static_cast<std::size_t>(side_index(axis, upper))]))
       set_side_values(component(axis).layout(), first, axis, upper, time);
 }
 
@@ -89,6 +92,8 @@ template class Field<double, 2>;
 template class Field<double, 3>;
 template class Field<std::uint8_t, 2>;
 template class Field<std::uint8_t, 3>;
+template class Field<std::int32_t, 2>;
+template class Field<std::int32_t, 3>;
 template class MacField<float, 2>;
 template class MacField<float, 3>;
 template class MacField<double, 2>;

@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/transport/velocity_lanes.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <cmath>
 #include <limits>
@@ -68,7 +69,7 @@ void require_finite(const Field<T, D>& field, const char* name) {
       if (std::isfinite(p[k])) continue;
       c[D - 1] = k;
       std::ostringstream at;
-      for (int d = 0; d < D; ++d) at << (d ? ", " : "") << c[d];
+      for (int d = 0; d < D; ++d) at << (d ? ", " : "") << c[d] + field.grid().first_cell()[d];
       throw InvalidArgument(std::string(name) + " must be finite, but sample [" + at.str() + "] is " +
                             (std::isnan(p[k]) ? "nan" : "infinite"));
     }
@@ -100,7 +101,7 @@ template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity) {
   double speed = 0.0;
   for (int d = 0; d < D; ++d) speed = std::max(speed, largest_magnitude(velocity.component(d).view()));
-  return speed;
+  return parallel::global_max(*velocity.grid().transport(), speed);
 }
 
 template <class T, int D>
@@ -108,7 +109,7 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
   const VelocitySource<T, D> source(velocity, 0.0);
   const Coord<D> extents = stagger.extents(velocity.grid().local_shape());
   const Index length = extents[D - 1];
-  return parallel_reduce(
+  const double local = parallel_reduce(
       0, product<D>(extents) / length, std::max<Index>(1, 16384 / length), 0.0,
       [&](Index begin, Index end) {
         LaneMaximum<T> largest;
@@ -131,6 +132,7 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
         return largest.result();
       },
       [](double a, double b) { return std::max(a, b); });
+  return parallel::global_max(*velocity.grid().transport(), local);
 }
 
 template Index first_not_finite<float>(const float*, Index);

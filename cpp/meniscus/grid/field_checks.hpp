@@ -5,7 +5,7 @@
 
 namespace meniscus::grid {
 
-/// Throws InvalidArgument with the index of the first sample that is NaN or infinite. `name` says whose samples they are.
+/// Throws InvalidArgument with the global index of the first sample that is NaN or infinite. `name` says whose samples they are.
 template <class T, int D>
 void require_finite(const Field<T, D>& field, const char* name);
 
@@ -16,12 +16,12 @@ void require_finite(const MacField<T, D>& velocity);
 template <class T>
 Index first_not_finite(const T* values, Index n);
 
-/// Largest magnitude of any component of the velocity on its faces, m/s.
+/// Largest magnitude of any component of the velocity on its faces, in all blocks of the grid, m/s.
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity);
 
-/// Largest sum over the axes of |V_d| at the samples with the given stagger, m/s. It bounds the step of dimension-by-dimension
-/// upwinding. Ghosts must be filled.
+/// Largest sum over the axes of |V_d| at the samples staggered as given, in all blocks, m/s: what bounds the step of
+/// dimension-by-dimension upwinding. Ghosts must be up to date.
 template <class T, int D>
 double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger);
 

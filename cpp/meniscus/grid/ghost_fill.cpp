@@ -101,19 +101,17 @@ template <class T, int D>
 void fill_ghosts(const FieldLayout<D>& layout, T* first, double time) {
   const FieldView<T, D> view = layout.template view<T>(first);
   for (int axis = 0; axis < D; ++axis) {
-    if (layout.halo.shared(axis)) {
-      layout.halo.exchange(axis, first);
-      continue;
-    }
-    const auto rule = [&](int upper) -> const GhostRule& {
-      return layout.rules[static_cast<std::size_t>(side_index(axis, upper))];
+    layout.halo.exchange(axis, first);
+    const auto asks = [&](int upper) {
+      return !layout.halo.shared(axis, upper) && asks_function(layout.rules[static_cast<std::size_t>(side_index(axis, upper))]);
     };
-    const bool either_asks = asks_function(rule(0)) || asks_function(rule(1));
+    const bool either_asks = asks(0) || asks(1);
     for (int upper : {0, 1}) {
+      if (layout.halo.shared(axis, upper)) continue;
       const SideFill<T, D> side(layout, view, axis, upper, time);
       // A narrow axis is reflected from side to side, so one function concerns the ghosts of both.
-      const bool by_function = asks_function(rule(upper)) || (either_asks && view.extents[axis] <= ghost_width);
-      if (by_function && asks_function(rule(upper)))
+      const bool by_function = asks(upper) || (either_asks && view.extents[axis] <= ghost_width);
+      if (by_function && asks(upper))
         side.fill_by_function();
       else if (by_function)
         side.fill_one_by_one();
@@ -148,6 +146,8 @@ MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(double, 3)
 MENISCUS_INSTANTIATE(std::uint8_t, 2)
 MENISCUS_INSTANTIATE(std::uint8_t, 3)
+MENISCUS_INSTANTIATE(std::int32_t, 2)
+MENISCUS_INSTANTIATE(std::int32_t, 3)
 #undef MENISCUS_INSTANTIATE
 
 }  // namespace meniscus::grid

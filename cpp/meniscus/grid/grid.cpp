@@ -9,7 +9,13 @@ namespace meniscus::grid {
 
 template <int D>
 Grid<D>::Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<bool, D> periodic)
-    : shape_(shape), spacing_(spacing), origin_(std::move(origin)), periodic_(periodic) {
+    : Grid(parallel::whole_domain<D>(shape, periodic), spacing, std::move(origin), parallel::no_transport()) {}
+
+template <int D>
+Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin,
+              std::shared_ptr<parallel::Transport> transport)
+    : block_(block), spacing_(spacing), origin_(std::move(origin)), transport_(std::move(transport)) {
+  const Coord<D>& shape = block.domain;
   double cells = 1.0;
   for (int d = 0; d < D; ++d) {
     require(shape[d] >= 1, "every axis of a grid needs at least 1 cell, axis ", d, " has ", shape[d]);
@@ -18,8 +24,17 @@ Grid<D>::Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<
   }
   require(cells < 1e15, "a grid of ", cells, " cells cannot be addressed");
   require(std::isfinite(spacing) && spacing > 0, "the spacing of a grid must be positive and finite, got ", spacing);
+  require(block.number == transport_->number() || !block.cut(), "block ", block.number,
+          " of a grid cannot have the transport of block ", transport_->number());
 }
 
+template <int D>
+void require_one_block(const Grid<D>& grid, const char* what) {
+  require(!grid.block().cut(), what, " needs a grid of one block, this one is cut into several");
+}
+
+template void require_one_block<2>(const Grid<2>&, const char*);
+template void require_one_block<3>(const Grid<3>&, const char*);
 template class Grid<2>;
 template class Grid<3>;
 

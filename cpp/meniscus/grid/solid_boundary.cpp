@@ -1,6 +1,7 @@
 #include "meniscus/grid/solid_boundary.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/extrapolate.hpp"
 #include "meniscus/grid/rows.hpp"
 
@@ -9,29 +10,6 @@
 
 namespace meniscus::grid {
 namespace {
-
-/// Mean of the corners at and above p along the axes up to `axis`, but for one: pairs along the first axis come first.
-template <int D, int axis>
-double corner_mean(const double* p, const Coord<D>& strides, int left_out) {
-  if constexpr (axis < 0) {
-    return *p;
-  } else {
-    if (axis == left_out) return corner_mean<D, axis - 1>(p, strides, left_out);
-    return 0.5 * (corner_mean<D, axis - 1>(p, strides, left_out) +
-                  corner_mean<D, axis - 1>(p + strides[static_cast<std::size_t>(axis)], strides, left_out));
-  }
-}
-
-template <int D, int axis>
-bool any_corner_outside(const double* p, const Coord<D>& strides, int left_out) {
-  if constexpr (axis < 0) {
-    return *p > 0;
-  } else {
-    if (axis == left_out) return any_corner_outside<D, axis - 1>(p, strides, left_out);
-    return any_corner_outside<D, axis - 1>(p, strides, left_out) ||
-           any_corner_outside<D, axis - 1>(p + strides[static_cast<std::size_t>(axis)], strides, left_out);
-  }
-}
 
 /// Calls body(coordinate, index in C order, length) for every row along the last axis, in parallel.
 template <int D, class Body>
@@ -60,7 +38,7 @@ void SolidMasks<D>::find(const Field<double, D>& levelset) {
   fit(outside_cells, product<D>(cells));
   for_each_row<D>(cells, [&](const Coord<D>& c, Index first, Index count) {
     const double* p = phi.at(c);
-    for (Index k = 0; k < count; ++k) outside_cells[first + k] = corner_mean<D, D - 1>(p + k, phi.strides, -1) > 0;
+    for (Index k = 0; k < count; ++k) outside_cells[first + k] = corner_mean<D>(p + k, phi.strides) > 0;
   });
   for (int d = 0; d < D; ++d) {
     Block<std::uint8_t>&open = open_faces[static_cast<std::size_t>(d)], &inside = inside_faces[static_cast<std::size_t>(d)];
@@ -70,8 +48,8 @@ void SolidMasks<D>::find(const Field<double, D>& levelset) {
     for_each_row<D>(faces, [&](const Coord<D>& c, Index first, Index count) {
       const double* p = phi.at(c);
       for (Index k = 0; k < count; ++k) {
-        open[first + k] = any_corner_outside<D, D - 1>(p + k, phi.strides, d);
-        inside[first + k] = corner_mean<D, D - 1>(p + k, phi.strides, d) <= 0;
+        open[first + k] = any_corner_positive<D>(p + k, phi.strides, d);
+        inside[first + k] = corner_mean<D>(p + k, phi.strides, d) <= 0;
       }
     });
   }

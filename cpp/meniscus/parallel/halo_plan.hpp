@@ -1,54 +1,113 @@
-/// Halo exchange: fills ghost samples from the blocks that own them.
+/// Halo exchange: fills the ghosts of a block from the blocks that own them.
 ///
-/// The plan is made once for a decomposition and executed for every field with that layout. With one rank, the only neighbour of
-/// a block is the block itself across a periodic side, and a transfer is a copy in memory. Callers need not know which of these
-/// happens.
+/// A plan is made once for a block and a place in the cells, and serves every array of that layout: fields, masks, labels,
+/// vectors of cells. It lists the layers that go through each shared side; what leaves the block is handed to a Transport. Where
+/// the block is its own neighbour, around a periodic axis, layers are copied in memory.
 #pragma once
 
-#include "meniscus/core/types.hpp"
+#include "meniscus/parallel/domain_block.hpp"
+#include "meniscus/parallel/transport.hpp"
 
 namespace meniscus::parallel {
 
-/// The layout of one padded block: `owned` samples an axis, `ghost` layers on each side.
+/// Where the samples of a block lie in memory.
 template <int D>
 struct HaloLayout {
-  Coord<D> owned{};
+  DomainBlock<D> block;
+  /// Per axis: samples in the cells (0) or on their sides (1). Two blocks share the samples on the side between them; the lower
+  /// block owns them, and the other one keeps a copy.
+  std::array<int, D> on_side{};
   int ghost = 0;
-  /// Number of distinct samples of a periodic axis, 0 where the axis is not periodic. It is owned - 1 for samples on the sides
-  /// (the first and last are the same unknown, which the lower block owns), else owned.
-  Coord<D> period{};
+  /// Offset of the sample (0, 0, 0) from the first element, and from sample to sample, in elements. Rows are contiguous.
+  Index origin = 0;
+  Coord<D> strides{};
+  /// Are ghosts beyond two or three sides at once (edges and corners) filled too? The whole block then is contiguous, in C order.
+  bool corners = true;
 };
 
 template <int D>
 class HaloPlan {
  public:
   static constexpr int max_ghost = 8;
+
   HaloPlan() = default;
-  explicit HaloPlan(const HaloLayout<D>& layout);
+  /// Throws InvalidArgument for too many ghosts, and for a block that is too thin to fill those of its neighbours.
+  explicit HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Transport> transport = no_transport());
 
-  /// Fills the ghosts of `axis` (and the copy of a shared first sample). `first` points at the start of the padded block, which
-  /// is contiguous and C-ordered. Along the axes before `axis` ghosts are included, so that going through the axes in order also
-  /// fills edges and corners; along later axes only owned samples are touched.
+  const DomainBlock<D>& block() const { return layout_.block; }
+  Transport& transport() const { return *transport_; }
+
+  /// Is the side shared with a block (perhaps this one), and no side of the domain?
+  bool shared(int axis, int upper) const { return layout_.block.shared(axis, upper); }
+  bool shared(int axis) const { return layout_.block.shared(axis); }
+  /// The first sample of the axis that the block owns: 1 where the sample on the lower side belongs to the neighbour.
+  Index first_owned(int axis) const { return layout_.on_side[static_cast<std::size_t>(axis)] && shared(axis, 0) ? 1 : 0; }
+
+  /// Fills the ghosts beyond the shared sides of an axis, and the copy of a shared sample. `first` is the first element of the
+  /// memory. Along the axes before `axis` ghosts take part (with `corners`), so that going through the axes in order also fills
+  /// edges and corners; along later axes only the samples of the block itself are sure to be up to date.
   template <class T>
-  void exchange(int axis, T* first) const;
+  void exchange(int axis, T* first) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    exchange_bytes(axis, reinterpret_cast<std::byte*>(first), sizeof(T));
+  }
+  /// All axes, in order.
+  template <class T>
+  void exchange(T* first) const {
+    for (int d = 0; d < D; ++d) exchange(d, first);
+  }
 
-  /// Whether the sides of the axis belong to a neighbour (here: to a periodic image), not to the boundary of the domain.
-  bool shared(int axis) const { return layout_.period[axis] > 0; }
+  /// The copies of an axis > 0 around which the block is its own neighbour, in one layer across axis 0.
+  template <class T>
+  void copy_in_plane(int axis, T* first, Index plane) const {
+    if (!layout_.block.own_neighbour(axis)) return;
+    const Lines& lines = axes_[static_cast<std::size_t>(axis)].copy_lines;
+    const Index per_plane = lines.count() / lines.extent[0];
+    copy_lines(axis, reinterpret_cast<std::byte*>(first), sizeof(T), (plane - lines.begin[0]) * per_plane,
+               (plane - lines.begin[0] + 1) * per_plane);
+  }
 
  private:
-  /// `count` layers along an axis, starting at padded positions `from` and `to`.
-  struct Transfer {
+  /// `count` layers of an axis that begin at the samples `from` and `to`.
+  struct Copy {
     Index from, to, count;
   };
-  /// Fixed capacity, so that copying a plan allocates nothing. An axis narrower than its ghosts needs a transfer for every layer.
-  struct Transfers {
-    std::array<Transfer, 2 * max_ghost + 1> list{};
+  /// Fixed capacity, so that copying a plan allocates nothing. An axis narrower than its ghosts needs a copy for every layer.
+  struct Copies {
+    std::array<Copy, 2 * max_ghost + 1> list{};
     std::size_t count = 0;
-    const Transfer* begin() const { return list.data(); }
-    const Transfer* end() const { return list.data() + count; }
+    const Copy* begin() const { return list.data(); }
+    const Copy* end() const { return list.data() + count; }
   };
+  /// Contiguous pieces of `run` elements in one layer of an axis: one for each index in a box over the axes. Axes that a piece
+  /// runs along, and the axis itself, have extent 1.
+  struct Lines {
+    Coord<D> begin{}, extent{};
+    Index run = 1;
+    Index count() const { return product<D>(extent); }
+  };
+  /// What crosses one side to or from another block.
+  struct Crossing {
+    Index send = 0, receive = 0;   ///< first layers
+    Index sent = 0, received = 0;  ///< numbers of layers
+  };
+  struct Axis {
+    Copies copies;
+    Lines copy_lines, message_lines;
+    std::array<Crossing, 2> sides{};
+  };
+
+  void plan_copies(int axis);
+  void plan_messages(int axis);
+  template <class Body>
+  void for_each_line(const Lines& lines, Index begin, Index end, Body&& body) const;
+  void exchange_bytes(int axis, std::byte* first, std::size_t size) const;
+  void copy_lines(int axis, std::byte* first, std::size_t size, Index begin, Index end) const;
+  void pass_messages(int axis, std::byte* first, std::size_t size) const;
+
   HaloLayout<D> layout_;
-  std::array<Transfers, D> transfers_;
+  std::shared_ptr<Transport> transport_;
+  std::array<Axis, D> axes_;
 };
 
 }  // namespace meniscus::parallel

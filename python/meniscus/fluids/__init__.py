@@ -1,5 +1,6 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
+from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.flows.inviscid import StepInfo, advance
 from meniscus.fluids.flows.procedural import (
@@ -53,6 +54,7 @@ __all__ = [
     "VolumeReport",
     "VortexInfo",
     "VortexParticles",
+    "add_acceleration",
     "add_buoyancy",
     "add_vortex_forces",
     "add_vorticity_confinement",

@@ -1,17 +1,27 @@
-"""Stages that the solvers of fluids share: viscosity and projection."""
+"""Stages that the solvers of fluids share: forces of vortices, viscosity, projection, and extension into solids."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import grid as _grid
+from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
+from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexParticles, add_vortex_forces
 from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.uniform import Grid
 from meniscus.numerics.solve import SolveInfo
-from meniscus.surface import LevelSet
+from meniscus.surface import LevelSet, SolidBoundary
+
+Bools = npt.NDArray[np.bool_]
+_LAYERS = 4  # as far into a solid as stencils and short traces reach
 
 
 class ViscosityStage:
@@ -95,3 +105,20 @@ class ProjectionStage:
             max_iterations=self._max_iterations,
             solver=self._solver,
         )
+
+
+def add_forces_of_vortices(
+    velocity: MacField, vortices: VortexParticles | None, dt: float, strength: float, kernel: Kernel, time: float, workspace: Workspace
+) -> None:
+    """Add the forces of vortex particles, if there are any, to a velocity for dt, in place; arguments as for `add_vortex_forces`."""
+    if vortices is not None and len(vortices) and strength:
+        add_vortex_forces(velocity, vortices, dt, strength, kernel=kernel, time=time, workspace=workspace)
+
+
+def extend_into_solid(velocity: MacField, known: list[Bools], solid: SolidBoundary | None, workspace: Workspace) -> None:
+    """Continue a velocity from known faces into a solid, in place; elsewhere it becomes zero. The masks become those of all faces known."""
+    if solid is not None:
+        extrapolate(velocity, known, layers=_LAYERS, out=known, workspace=workspace)
+    core: Any = _grid  # overloaded over dimension and scalar
+    for d, faces in enumerate(known):
+        core.assign_component(velocity._core, d, 0.0, faces, False)

@@ -71,8 +71,13 @@ class Grid:
 
     @property
     def local_shape(self) -> tuple[int, ...]:
-        """Cells per axis that this rank owns; with one rank, all."""
-        return self._shape
+        """Cells per axis of the block that this process owns; with one block, all."""
+        return tuple(self._core.local_shape)
+
+    @property
+    def first_cell(self) -> tuple[int, ...]:
+        """Place of the own block's first cell in the domain."""
+        return tuple(self._core.first_cell)
 
     @property
     def spacing(self) -> float:
@@ -95,10 +100,13 @@ class Grid:
         return tuple(n * self._spacing for n in self._shape)
 
     def coordinates(self, on_side: Sequence[int]) -> tuple[npt.NDArray[np.float64], ...]:
-        """Return one array of positions (m) per axis, shaped to broadcast, of samples at centres (0) or on sides (1) per axis."""
+        """Return one array of positions (m) per axis, shaped to broadcast, of samples at centres (0) or on sides (1) per axis.
+
+        The samples are those of the own block.
+        """
         arrays = []
-        for d, n in enumerate(self._shape):
-            i = np.arange(n + on_side[d], dtype=np.float64) + 0.5 * (1 - on_side[d])
+        for d, (first, n) in enumerate(zip(self.first_cell, self.local_shape, strict=True)):
+            i = np.arange(first, first + n + on_side[d], dtype=np.float64) + 0.5 * (1 - on_side[d])
             shape = [1] * self.dimension
             shape[d] = -1
             arrays.append((self._origin[d] + self._spacing * i).reshape(shape))

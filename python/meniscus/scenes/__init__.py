@@ -27,7 +27,7 @@ from meniscus.scenes.library.twist import Twist
 from meniscus.scenes.library.wake import Wake
 from meniscus.scenes.library.wave import Wave
 from meniscus.scenes.library.zalesak import Zalesak
-from meniscus.scenes.pictures import render
+from meniscus.scenes.pictures import Renderer, render
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
@@ -52,6 +52,7 @@ __all__ = [
     "Plume",
     "Pour",
     "Recovery",
+    "Renderer",
     "Restorable",
     "River",
     "RunOptions",

@@ -94,6 +94,23 @@ class Deforming(Scene):
         x = frame.particles["nodes"]["position"]
         return viz.surface(x, self.triangles(), eye=self.eye, box=self.box, title=f"{self.name}, t = {frame.time:.2f} s")
 
+    def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Describe the surface, above a floor."""
+        from meniscus.viz import Camera, path_tracing
+
+        triangles = self.triangles()
+        cloth = isinstance(self.mesh, TriangleMesh)
+        shown = path_tracing.Surface(
+            vertices=np.asarray(frame.particles["nodes"]["position"], np.float64),
+            triangles=triangles,
+            color=(0.20, 0.36, 0.66) if cloth else (0.62, 0.16, 0.10),
+            back=(0.80, 0.46, 0.18) if cloth else None,
+            glossy=not cloth,
+        )
+        x, y, z = self.eye
+        camera = Camera(azimuth=float(np.degrees(np.arctan2(x, z))), elevation=float(np.degrees(np.arctan2(y, np.hypot(x, z)))))
+        return path_tracing.surface_scene([shown], box=self.box, size=size or (640, 560), camera=camera)
+
 
 def turned(mesh: TriangleMesh, columns: tuple[int, int, int]) -> TriangleMesh:
     """Return a mesh whose coordinates are those of another in a new order."""

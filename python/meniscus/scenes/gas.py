@@ -19,6 +19,7 @@ from meniscus.grid import Grid, Open
 from meniscus.grid.transport.advection import max_speed
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
+from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
@@ -128,6 +129,20 @@ class BoxOfSmoke(GasScene):
             solid=frame.nodes.get("solid"),
             size=(480, 640),
             camera=viz.Camera(azimuth=self.azimuth),
+            opacity=self.OPACITY,
+            background=self.background,
+        )
+
+    def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:
+        """Describe the smoke, and the solid in it, on a floor."""
+        from meniscus.viz import Camera, path_tracing
+
+        return path_tracing.smoke_scene(
+            frame["smoke"],
+            box=box_of(frame),
+            solids=solid_meshes(frame),
+            size=size or (480, 640),
+            camera=Camera(azimuth=self.azimuth),
             opacity=self.OPACITY,
             background=self.background,
         )

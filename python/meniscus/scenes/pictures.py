@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from meniscus import _checks
 from meniscus.core.atomic_file import write_bytes
 from meniscus.io.frames import FrameData
 from meniscus.io.vtk import frame_stem, read_frame, read_series
@@ -19,6 +20,9 @@ from meniscus.scenes.record import read_run_file
 from meniscus.scenes.scene import Scene
 
 SERIES_FILE = "frames.pvd"
+MITSUBA_FOLDER = "mitsuba"
+"""Where path-traced pictures are in the folder of a run."""
+Renderer = Literal["built-in", "mitsuba"]
 
 
 def picture_path(folder: Path, number: int, frames: int) -> Path:
@@ -39,38 +43,92 @@ def render(
     folder: str | os.PathLike[str],
     *,
     scene: Scene | None = None,
+    frames: Collection[int] | None = None,
+    renderer: Renderer = "built-in",
+    size: tuple[int, int] | None = None,
+    samples: int | None = None,
     on_frame: Callable[[int, int], None] | None = None,
+    on_pass: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
     """Redraw the pictures and the animation of a run from the frames in its folder, without simulating.
+
+    The pictures of the built-in renderer take the place of those that the run drew; those of Mitsuba go to a folder of their own,
+    `mitsuba`. Each is written as soon as it is finished.
 
     Args:
         folder: the `out` of the run.
         scene: draws the frames; default: the scene and the parameters of the run.
+        frames: numbers of the frames that are drawn, without an animation; default: all, and the animation.
+        renderer: 'built-in' or 'mitsuba' (needs the extra `render`).
+        size: width and height of Mitsuba's pictures, pixels; default: what suits the scene.
+        samples: paths per pixel of Mitsuba's pictures; default: 64.
         on_frame: called with the number of each frame and the number of the last one.
+        on_pass: called, while Mitsuba renders a frame, with the samples per pixel so far and in all.
 
     Returns:
         The files that were written.
 
     Raises:
-        ValueError: the folder contains no run or no frames, or the scene is not found.
+        ValueError: the folder holds no run, no frames, no frame of a number, or a scene that is not found; an option that the renderer
+            does not have; a scene that is not three-dimensional with Mitsuba.
         OSError: frames cannot be read or pictures cannot be written.
         ImportError: vtk or a library for pictures is missing.
     """
     out = Path(folder)
+    draw = _drawing(renderer, size, samples, on_pass)
     drawer = scene or _scene_of(out)
     if not (out / SERIES_FILE).exists():
         raise ValueError(f"{out} holds no frames: it has no {SERIES_FILE}, which needs vtk during the run and a scene with frame_data()")
-    series = read_series(out / SERIES_FILE)
+    series = {_number_of(files): files for _, files in read_series(out / SERIES_FILE)}
+    last = max(series, default=0)
+    if frames is not None and (missing := sorted(set(frames) - set(series))):
+        raise ValueError(f"{out} holds frames 0 to {last}, not {missing[0]}")
+    target = out if renderer == "built-in" else out / MITSUBA_FOLDER
     pictures = []
-    for _, files in series:
-        stem = "-".join(files[0].stem.split("-")[:2])
-        number = int(stem.removeprefix("frame-"))
-        picture = save_picture(drawer, read_frame(files, number), out / f"{stem}.png")
+    for number, files in series.items():
+        if frames is not None and number not in frames:
+            continue
+        picture = draw(drawer, read_frame(files, number))
         if picture is not None:
-            pictures.append(picture)
+            target.mkdir(exist_ok=True)
+            pictures.append(target / f"{_stem_of(files)}.png")
+            write_bytes(pictures[-1], _png(picture))
         if on_frame is not None:
-            on_frame(number, len(series) - 1)
-    return [*pictures, *drawer.finish(out, pictures)] if pictures else []
+            on_frame(number, last)
+    return [*pictures, *(drawer.finish(target, pictures) if pictures and frames is None else [])]
+
+
+def _drawing(
+    renderer: Renderer, size: tuple[int, int] | None, samples: int | None, on_pass: Callable[[int, int], None] | None
+) -> Callable[[Scene, FrameData], Any]:
+    """How the picture of a frame is made. Raises ValueError, TypeError, ImportError."""
+    if _checks.choice("renderer", renderer, Renderer) == "built-in":
+        if size is not None or samples is not None:
+            raise ValueError("size and samples are options of the renderer 'mitsuba'; the built-in one draws what the scene says")
+        return lambda scene, frame: scene.draw(frame)
+    from meniscus.viz import path_tracing
+
+    path_tracing.require()
+    count = _checks.integer("samples", 64 if samples is None else samples, 1)
+    if size is not None:
+        size = _checks.integer("width", size[0], 16), _checks.integer("height", size[1], 16)
+
+    def traced(scene: Scene, frame: FrameData) -> Any:
+        described = scene.path_tracing_scene(frame, size)
+        if described is None:
+            raise ValueError(f"the scene {scene.name!r} has no path-traced pictures: it is not three-dimensional, or draws something else")
+        return path_tracing.render(described, samples=count, seed=frame.number, on_pass=on_pass)
+
+    return traced
+
+
+def _stem_of(files: Sequence[Path]) -> str:
+    """`frame-NNNN`, which the names of all files of a frame begin with."""
+    return "-".join(files[0].stem.split("-")[:2])
+
+
+def _number_of(files: Sequence[Path]) -> int:
+    return int(_stem_of(files).removeprefix("frame-"))
 
 
 def _scene_of(folder: Path) -> Scene:

@@ -70,6 +70,14 @@ class Scene:
         """
         return None
 
+    def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any] | None:
+        """Return what the path tracer shows of a frame, as `viz.path_tracing` describes it, or None if there is nothing to show.
+
+        As in `draw`, everything comes from `frame` and the parameters. `size` is the width and height of the picture in pixels; None: what
+        suits the scene.
+        """
+        return None
+
     def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
         """Write files that summarise the whole run, whose frames are `pictures`; return the files. Here: an animation."""
         if len(pictures) < 2:

@@ -14,6 +14,7 @@ from meniscus.grid import ScalarField
 from meniscus.grid.transport.advection import LimiterName, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
+from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.state import State
 from meniscus.surface import LevelSet
@@ -90,29 +91,36 @@ class Water(FluidScene[LiquidSolver]):
         """Show the water."""
         from meniscus import viz
 
+        return viz.water(**self._shown(frame))
+
+    def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any] | None:
+        """Describe the water, the solid in it and the drops around it, on a floor."""
+        from meniscus.viz import path_tracing
+
+        if frame.grid is None or frame.grid.dimension != 3:
+            return None
+        return path_tracing.water_scene(**self._shown(frame), size=size or (640, 480))
+
+    def _shown(self, frame: FrameData) -> dict[str, Any]:
+        """What both renderers take."""
+        from meniscus.viz import Camera
+
         assert frame.grid is not None
         liquid = LevelSet(frame.grid, "cells")
         liquid.array = frame["liquid"].astype(np.float64)
         vertices, triangles, normals = self.clipped(liquid, frame).to_mesh(normals=True)
-        solids = []
-        distance = frame.nodes.get("solid")
-        if distance is not None:
-            solid = LevelSet(frame.grid, "nodes")
-            solid.array = distance.astype(np.float64)
-            solids.append(solid.to_mesh())
         drops = frame.particles.get("spray")
         flying = drops is not None and len(drops["position"]) > 0
-        corner = np.asarray(frame.grid.origin, float)
-        return viz.water(
-            vertices,
-            triangles,
-            normals=normals,
-            solids=solids,
-            camera=viz.Camera(azimuth=self.azimuth, elevation=self.elevation),
-            box=(corner, corner + frame.grid.spacing * np.array(frame.grid.shape)),
-            spray=drops["position"] if drops is not None and flying else None,
-            spray_radius=drops["radius"] if drops is not None and flying else None,
-        )
+        return {
+            "vertices": vertices,
+            "triangles": triangles,
+            "normals": normals,
+            "solids": solid_meshes(frame),
+            "camera": Camera(azimuth=self.azimuth, elevation=self.elevation),
+            "box": box_of(frame),
+            "spray": drops["position"] if drops is not None and flying else None,
+            "spray_radius": drops["radius"] if drops is not None and flying else None,
+        }
 
     def clipped(self, liquid: LevelSet, frame: FrameData) -> LevelSet:
         """Return the liquid of a frame outside of the solid."""

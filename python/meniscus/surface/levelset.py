@@ -14,7 +14,7 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
-from meniscus.surface import extraction
+from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
 from meniscus.surface.redistancing.redistance import Interface, Method, redistance
 from meniscus.surface.shapes.constructive import Shape
@@ -206,18 +206,18 @@ class LevelSet:
         Raises:
             TypeError, ValueError: something else, or another grid, location or dtype; nothing is changed.
         """
-        np.minimum(self.array, self._samples_of(other), out=self.array)
+        self._combine(_surface.SetOperation.unite, other)
 
     def intersect(self, other: LevelSet | Shape) -> None:
         """Make this the intersection with a level set on the same samples, or with a shape: max(phi, other); see `unite`."""
-        np.maximum(self.array, self._samples_of(other), out=self.array)
+        self._combine(_surface.SetOperation.intersect, other)
 
     def subtract(self, other: LevelSet | Shape) -> None:
         """Subtract a level set on the same samples, or a shape: max(phi, -other); see `unite`.
 
         The surface of the other belongs to both: a sample with other = 0 and phi <= 0 stays inside.
         """
-        np.maximum(self.array, -self._samples_of(other), out=self.array)
+        self._combine(_surface.SetOperation.subtract, other)
 
     def complement(self) -> None:
         """Swap inside and outside: -phi. A sample with phi = 0 is inside before and after."""
@@ -231,20 +231,24 @@ class LevelSet:
         """
         np.subtract(self.array, self.dtype.type(_checks.number("distance", distance)), out=self.array)
 
-    def _samples_of(self, other: LevelSet | Shape) -> npt.NDArray[Any]:
+    def _combine(self, operation: Any, other: LevelSet | Shape) -> None:
+        core: Any = _surface  # overloaded over dimension and scalar
+        core.combine_level_sets(self._field._core, operation, self._samples_of(other)._core)
+
+    def _samples_of(self, other: LevelSet | Shape) -> ScalarField:
         """Return the samples of another level set, or of a shape at the positions of this one."""
         _checks.one_of_type("other", other, (LevelSet, Shape))
         if isinstance(other, LevelSet):
             if (other.grid, other.location, other.dtype) != (self.grid, self.location, self.dtype):
                 raise ValueError(f"other must have the samples of {self!r}, not of {other!r}")
-            return other.array
+            return other.field
         n = self.grid.dimension
         if other.dimension != n:
             raise ValueError(f"other must be {n}-D like the level set, not {other.dimension}-D")
         samples = (NodeField if self._location == "nodes" else CellField)(self.grid, self.dtype)
         at_rest = np.eye(n).tolist(), [0.0] * n
         _surface.sample_signed_distance(other._core, *at_rest, math.inf, True, samples._core, Workspace())
-        return samples.array
+        return samples
 
     def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
         """Return a copy of the samples, for `restore`."""

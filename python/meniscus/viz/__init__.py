@@ -1,5 +1,6 @@
-"""Pictures: plots, smoke and animations, all without a display. Needs the extra `viz`."""
+"""Pictures: plots, smoke, water, surfaces and animations, all without a screen. Needs the extra `viz`; `path_tracing` needs `render`."""
 
+from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
 from meniscus.viz.meshes import surface
 from meniscus.viz.plots import contours, image, lines, liquid2d, streamlines
@@ -14,6 +15,7 @@ __all__ = [
     "image",
     "lines",
     "liquid2d",
+    "path_tracing",
     "smoke",
     "streamlines",
     "surface",

@@ -1,4 +1,4 @@
-"""Optics of water: reflection and refraction at the surface, and the sky."""
+"""Light at the surface of water, the sky that it mirrors, and the bytes of a picture."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Bytes = npt.NDArray[np.uint8]
 
 WATER = 1.33
 """Refractive index."""
@@ -61,20 +62,49 @@ def refract(d: Floats, normal: Floats, ratio: Floats) -> tuple[Floats, npt.NDArr
     return np.where(passes[:, None], normalized(bent), 0.0), passes
 
 
+def clear_sky(d: Floats, axis: int) -> Floats:
+    """Return light (n, 3) from a clear sky without its sun: pale at the horizon, blue above; below the horizon a dim ground.
+
+    Args:
+        d: (n, 3), unit directions.
+        axis: the one that points upward.
+    """
+    return _over_ground(_air(d[:, axis]), d[:, axis])
+
+
 def sky(d: Floats, axis: int, sun: Floats) -> Floats:
-    """Light (n, 3) from a clear sky: pale at the horizon, blue above, a sun with a glow; below the horizon a dim ground.
+    """Return light (n, 3) from a clear sky with a sun and its glow.
 
     Args:
         d: (n, 3), unit directions.
         axis: the one that points upward.
         sun: (3,), unit direction towards the sun.
     """
-    up = d[:, axis]
-    t = np.clip(up, 0, 1)[:, None]
-    color = _HORIZON + (_MIDDLE - _HORIZON) * np.minimum(t / 0.25, 1) ** 0.7 + (_ZENITH - _MIDDLE) * np.clip((t - 0.15) / 0.85, 0, 1)
     toward = np.maximum(dot(d, sun), 0)[:, None]
-    color = color + _SUN * (14.0 * toward**900 + 0.8 * toward**60 + 0.18 * toward**6)
+    color = _air(d[:, axis]) + _SUN * (14.0 * toward**900 + 0.8 * toward**60 + 0.18 * toward**6)
+    return _over_ground(color, d[:, axis])
+
+
+def _air(up: Floats) -> Floats:
+    t = np.clip(up, 0, 1)[:, None]
+    result: Floats = (
+        _HORIZON + (_MIDDLE - _HORIZON) * np.minimum(t / 0.25, 1) ** 0.7 + (_ZENITH - _MIDDLE) * np.clip((t - 0.15) / 0.85, 0, 1)
+    )
+    return result
+
+
+def _over_ground(color: Floats, up: Floats) -> Floats:
     ground = np.array([0.34, 0.33, 0.31])
     blend = np.clip(-up / 0.06, 0, 1)[:, None]
     result: Floats = color * (1 - blend) + ground * blend
+    return result
+
+
+def developed(picture: Floats) -> Bytes:
+    """Return linear light as bytes, with highlights rolled off (a curve of the form that films have)."""
+    x = np.maximum(picture, 0.0) * 0.82
+    x = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)
+    x = np.clip(x, 0.0, 1.0)
+    x = np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(np.maximum(x, 1e-9), 1 / 2.4) - 0.055)
+    result: Bytes = np.round(255.0 * x).astype(np.uint8)
     return result

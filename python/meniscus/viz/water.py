@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.viz.optics import WATER, Floats, fresnel, normalized, sky
+from meniscus.viz.optics import WATER, Floats, developed, fresnel, normalized, sky
 from meniscus.viz.smoke import Bytes, Camera, UpAxis
+from meniscus.viz.view import View
 from meniscus.viz.water_light import Tracer
-from meniscus.viz.water_scene import Mesh, Scene, View
+from meniscus.viz.water_scene import Mesh, Scene
 
 
 def water(
@@ -68,7 +69,7 @@ def water(
     scene = Scene(vertices, triangles, normals, solids, box)
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
     count = _checks.integer("samples", samples, 1, 9)
-    view = View(scene, axis, camera or Camera(azimuth=28, elevation=22), size)
+    view = View(scene.low, scene.high, axis, camera or Camera(azimuth=28, elevation=22), size)
     base = float(scene.low[axis]) if floor is None else _checks.number("floor", floor)
     tint = 0.66 * scene.diagonal if clarity is None else _checks.positive("clarity", clarity)
     sun = view.direction(_checks.vector("light", light, 3))
@@ -84,17 +85,7 @@ def water(
     if spray is not None and len(spray):
         _draw_spray(picture, depth, view, count, spray, spray_radius, tracer)
     picture = picture.reshape(view.height, count, view.width, count, 3).mean(axis=(1, 3))
-    return _developed(picture)
-
-
-def _developed(picture: Floats) -> Bytes:
-    """Linear light to bytes, with highlights rolled off (a curve of the form that films have)."""
-    x = np.maximum(picture, 0.0) * 0.82
-    x = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)
-    x = np.clip(x, 0.0, 1.0)
-    x = np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(np.maximum(x, 1e-9), 1 / 2.4) - 0.055)
-    result: Bytes = np.round(255.0 * x).astype(np.uint8)
-    return result
+    return developed(picture)
 
 
 def _draw_spray(

@@ -1,11 +1,14 @@
-// Tests of the halo exchange across periodic sides against wrapped indexing, for every small period and both kinds of samples.
+// Halo exchange against wrapped indexing: one block of every small period, and random cuts into blocks.
 #include "meniscus/parallel/halo_plan.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/core/random.hpp"
+#include "meniscus/parallel/thread_blocks.hpp"
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <vector>
 
 using namespace meniscus;
@@ -39,12 +42,17 @@ int wrong_samples(const std::array<Axis, D>& axis, int ghost) {
   parallel::HaloLayout<D> layout;
   layout.ghost = ghost;
   Coord<D> padded;
+  Coord<D> cells;
+  std::array<bool, D> periodic;
   for (std::size_t d = 0; d < D; ++d) {
-    layout.owned[d] = axis[d].owned();
-    layout.period[d] = axis[d].period;
-    padded[d] = layout.owned[d] + 2 * ghost;
+    periodic[d] = axis[d].period > 0;
+    layout.on_side[d] = axis[d].shares_face ? 1 : 0;
+    cells[d] = axis[d].owned() - layout.on_side[d];
+    padded[d] = axis[d].owned() + 2 * ghost;
   }
-  const Coord<D> strides = c_strides<D>(padded);
+  layout.block = parallel::whole_domain<D>(cells, periodic);
+  const Coord<D> strides = layout.strides = c_strides<D>(padded);
+  for (const Index s : strides) layout.origin += ghost * s;
   const auto coordinate = [&](Index i) {
     Coord<D> c;
     for (std::size_t d = 0; d < D; ++d) c[d] = i / strides[d] % padded[d] - ghost;
@@ -60,8 +68,7 @@ int wrong_samples(const std::array<Axis, D>& axis, int ghost) {
   for (std::size_t i = 0; i < block.size(); ++i) block[i] = number(i);
 
   const parallel::HaloPlan<D> plan(layout);
-  for (int d = 0; d < D; ++d)
-    if (plan.shared(d)) plan.exchange(d, block.data());
+  plan.exchange(block.data());
 
   int wrong = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
@@ -109,14 +116,82 @@ TEST_CASE("halo exchange is wrapped indexing in three dimensions, on any number 
   set_num_threads(before);
 }
 
-TEST_CASE("an axis is shared exactly when it is periodic, and a plan has room for so many ghosts only") {
+namespace {
+
+/// Labels of the samples of a random domain, exchanged between random blocks; the number of wrong ones.
+int wrong_labels(std::uint64_t trial) {
+  const auto draw = [&](std::uint32_t what, std::uint32_t below) {
+    return static_cast<Index>(CounterRandom(77, trial, 0).words(what)[0] % below);
+  };
+  constexpr int ghost = 3;
+  std::array<std::vector<Index>, 3> cells;
+  std::array<bool, 3> periodic;
+  parallel::HaloLayout<3> layout;
+  layout.ghost = ghost;
+  Coord<3> shape{};
+  for (std::uint32_t d = 0; d < 3; ++d) {
+    periodic[d] = draw(d, 2) == 0;
+    layout.on_side[d] = static_cast<int>(draw(3 + d, 2));
+    const auto count = static_cast<std::uint32_t>(draw(6 + d, 3) + 1);
+    for (std::uint32_t b = 0; b < count; ++b)
+      cells[d].push_back((count > 1 ? ghost + layout.on_side[d] : 1) + draw(9 + 3 * d + b, 4));
+    for (const Index n : cells[d]) shape[d] += n;
+  }
+  const auto blocks = parallel::cut_domain<3>(shape, periodic, cells);
+  std::atomic<int> wrong{0};
+  parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Transport>& transport) {
+    parallel::HaloLayout<3> own = layout;
+    own.block = blocks[static_cast<std::size_t>(transport->number())];
+    Coord<3> padded;
+    for (std::size_t d = 0; d < 3; ++d) padded[d] = own.block.shape[d] + own.on_side[d] + 2 * ghost;
+    own.strides = c_strides<3>(padded);
+    for (const Index s : own.strides) own.origin += ghost * s;
+    const parallel::HaloPlan<3> plan(own, transport);
+    std::vector<std::int32_t> labels(static_cast<std::size_t>(product<3>(padded)), -1);
+    // Visits all samples with the label that they should have, and whether they are owned or beyond the domain.
+    const auto each = [&](auto&& visit) {
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        Index label = 0;
+        bool owned = true, beyond = false;
+        for (int d = 0; d < 3; ++d) {
+          const auto a = static_cast<std::size_t>(d);
+          const Index c = static_cast<Index>(i) / own.strides[a] % padded[a] - ghost;
+          owned = owned && c >= plan.first_owned(d) && c < own.block.shape[a] + own.on_side[a];
+          beyond = beyond || (c < 0 && !plan.shared(d, 0)) || (c >= own.block.shape[a] + own.on_side[a] && !plan.shared(d, 1));
+          const Index global = c + own.block.first[a];
+          label = label * 100 + (periodic[a] ? (global % shape[a] + shape[a]) % shape[a] : global);
+        }
+        visit(i, static_cast<std::int32_t>(label), owned, beyond);
+      }
+    };
+    each([&](std::size_t i, std::int32_t label, bool owned, bool) { labels[i] = owned ? label : -1; });
+    plan.exchange(labels.data());
+    each([&](std::size_t i, std::int32_t label, bool, bool beyond) { wrong += !beyond && labels[i] != label; });
+  });
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("halo exchange between random blocks is wrapped indexing") {
+  for (std::uint64_t trial = 0; trial < 400; ++trial) {
+    CAPTURE(trial);
+    CHECK(wrong_labels(trial) == 0);
+  }
+}
+
+TEST_CASE("a side is shared where the domain closes or is cut, and a plan has room for so many ghosts only") {
   parallel::HaloLayout<2> layout;
-  layout.owned = {4, 5};
-  layout.period = {4, 0};
+  layout.block = parallel::cut_domain<2>({9, 5}, {false, true}, {{{4, 5}, {5}}})[0];
   layout.ghost = 3;
   const parallel::HaloPlan<2> plan(layout);
-  CHECK(plan.shared(0));
-  CHECK_FALSE(plan.shared(1));
+  CHECK_FALSE(plan.shared(0, 0));
+  CHECK(plan.shared(0, 1));
+  CHECK(plan.shared(1, 0));
+  CHECK(layout.block.own_neighbour(1));
   layout.ghost = parallel::HaloPlan<2>::max_ghost + 1;
   CHECK_THROWS_AS(parallel::HaloPlan<2>{layout}, InvalidArgument);
+  layout.ghost = 5;
+  CHECK_THROWS_AS(parallel::HaloPlan<2>{layout}, InvalidArgument);
+  CHECK_THROWS_AS((parallel::cut_domain<2>({9, 5}, {false, true}, {{{4, 4}, {5}}})), InvalidArgument);
 }

@@ -85,6 +85,26 @@ def test_velocities(dimension: int, dtype: type, rng: np.random.Generator) -> No
             np.testing.assert_allclose(v.component(d), values, rtol=0, atol=16 * np.finfo(dtype).eps)
 
 
+def test_masks_go_where_they_are_told(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    grid = grid_of(dimension)
+    velocity = random_velocity(grid, dtype, rng)
+    known = [rng.random(velocity.component(d).shape) < 0.2 for d in range(dimension)]
+    expected = extrapolate(velocity.copy(), known, layers=2)
+    out = [np.ones_like(k) for k in known]
+    before = [k.copy() for k in known]
+    assert all(a is b for a, b in zip(extrapolate(velocity.copy(), known, layers=2, out=out), out, strict=True))
+    assert all((a == b).all() for a, b in zip(out, expected, strict=True))
+    assert all((a == b).all() for a, b in zip(known, before, strict=True))
+    extrapolate(velocity, known, layers=2, out=known)
+    assert all((a == b).all() for a, b in zip(known, expected, strict=True))
+    with pytest.raises(ValueError, match=f"out must hold {dimension} masks"):
+        extrapolate(velocity, known, out=out[1:])
+    with pytest.raises(ValueError, match=r"out\[0\] must have shape"):
+        extrapolate(velocity, known, out=[np.ones((2,) * dimension, bool), *out[1:]])
+    with pytest.raises(TypeError, match=r"out\[0\] must be a writable, C-contiguous array of bool"):
+        extrapolate(velocity, known, out=[out[0].astype(np.int8), *out[1:]])
+
+
 def test_unknown_samples_may_hold_anything(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     g = grid_of(dimension)
     f = random_scalar("cell", g, dtype, rng)

@@ -64,16 +64,12 @@ template <class T, int D>
 void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet) {
   const auto a = static_cast<std::size_t>(axis);
   const grid::FieldView<const T, D> phi = liquid.view();
-  const Index cells = phi.extents[a];
-  const bool periodic = liquid.grid().periodic()[a];
   const double spacing = liquid.grid().spacing();
   Coord<D> faces = phi.extents;
   ++faces[a];
   const auto is_wet = [&](Coord<D> c) {
-    if (c[a] < 0 || c[a] >= cells) {
-      if (!periodic) return false;
-      c[a] = (c[a] + cells) % cells;
-    }
+    c[a] = grid::image_of_cell(liquid.grid(), axis, c[a]);
+    if (c[a] < 0) return false;
     return is_liquid_value(*phi.at(c), spacing);
   };
   for_each_row<D>(faces, [&](Coord<D> c, Index first) {
@@ -90,6 +86,7 @@ template <class T, int D>
 void component_origins(const grid::MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
                        std::int32_t* origin) {
   const grid::Grid<D>& grid = velocity.grid();
+  grid::require_one_block(grid, "tracking of liquid components");
   const Coord<D> cells = grid.local_shape();
   const Coord<D> strides = c_strides<D>(cells);
   const double scale = -0.5 * dt / grid.spacing();
@@ -118,6 +115,7 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
 template <int D>
 void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace) {
   require(layers >= 0, "layers must not be negative, got ", layers);
+  grid::require_one_block(grid, "spreading labels");
   const Coord<D> cells = grid.local_shape();
   const Coord<D> strides = c_strides<D>(cells);
   auto fresh = workspace.take<std::int32_t>(product<D>(cells));

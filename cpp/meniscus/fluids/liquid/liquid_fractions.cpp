@@ -60,8 +60,9 @@ void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field
       c[D - 1] = k;
       std::array<std::array<Index, 2>, D> step;
       for (std::size_t d = 0; d < D; ++d) {
-        const Index n = cells.cells[d], i = c[d];
-        const Index below = i > 0 ? i - 1 : cells.periodic[d] ? n - 1 : i, above = i + 1 < n ? i + 1 : cells.periodic[d] ? 0 : i;
+        const Index i = c[d];
+        const auto& block = cells.halo.block();
+        const Index below = block.nearest(static_cast<int>(d), i - 1), above = block.nearest(static_cast<int>(d), i + 1);
         step[d] = {(below - i) * phi.strides[d], (above - i) * phi.strides[d]};
       }
       const T* here = phi.at(c);
@@ -104,9 +105,9 @@ double LiquidFractions<D>::around(const Coord<D>& c, int axes) const {
     bool inside = true;
     for (std::size_t d = 0; d < D; ++d) {
       if (beside >> d & 1) --cell[d];
-      const Index n = cells_.cells[d];
-      if (cells_.periodic[d]) cell[d] = (cell[d] + n) % n;
-      inside &= cell[d] >= 0 && cell[d] < n;
+      const auto image = cells_.halo.block().image(static_cast<int>(d), cell[d]);
+      inside &= image.has_value();
+      cell[d] = image.value_or(0);
     }
     if (!inside) continue;
     Index number = cell[0];

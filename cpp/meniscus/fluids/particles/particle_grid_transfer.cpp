@@ -10,6 +10,7 @@
 #include "meniscus/grid/rows.hpp"
 
 #include <cstring>
+#include <optional>
 
 namespace meniscus::fluids {
 namespace {
@@ -51,6 +52,14 @@ struct Columns {
     if (mass) require_masses(mass, particles.size());
   }
 };
+
+/// Where the grid is cut, sums go over the particles of the blocks around too.
+template <int D>
+std::optional<grid::ParticleSet> ghosts_of_cut(grid::ParticleSet& particles, const grid::Grid<D>& grid, Workspace& workspace) {
+  if (!grid.block().cut()) return std::nullopt;
+  particles.sort_by_cell(grid, workspace);
+  return grid::with_ghost_particles<D>(particles, grid, workspace);
+}
 
 /// Weight and momentum at two samples that follow each other, as one vector.
 template <class T>
@@ -117,10 +126,11 @@ void scatter_all(const Columns<T, D>& columns, const grid::Grid<D>& grid, const 
   std::array<T*, D> origins;
   for (std::size_t d = 0; d < D; ++d) {
     origins[d] = pairs[d];
-    for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * grid::ghost_width * strides[d][a];
+    // Samples are counted in the domain.
+    for (std::size_t a = 0; a < D; ++a) origins[d] += 2 * (grid::ghost_width - grid.first_cell()[a]) * strides[d][a];
   }
   const auto h = static_cast<T>(grid.spacing());
-  grid::for_each_run_of_tiles<D>(grid, starts, [&](Index begin, Index end) {
+  grid::for_each_run_of_tiles<D>(grid::CellWindow<D>(grid), starts, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const auto place = grid::locate_in_domain(grid, columns.position + i * D);
       const T mass = columns.mass ? columns.mass[i] : T(1);
@@ -206,9 +216,11 @@ void particles_to_grid(grid::ParticleSet& particles, grid::MacField<T, D>& veloc
                        grid::MacField<T, D>* mass, Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
   require(!mass || mass->grid() == grid, "mass must have the grid of the velocity");
-  const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
-  grid::order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const Columns<T, D> columns(particles);
+  auto with_ghosts = ghosts_of_cut<D>(particles, grid, workspace);
+  grid::ParticleSet& around = with_ghosts ? *with_ghosts : particles;
+  const auto starts = workspace.take<Index>(product<D>(grid::CellWindow<D>(grid).shape) + 1);
+  grid::order_by_cell<T, D>(around, grid, starts.data(), workspace);
+  const Columns<T, D> columns(around);
 
   std::array<Workspace::Lease<T>, D> pairs;
   std::array<T*, D> data;
@@ -291,7 +303,8 @@ void grid_to_particles(grid::MacField<T, D>& velocity, grid::MacField<T, D>* bef
       });
       first = out;
     }
-    origins[axis] = layout.view(first).origin;
+    // Cells are counted in the domain.
+    origins[axis] = layout.view(first).origin - dot<D>(grid.first_cell(), strides[axis]);
   }
 
   const auto velocities = workspace.take<T>(n * D);
@@ -312,15 +325,17 @@ template <class T, int D>
 void particle_density(grid::ParticleSet& particles, grid::Field<T, D>& density, Workspace& workspace) {
   const grid::Grid<D>& grid = density.grid();
   require(density.stagger() == grid::Stagger<D>::cell(), "the density must be at the centres of cells");
-  const auto starts = workspace.take<Index>(product<D>(grid.shape()) + 1);
-  grid::order_by_cell<T, D>(particles, grid, starts.data(), workspace);
-  const T* x = grid::particle_positions<T, D>(particles);
+  auto with_ghosts = ghosts_of_cut<D>(particles, grid, workspace);
+  grid::ParticleSet& all = with_ghosts ? *with_ghosts : particles;
+  const auto starts = workspace.take<Index>(product<D>(grid::CellWindow<D>(grid).shape) + 1);
+  grid::order_by_cell<T, D>(all, grid, starts.data(), workspace);
+  const T* x = grid::particle_positions<T, D>(all);
   const grid::FieldLayout<D>& layout = density.layout();
   const Coord<D> strides = c_strides<D>(layout.padded());
   const auto weights = workspace.take<T>(layout.storage_size());
   grid::set_zero(weights.data(), layout.storage_size());
-  T* origin = layout.view(weights.data()).origin;
-  grid::for_each_run_of_tiles<D>(grid, starts.data(), [&](Index begin, Index end) {
+  T* origin = layout.view(weights.data()).origin - dot<D>(grid.first_cell(), strides);
+  grid::for_each_run_of_tiles<D>(grid::CellWindow<D>(grid), starts.data(), [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       using Stencil = grid::MultilinearStencil<T, D>;
       const auto around = Stencil::inside(grid, grid::locate_in_domain(grid, x + i * D), grid::Stagger<D>::cell());

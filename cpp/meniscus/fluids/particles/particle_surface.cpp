@@ -254,6 +254,7 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
   const double h = grid.spacing();
   require(phi.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
   require_options<D>(options, h);
+  grid::require_one_block(grid, "the surface of particles");
   const Coord<D>& shape = grid.shape();
   const Index cells = product<D>(shape);
   const Index n = particles.size();

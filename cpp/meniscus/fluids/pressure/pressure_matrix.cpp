@@ -31,7 +31,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
       const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
-      sides_[s] = grid_.periodic()[static_cast<std::size_t>(d)]         ? SideKind::periodic
+      sides_[s] = grid_.shared(d, upper)                                ? SideKind::shared
                   : grid::fixes_normal_velocity(velocity.boundary()[s]) ? SideKind::given
                                                                         : SideKind::open;
       // The pressure is given on the side itself, half a cell from the nearest sample.
@@ -65,7 +65,7 @@ void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
     const std::uint8_t* mask = problem.liquid ? nullptr : problem.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
-  grid::wrap_ghosts<std::uint8_t, D>(layout_, liquid_.data());
+  layout_.halo.exchange(liquid_.data());
 }
 
 template <int D>
@@ -131,7 +131,7 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
     const grid::FieldView<const T, D> from = field->view();
     for_each_cell_row<D>(layout_,
                          [&](const Coord<D>& c, Index first, Index count) { std::copy_n(from.at(c), count, to.data() + first); });
-    grid::wrap_ghosts<double, D>(layout_, to.data());
+    layout_.halo.exchange(to.data());
     return to.data();
   };
   const double* density = copied(problem.density_field, density_);
@@ -140,7 +140,7 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
              a,
              [&](int d, Index lower, Index upper, int side) -> double {
                const auto axis = static_cast<std::size_t>(d);
-               if (layout_.periodic[axis] && layout_.cells[axis] == 1) return 0.0;
+               if (layout_.single_cell_ring(axis)) return 0.0;
                double w = has_solid_ ? open_[axis][upper] : 1.0;
                if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
                const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;

@@ -11,7 +11,7 @@
 namespace meniscus::fluids {
 
 template <int D>
-PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.local_shape(), grid.periodic()) {}
+PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.block(), grid.transport()) {}
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
@@ -71,7 +71,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   if (!report.solve.converged && !options.accept_unconverged) return;
 
   const NoInterrupts whole;
-  grid::wrap_ghosts<double, D>(layout_, poisson_.x.data());
+  layout_.halo.exchange(poisson_.x.data());
   apply(faces, velocity, problem);
   velocity.fill_ghosts(problem.time);
   if (problem.pressure) {
@@ -108,7 +108,7 @@ void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const P
       const T* from = jump.at(c);
       for (Index k = 0; k < count; ++k) surface_[first + k] = scale * static_cast<double>(from[k]);
     });
-    grid::wrap_ghosts<double, D>(layout_, surface_.data());
+    layout_.halo.exchange(surface_.data());
   }
   const double air = scale * problem.air_pressure;
   parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) {
@@ -166,9 +166,8 @@ void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
         const auto axis = static_cast<std::size_t>(d);
         const Index s = layout_.strides[axis];
         const Index at = d == D - 1 ? i - first : c[axis];
-        const bool periodic = layout_.periodic[axis];
-        const int lower = !periodic && at == 0 ? 2 * d : -1;
-        const int upper = !periodic && at == layout_.cells[axis] - 1 ? 2 * d + 1 : -1;
+        const bool at_lower = layout_.side_of_face(d, at) == 2 * d, at_upper = layout_.side_of_face(d, at + 1) == 2 * d + 1;
+        const int lower = at_lower ? 2 * d : -1, upper = at_upper ? 2 * d + 1 : -1;
         if (!a.active[i - s]) poisson_.b[i] += face_coefficient(d, i, lower) * given_pressure(i, i - s, lower >= 0);
         if (!a.active[i + s]) poisson_.b[i] += face_coefficient(d, i + s, upper) * given_pressure(i, i + s, upper >= 0);
       }

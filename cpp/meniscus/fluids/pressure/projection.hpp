@@ -70,7 +70,7 @@ class PressureSolver {
   void divergence(const grid::MacField<T, D>& velocity, const grid::SolidBoundary<T, D>* solid, grid::Field<T, D>& out);
 
  private:
-  enum class SideKind { given, open, periodic };
+  enum class SideKind { given, open, shared };
 
   template <class T>
   bool describe(const grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);

@@ -6,6 +6,7 @@
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/numerics/conjugate_gradients.hpp"
 
 #include <chrono>
@@ -37,8 +38,9 @@ double shear_factor(const grid::GhostRule& rule) {
 
 template <int D>
 Coord<D> with_last_faces(const grid::Grid<D>& grid) {
+  grid::require_one_block(grid, "viscosity at a free surface");
   Coord<D> n = grid.local_shape();
-  for (std::size_t d = 0; d < D; ++d) n[d] += grid.periodic()[d] ? 0 : 1;
+  for (int d = 0; d < D; ++d) n[static_cast<std::size_t>(d)] += grid.shared(d, 0) ? 0 : 1;
   return n;
 }
 
@@ -46,7 +48,7 @@ Coord<D> with_last_faces(const grid::Grid<D>& grid) {
 
 template <int D>
 LiquidViscositySolver<D>::LiquidViscositySolver(const grid::Grid<D>& grid)
-    : grid_(grid), cells_(grid.local_shape(), grid.periodic()), layout_(with_last_faces<D>(grid), grid.periodic()) {}
+    : grid_(grid), cells_(grid.block(), grid.transport()), layout_(with_last_faces<D>(grid), cells_.periodic) {}
 
 template <int D>
 Index LiquidViscositySolver<D>::bytes() const {
@@ -118,8 +120,8 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   for (std::size_t a = 0; a < D; ++a) {
     const grid::FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
     const Index offset = static_cast<Index>(a) * layout_.size;
-    // The last face of a periodic axis is the first one.
-    const Index copy = grid_.periodic()[a] ? cells_.cells[a] * view.strides[a] : 0;
+    // Where the domain closes, the last face is the first one.
+    const Index copy = grid_.shared(static_cast<int>(a), 0) ? cells_.cells[a] * view.strides[a] : 0;
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       for (std::size_t d = 0; d + 1 < D; ++d)
         if (d != a && c[d] >= cells_.cells[d]) return;
@@ -147,7 +149,7 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
     std::array<bool, 2> on_side{};
     for (int upper : {0, 1})
       on_side[static_cast<std::size_t>(upper)] =
-          !grid_.periodic()[a] &&
+          !grid_.shared(axis, upper) &&
           grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
     for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
       const T* u = view.at(c);
@@ -174,8 +176,8 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
         }
       }
     });
-    grid::wrap_ghosts<std::uint8_t, D>(layout_, given_.data() + offset);
-    grid::wrap_ghosts<double, D>(layout_, fixed_.data() + offset);
+    layout_.halo.exchange(given_.data() + offset);
+    layout_.halo.exchange(fixed_.data() + offset);
   }
 }
 
@@ -196,10 +198,9 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       Coord<D> cell = c;
       bool inside = true;
       for (std::size_t d = 0; d < D; ++d) {
-        const Index n = cells_.cells[d];
         if (beside >> d & 1) --cell[d];
-        if (cells_.periodic[d]) cell[d] = (cell[d] + n) % n;
-        inside &= cell[d] >= 0 && cell[d] < n;
+        cell[d] = grid::image_of_cell(grid_, static_cast<int>(d), cell[d]);
+        inside &= cell[d] >= 0;
       }
       if (!inside) continue;
       sum += static_cast<double>(*nu.at(cell));
@@ -232,7 +233,7 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       }
     }
   });
-  for (int s = 0; s < stresses; ++s) grid::wrap_ghosts<double, D>(layout_, weight_.data() + s * layout_.size);
+  for (int s = 0; s < stresses; ++s) layout_.halo.exchange(weight_.data() + s * layout_.size);
 }
 
 /// An edge in a side shears the component along the side alone, against what is given on the side or beyond.
@@ -245,8 +246,8 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   std::array<bool, 2> fixes{};
   for (std::size_t e = 0; e < 2; ++e) {
     const auto d = static_cast<std::size_t>(axes[e]);
-    if (grid_.periodic()[d] || (c[d] != 0 && c[d] != cells_.cells[d])) continue;
-    side[e] = grid::side_index(axes[e], c[d] != 0);
+    side[e] = cells_.side_of_face(axes[e], c[d]);
+    if (side[e] < 0) continue;
     fixes[e] = grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(side[e])]);
   }
   double& weight = weight_[(D + pair) * layout_.size + i];
@@ -319,7 +320,7 @@ void LiquidViscositySolver<D>::describe_rows() {
 
 template <int D>
 void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
-  for (int a = 0; a < D; ++a) grid::wrap_ghosts<double, D>(layout_, faces.data() + a * layout_.size);
+  for (int a = 0; a < D; ++a) layout_.halo.exchange(faces.data() + a * layout_.size);
   const double *u = faces.data(), *w = weight_.data();
   double* tau = stress_.data();
   const Index size = layout_.size;
@@ -340,7 +341,7 @@ void LiquidViscositySolver<D>::find_stresses(Vector& faces) {
       }
     });
   });
-  for (int t = 0; t < stresses; ++t) grid::wrap_ghosts<double, D>(layout_, stress_.data() + t * layout_.size);
+  for (int t = 0; t < stresses; ++t) layout_.halo.exchange(stress_.data() + t * layout_.size);
 }
 
 template <int D>

@@ -6,6 +6,7 @@
 #include "meniscus/fluids/pressure/projection_rows.hpp"
 #include "meniscus/fluids/pressure/solid_faces.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 
 namespace meniscus::fluids {
 namespace {
@@ -23,14 +24,13 @@ enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 
 /// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
 template <class T, int D>
-bool dry_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, bool periodic, double spacing) {
+bool dry_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, const grid::Grid<D>& grid) {
   const auto a = static_cast<std::size_t>(axis);
-  const Index cells = liquid.extents[a], face = c[a];
+  const Index face = c[a];
   for (const Index cell : {face - 1, face}) {
-    const bool beyond = cell < 0 || cell >= cells;
-    if (beyond && !periodic) continue;
-    c[a] = beyond ? (cell + cells) % cells : cell;
-    if (is_liquid_value(*liquid.at(c), spacing)) return false;
+    c[a] = grid::image_of_cell(grid, axis, cell);
+    if (c[a] < 0) continue;
+    if (is_liquid_value(*liquid.at(c), grid.spacing())) return false;
   }
   return true;
 }
@@ -82,9 +82,9 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
       for (Index k = 0; k < count; ++k)
         to[k] = static_cast<T>(own.fixed[first + k] ? own.value[first + k] : own.poisson.x[first + k]);
     });
-    // The last face of a periodic axis is its owner: it takes the value of the first, which was solved for.
+    // Where the domain closes, the last face takes the value of the first, which was solved for.
     const auto axis = static_cast<std::size_t>(d);
-    if (grid_.periodic()[axis]) {
+    if (own.layout.cells[axis] < view.extents[axis]) {
       Coord<D> faces = view.extents;
       faces[axis] = 1;
       const Index last = (view.extents[axis] - 1) * view.strides[axis];
@@ -114,10 +114,8 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   const auto a = static_cast<std::size_t>(axis);
   Component& own = components_[a];
   const grid::FieldView<const T, D> view = velocity.component(axis).view();
-  // On a periodic axis the first and the last face are one unknown.
-  Coord<D> extents = view.extents;
-  if (grid_.periodic()[a]) --extents[a];
-  const grid::CellLayout<D> layout(extents, grid_.periodic());
+  const grid::CellLayout<D> layout = grid::unknowns_of<D>(velocity.component(axis).layout());
+  const Coord<D>& extents = layout.cells;
   if (!(own.layout == layout) || own.fixed.size() != layout.size) {
     own.layout = layout;
     own.fixed = Block<std::uint8_t>(layout.size);
@@ -128,7 +126,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
   std::array<bool, 2> given{};
   for (int upper : {0, 1})
     given[static_cast<std::size_t>(upper)] =
-        !grid_.periodic()[a] &&
+        !grid_.shared(axis, upper) &&
         grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
   const grid::FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
@@ -138,14 +136,14 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
       const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
-      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_.periodic()[a], grid_.spacing());
+      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_);
       own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : dry ? in_air : not_given;
       own.value[first + k] =
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }
   });
-  grid::wrap_ghosts<std::uint8_t, D>(layout, own.fixed.data());
-  grid::wrap_ghosts<double, D>(layout, own.value.data());
+  layout.halo.exchange(own.fixed.data());
+  layout.halo.exchange(own.value.data());
 }
 
 template <int D>
@@ -159,7 +157,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
   for (int d = 0; d < D; ++d)
     for (int upper : {0, 1}) {
       const auto s = static_cast<std::size_t>(grid::side_index(d, upper));
-      shear[s] = d == axis || layout.periodic[static_cast<std::size_t>(d)] ? Shear::none : shear_of(field.rules[s]);
+      shear[s] = d == axis || layout.shared(d, upper) ? Shear::none : shear_of(field.rules[s]);
     }
   const auto side_coefficient = [&](int side) {
     const Shear kind = shear[static_cast<std::size_t>(side)];
@@ -174,7 +172,7 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
       [&](int d, Index lower, Index upper, int side) -> double {
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
         if (own.fixed[lower] == in_air || own.fixed[upper] == in_air) return 0.0;
-        if (layout.periodic[static_cast<std::size_t>(d)] && layout.cells[static_cast<std::size_t>(d)] == 1) return 0.0;
+        if (layout.single_cell_ring(static_cast<std::size_t>(d))) return 0.0;
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
       },
@@ -198,7 +196,8 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         for (int upper : {0, 1}) {
           const Index s = layout.strides[d];
           const Index other = upper ? i + s : i - s;
-          const bool on_side = !layout.periodic[d] && c[d] == (upper ? layout.cells[d] - 1 : 0);
+          const bool on_side =
+              layout.side_of_face(static_cast<int>(d), c[d] + upper) == grid::side_index(static_cast<int>(d), upper);
           if (!on_side) {
             if (own.fixed[other]) b += matrix.faces[d][upper ? i + s : i] * own.value[other];
             continue;

@@ -82,9 +82,9 @@ double kinetic_energy(const grid::MacField<T, D>& velocity) {
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<const T, D> u = velocity.component(d).view();
     const Index last = u.extents[static_cast<std::size_t>(d)] - 1;
-    // On a periodic axis the last face owns what it shares with the first.
-    const double at_first = grid.periodic()[static_cast<std::size_t>(d)] ? 0.0 : 0.5;
-    const double at_last = grid.periodic()[static_cast<std::size_t>(d)] ? 1.0 : 0.5;
+    // The block below owns a shared face; half the volume of a face on a side of the domain lies outside.
+    const double at_first = grid.shared(d, 0) ? 0.0 : 0.5;
+    const double at_last = grid.shared(d, 1) ? 1.0 : 0.5;
     const auto weight = [&](Index face) { return face == 0 ? at_first : face == last ? at_last : 1.0; };
     total += sum_rows<D>(u.extents, [&](const Coord<D>& c) {
       const T* row = u.at(c);

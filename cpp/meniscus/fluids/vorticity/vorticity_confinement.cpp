@@ -167,11 +167,11 @@ template <class T, int D>
 void add_to_faces(const PaddedCells<D>& cells, const T* f, const std::uint8_t* solid, int axis, grid::MacField<T, D>& velocity) {
   const auto a = static_cast<std::size_t>(axis);
   const grid::FieldView<T, D> u = velocity.component(axis).view();
-  const bool periodic = velocity.grid().periodic()[a];
   Coord<D> begin{};
   Coord<D> extents = u.extents;
   for (int upper : {0, 1}) {
-    if (periodic || !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]))
+    if (velocity.grid().shared(axis, upper) ||
+        !grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]))
       continue;
     if (upper == 0) ++begin[a];
     --extents[a];
@@ -206,6 +206,7 @@ void add_vorticity_confinement(grid::MacField<T, D>& velocity, double dt, double
                                double time, Workspace& workspace) {
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);
+  grid::require_one_block(velocity.grid(), "vorticity confinement");
   require(!solid || solid->grid() == velocity.grid(), "solid must have the grid of the velocity");
   require_finite(velocity);
   velocity.fill_ghosts(time);

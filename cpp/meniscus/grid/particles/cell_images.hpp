@@ -16,9 +16,7 @@ constexpr Index wrapped(Index i, Index n) { return ((i % n) + n) % n; }
 /// Index along an axis of the cell that answers for cell i: its periodic image, or the nearest cell beyond other sides.
 template <int D>
 Index nearest_cell(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
-  const Index n = grid.shape()[d];
-  return grid.periodic()[d] ? detail::wrapped(i, n) : std::clamp<Index>(i, 0, n - 1);
+  return grid.block().nearest(axis, i);
 }
 
 /// The same for all axes.
@@ -28,13 +26,10 @@ Coord<D> nearest_cell(const Grid<D>& grid, Coord<D> cell) {
   return cell;
 }
 
-/// Index along an axis of the cell that cell i is, or is a periodic image of; -1 beyond other sides.
+/// Index along an axis of the cell that cell i is, or is a periodic image of; -1 beyond other sides. For grids of one block.
 template <int D>
 Index image_of_cell(const Grid<D>& grid, int axis, Index i) {
-  const auto d = static_cast<std::size_t>(axis);
-  const Index n = grid.shape()[d];
-  if (i >= 0 && i < n) return i;
-  return grid.periodic()[d] ? detail::wrapped(i, n) : -1;
+  return grid.block().image(axis, i).value_or(-1);
 }
 
 /// Index along an axis of the sample that sample i is, or is a periodic image of; -1 beyond other sides. The first and the last

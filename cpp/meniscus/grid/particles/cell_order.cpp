@@ -13,19 +13,21 @@ namespace {
 
 constexpr Index particles_per_piece = 8192;
 
-/// Sets the cells of particles (linear indices), and returns whether they ascend.
+/// Sets the cells of particles (linear indices in the window), and returns whether cells, and in each the ids, ascend.
 template <class T, int D>
-bool find_cells(const Grid<D>& grid, const T* positions, Index n, Index* cells) {
+bool find_cells(const Grid<D>& grid, const T* positions, const Index* ids, Index n, Index* cells) {
+  const CellWindow<D> window(grid);
   parallel_for(0, n, particles_per_piece, [&](Index begin, Index end) {
     simd_dispatch([&] {
-      for (Index i = begin; i < end; ++i) cells[i] = cell_index<D>(grid, locate_in_domain(grid, positions + i * D).cell);
+      for (Index i = begin; i < end; ++i) cells[i] = window.index(locate_in_domain(grid, positions + i * D).cell);
     });
   });
   return parallel_reduce(
       Index{1}, n, particles_per_piece, true,
       [&](Index begin, Index end) {
         bool ascending = true;
-        for (Index i = begin; i < end; ++i) ascending &= cells[i - 1] <= cells[i];
+        for (Index i = begin; i < end; ++i)
+          ascending &= cells[i - 1] < cells[i] || (cells[i - 1] == cells[i] && ids[i - 1] < ids[i]);
         return ascending;
       },
       [](bool x, bool y) { return x && y; });
@@ -54,11 +56,12 @@ void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, W
   const Index bad = first_not_finite(x, n * D);
   require(bad == n * D, "positions must be finite, but component ", bad % D, " of particle ", bad / D, " is not");
   const auto cells = workspace.take<Index>(n);
-  if (!find_cells<T, D>(grid, x, n, cells.data())) {
+  const auto* ids = reinterpret_cast<const Index*>(particles.ids().data.data());
+  if (!find_cells<T, D>(grid, x, ids, n, cells.data())) {
     particles.sort_by_cell(grid, workspace);
-    find_cells<T, D>(grid, x, n, cells.data());
+    find_cells<T, D>(grid, x, ids, n, cells.data());
   }
-  set_starts(cells.data(), n, product<D>(grid.shape()), starts);
+  set_starts(cells.data(), n, product<D>(CellWindow<D>(grid).shape), starts);
 }
 
 #define MENISCUS_INSTANTIATE(T, D) template void order_by_cell<T, D>(ParticleSet&, const Grid<D>&, Index*, Workspace&);

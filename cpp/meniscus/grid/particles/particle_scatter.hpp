@@ -3,36 +3,38 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/ghost_particles.hpp"
 
 namespace meniscus::grid {
 
 /// Width of a tile, whose particles one task adds: rows of cells along each axis but the last.
 inline constexpr Index tile_rows = 4;
 
-/// Calls body(begin, end) for the runs of particles in all rows of cells. Particles reach one sample beyond their cells, so tiles
-/// of the same colour (every other one along each axis) share no sample. Tiles of one colour are processed in parallel, colour
-/// after colour, so the order of additions at a sample depends on the grid alone.
+/// Calls body(begin, end) for the runs of particles in all rows of cells of a window. Particles reach one sample beyond their
+/// cells, so tiles of the same colour (every other one along each axis) share no sample and are done in parallel, colour after
+/// colour. Tiles are those of the domain: each sample gets its particles in an order that the domain alone decides.
 template <int D, class Body>
-void for_each_run_of_tiles(const Grid<D>& grid, const Index* starts, Body&& body) {
+void for_each_run_of_tiles(const CellWindow<D>& window, const Index* starts, Body&& body) {
   static_assert(D == 2 || D == 3);
-  const Coord<D>& n = grid.shape();
-  const Index length = n[D - 1];
-  const Index rows1 = D == 3 ? n[1] : 1;
-  const Index tiles0 = (n[0] + tile_rows - 1) / tile_rows;
-  const Index tiles1 = (rows1 + tile_rows - 1) / tile_rows;
+  const Index length = window.shape[D - 1];
+  const Index begin0 = window.begin[0], end0 = begin0 + window.shape[0];
+  const Index begin1 = D == 3 ? window.begin[1] : 0, end1 = D == 3 ? begin1 + window.shape[1] : 1;
   for (Index color = 0; color < 4; ++color) {
-    const Index first0 = color >> 1;
-    const Index first1 = color & 1;
-    const Index count0 = (tiles0 - first0 + 1) / 2;
-    const Index count1 = (tiles1 - first1 + 1) / 2;
+    // The first tile of the colour that is not below the window, and how many there are up to its end.
+    const auto first_tile = [](Index at, Index parity) { return at / tile_rows + ((at / tile_rows ^ parity) & 1); };
+    const auto tiles = [](Index first, Index end) {
+      return std::max<Index>(0, ((end + tile_rows - 1) / tile_rows - first + 1) / 2);
+    };
+    const Index first0 = first_tile(begin0, color >> 1), first1 = first_tile(begin1, color & 1);
+    const Index count0 = tiles(first0, end0), count1 = tiles(first1, end1);
     parallel_for(0, count0 * count1, 1, [&](Index begin, Index end) {
       simd_dispatch([&] {
         for (Index t = begin; t < end; ++t) {
           const Index i0 = (first0 + 2 * (t / count1)) * tile_rows;
           const Index j0 = (first1 + 2 * (t % count1)) * tile_rows;
-          for (Index i = i0; i < std::min(i0 + tile_rows, n[0]); ++i)
-            for (Index j = j0; j < std::min(j0 + tile_rows, rows1); ++j) {
-              const Index row = (i * rows1 + j) * length;
+          for (Index i = std::max(i0, begin0); i < std::min(i0 + tile_rows, end0); ++i)
+            for (Index j = std::max(j0, begin1); j < std::min(j0 + tile_rows, end1); ++j) {
+              const Index row = ((i - begin0) * (end1 - begin1) + j - begin1) * length;
               body(starts[row], starts[row + length]);
             }
         }
@@ -46,6 +48,59 @@ void set_zero(T* values, Index n) {
   parallel_for(0, n, 1 << 15, [&](Index begin, Index end) { std::fill(values + begin, values + end, T(0)); });
 }
 
+/// Adds the sums in one layer of a padded block, of `width` values per sample, to a layer of the block across the side where a
+/// periodic axis closes, which is another block.
+template <int width, class T, int D>
+void add_across_seam(const FieldLayout<D>& layout, T* first, int axis, int upper, Index sent, Index received, bool sends,
+                     bool replace) {
+  const Coord<D> padded = layout.padded();
+  const auto a = static_cast<std::size_t>(axis);
+  const Index inner = c_strides<D>(padded)[a] * width;
+  const Index outer = product<D>(padded) * width / (padded[a] * inner);
+  const std::size_t bytes = static_cast<std::size_t>(outer * inner) * sizeof(T);
+  std::byte* buffer = layout.grid.transport()->buffer(bytes);
+  auto* values = reinterpret_cast<T*>(buffer);
+  const auto plane = [&](Index o, Index i) { return first + (o * padded[a] + ghost_width + i) * inner; };
+  const parallel::Message message{layout.grid.block().neighbour[2 * a + static_cast<std::size_t>(upper)], axis, buffer, bytes};
+  if (sends) {
+    for (Index o = 0; o < outer; ++o) std::copy_n(plane(o, sent), inner, values + o * inner);
+    layout.grid.transport()->exchange({&message, 1}, {});
+    return;
+  }
+  layout.grid.transport()->exchange({}, {&message, 1});
+  for (Index o = 0; o < outer; ++o) {
+    const T* from = values + o * inner;
+    T* to = plane(o, received);
+    for (Index k = 0; k < inner; ++k) to[k] = replace ? from[k] : to[k] + from[k];
+  }
+}
+
+/// Around a periodic axis that is cut: the blocks at its two ends exchange sums.
+template <int width, class T, int D>
+void fold_between_blocks(const FieldLayout<D>& layout, T* first, int axis) {
+  const auto a = static_cast<std::size_t>(axis);
+  const Index n = layout.grid.local_shape()[a];
+  const bool lowest = layout.grid.first_cell()[a] == 0;
+  const bool highest = layout.grid.first_cell()[a] + n == layout.grid.shape()[a];
+  if (!lowest && !highest) return;
+  const int upper = highest ? 1 : 0;
+  // What lies beyond the upper end belongs to the first layer.
+  const auto up = [&](bool replace, Index from, Index to) {
+    add_across_seam<width, T, D>(layout, first, axis, upper, from, to, highest, replace);
+  };
+  const auto down = [&](bool replace, Index from, Index to) {
+    add_across_seam<width, T, D>(layout, first, axis, upper, from, to, lowest, replace);
+  };
+  if (layout.stagger.on_side[a]) {
+    // The first and the last sample are one unknown.
+    up(false, n, 0);
+    down(true, 0, n);
+  } else {
+    down(false, -1, n - 1);
+    up(false, n, 0);
+  }
+}
+
 /// On periodic axes, adds the samples beyond a side of a padded block (`width` values per sample) to the samples of which they
 /// are images.
 template <int width, class T, int D>
@@ -55,6 +110,10 @@ void fold_periodic(const FieldLayout<D>& layout, T* first) {
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     if (!layout.grid.periodic()[axis]) continue;
+    if (layout.grid.block().cut(d)) {
+      fold_between_blocks<width, T, D>(layout, first, d);
+      continue;
+    }
     const Index n = layout.grid.shape()[axis];
     const Index inner = strides[axis];
     const Index outer = product<D>(padded) / (padded[axis] * inner);

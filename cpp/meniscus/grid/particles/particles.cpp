@@ -15,7 +15,27 @@ namespace {
 
 std::size_t bytes_of(Index n) { return static_cast<std::size_t>(n); }
 
-/// Linear index of the cell that holds x.
+/// Brings the particles of each cell into the order of their ids. Pieces begin where a cell does.
+void order_by_id(const std::uint64_t* cells, Index* order, Index n, const Index* ids) {
+  parallel_for(0, n, 8192, [&](Index begin, Index end) {
+    const auto before = [&](Index a, Index b) { return ids[a] < ids[b]; };
+    for (Index i = begin; i < end && i > 0 && cells[i] == cells[i - 1];) begin = ++i;
+    for (Index i = begin, last; i < end; i = last) {
+      for (last = i + 1; last < n && cells[last] == cells[i];) ++last;
+      if (last - i > 32) {
+        std::sort(order + i, order + last, before);
+        continue;
+      }
+      for (Index k = i + 1; k < last; ++k) {
+        const Index moved = order[k];
+        Index to = k;
+        for (; to > i && before(moved, order[to - 1]); --to) order[to] = order[to - 1];
+        order[to] = moved;
+      }
+    }
+  });
+}
+
 template <class T, int D>
 std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
   for (int d = 0; d < D; ++d)
@@ -137,6 +157,7 @@ void ParticleSet::sort_by_cell(const Grid<D>& grid, Workspace& workspace) {
   else
     fill_keys(reinterpret_cast<const double*>(positions().data.data()));
   radix_sort(keys.data(), order.data(), size_, static_cast<std::uint64_t>(product<D>(grid.shape())), workspace);
+  order_by_id(keys.data(), order.data(), size_, reinterpret_cast<const Index*>(ids().data.data()));
   permute(order.data(), workspace);
   runs_.keys.clear();
   runs_.starts.clear();

@@ -26,7 +26,7 @@ struct ParticleColumn {
 };
 
 /// Runs of particles that lie in the same cell, after sorting: particles starts[i] to starts[i + 1] - 1 are in cell keys[i]
-/// (linear C-ordered index). Only occupied cells are listed.
+/// (linear C-ordered index in the whole domain). Only occupied cells are listed.
 struct CellRuns {
   std::vector<Index> keys;
   std::vector<Index> starts;
@@ -64,8 +64,9 @@ class ParticleSet {
   /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns their number.
   Index remove(const std::uint8_t* flags, Workspace& workspace);
 
-  /// Orders the particles by cell, stably. Particles outside of the domain go to the nearest cell, on periodic axes to that of
-  /// their image. Throws InvalidArgument for a position that is not finite.
+  /// Orders the particles by cell, those of one cell by id: an order that does not depend on how the particles came, nor on the
+  /// blocks of the grid. Particles outside of the domain belong to the nearest cell, on periodic axes to the cell of their image.
+  /// Throws InvalidArgument for a position that is not finite.
   template <int D>
   void sort_by_cell(const Grid<D>& grid, Workspace& workspace);
 

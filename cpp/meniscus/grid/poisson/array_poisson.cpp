@@ -61,7 +61,7 @@ void ArrayPoissonSolver<D>::set_diagonal(const std::uint8_t* active) {
       double sum = 0;
       if (!active || active[at + k])
         for (std::size_t d = 0; d < D; ++d) {
-          const bool own_neighbour = layout_.periodic[d] && layout_.cells[d] == 1;
+          const bool own_neighbour = layout_.single_cell_ring(d);
           if (!own_neighbour) sum += a.faces[d][i] + a.faces[d][i + layout_.strides[d]];
         }
       a.diagonal[i] = sum;
@@ -74,7 +74,7 @@ template <int D>
 void ArrayPoissonSolver<D>::disconnect_single_cells() {
   FaceMatrix<double, D>& a = solver_.matrix;
   for (std::size_t d = 0; d < D; ++d)
-    if (layout_.periodic[d] && layout_.cells[d] == 1) {
+    if (layout_.single_cell_ring(d)) {
       std::fill(a.faces[d].begin(), a.faces[d].end(), 0.0);
       a.open_coupling[d] = 0;
     }

@@ -1,33 +1,49 @@
 /// Memory layout of the unknowns of a Poisson problem: the cells of a box with one ghost layer, rows padded to whole blocks.
 #pragma once
 
-#include "meniscus/core/types.hpp"
+#include "meniscus/grid/field.hpp"
 
 namespace meniscus::grid {
 
 /// Cells per block of a row. Kernels treat whole blocks, so that their loops have a fixed length on every instruction set.
 inline constexpr int cell_block = 16;
 
-/// Cell c is at index(c); its neighbours along axis d are strides[d] away. Cell 0 of every row begins a cache line. The ghosts
-/// before and behind a row lie in the padding between rows.
+/// Cell c of the block is at index(c); its neighbours along axis d are strides[d] away. Cell 0 of every row begins a cache line.
+/// The ghosts before and behind a row lie in the padding between rows.
 template <int D>
 struct CellLayout {
-  Coord<D> cells{};
+  Coord<D> cells{};   ///< of the block
+  Coord<D> first{};   ///< place of the block's first cell in the domain
+  Coord<D> domain{};  ///< cells of the domain
   Coord<D> strides{};
   std::array<bool, D> periodic{};
   Index origin = 0;
   Index size = 0;
+  /// Fills the ghosts beyond shared sides; edges and corners are not needed by stencils along the axes.
+  parallel::HaloPlan<D> halo;
 
   CellLayout() = default;
-  CellLayout(const Coord<D>& n, const std::array<bool, D>& p) : cells(n), periodic(p) {
+  /// All cells of a domain.
+  CellLayout(const Coord<D>& n, const std::array<bool, D>& p)
+      : CellLayout(parallel::whole_domain<D>(n, p), parallel::no_transport()) {}
+  /// The cells of one block.
+  CellLayout(const parallel::DomainBlock<D>& block, const std::shared_ptr<parallel::Transport>& transport)
+      : cells(block.shape), first(block.first), domain(block.domain), periodic(block.periodic) {
     Index s = 1;
     for (int d = D - 1; d >= 0; --d) {
       strides[d] = s;
-      s *= d == D - 1 ? (n[d] + cell_block - 1) / cell_block * cell_block + cell_block : n[d] + 2;
+      s *= d == D - 1 ? (cells[d] + cell_block - 1) / cell_block * cell_block + cell_block : cells[d] + 2;
     }
     origin = cell_block;
     for (int d = 0; d + 1 < D; ++d) origin += strides[d];
     size = s + 2 * cell_block;
+    parallel::HaloLayout<D> h;
+    h.block = block;
+    h.ghost = 1;
+    h.origin = origin;
+    h.strides = strides;
+    h.corners = false;
+    halo = parallel::HaloPlan<D>(h, transport);
   }
 
   Index index(const Coord<D>& c) const { return origin + dot<D>(c, strides); }
@@ -52,24 +68,38 @@ struct CellLayout {
     }
     return c;
   }
+  /// Do the cells beyond a side of the block belong to a block, and not to the boundary of the domain?
+  bool shared(int axis, int upper) const { return halo.shared(axis, upper); }
+  /// The number of the domain's side that face `coordinate` of an axis lies on (2 * axis, 2 * axis + 1), or -1.
+  int side_of_face(int axis, Index coordinate) const {
+    const auto a = static_cast<std::size_t>(axis);
+    if (coordinate == 0 && !shared(axis, 0)) return 2 * axis;
+    return coordinate == cells[a] && !shared(axis, 1) ? 2 * axis + 1 : -1;
+  }
+  /// A single cell around which an axis closes is its own neighbour.
+  bool single_cell_ring(std::size_t axis) const { return periodic[axis] && domain[axis] == 1; }
+  /// Parity of the coordinate sum in the domain: the colour of a cell.
+  int parity(const Coord<D>& c) const {
+    Index sum = 0;
+    for (std::size_t d = 0; d < D; ++d) sum += first[d] + c[d];
+    return static_cast<int>(sum & 1);
+  }
   /// Does a cell lie where a periodic axis of odd length closes, so that its neighbour across has the same colour?
   bool on_odd_seam(std::size_t axis, Index coordinate) const {
-    return periodic[axis] && cells[axis] % 2 == 1 && cells[axis] > 1 && (coordinate == 0 || coordinate == cells[axis] - 1);
+    const Index i = first[axis] + coordinate;
+    return periodic[axis] && domain[axis] % 2 == 1 && domain[axis] > 1 && (i == 0 || i == domain[axis] - 1);
   }
-  bool operator==(const CellLayout&) const = default;
+  bool operator==(const CellLayout& o) const { return halo.block() == o.halo.block(); }
 };
 
-/// Copies the owned values next to periodic sides into the ghosts beyond the opposite sides. Edges and corners are not needed by
-/// stencils along the axes.
-template <class T, int D>
-void wrap_ghosts(const CellLayout<D>& layout, T* values);
-
-/// The same for the ghosts that belong to one plane across axis 0.
-template <class T, int D>
-void wrap_plane(const CellLayout<D>& layout, T* values, Index plane);
-
-/// The same for the two ghost planes across axis 0.
-template <class T, int D>
-void wrap_first_axis(const CellLayout<D>& layout, T* values);
+/// The samples of a field as unknowns of a Poisson problem. Where the domain closes, the first and the last are one unknown.
+/// Throws InvalidArgument for a grid of several blocks.
+template <int D>
+CellLayout<D> unknowns_of(const FieldLayout<D>& field) {
+  require_one_block(field.grid, "viscosity");
+  Coord<D> n = field.extents();
+  for (int d = 0; d < D; ++d) n[static_cast<std::size_t>(d)] -= field.halo.first_owned(d);
+  return CellLayout<D>(n, field.grid.periodic());
+}
 
 }  // namespace meniscus::grid

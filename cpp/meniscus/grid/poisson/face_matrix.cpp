@@ -94,7 +94,7 @@ void FaceMatrix<C, D>::finish() {
       active_in_row_[static_cast<std::size_t>(r)] = n;
     }
   });
-  wrap_ghosts<std::uint8_t, D>(layout, active.data());
+  layout.halo.exchange(active.data());
   parallel_for(0, layout.rows(), chunk, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       const Coord<D> c = layout.row_coordinate(r);
@@ -115,8 +115,6 @@ void FaceMatrix<C, D>::finish() {
     if (r % layout.rows_per_plane() == 0) plane_begin.push_back(static_cast<Index>(segments.size()));
     unknowns += active_in_row_[static_cast<std::size_t>(r)];
     const Coord<D> c = layout.row_coordinate(r);
-    Index parity = 0;
-    for (int d = 0; d < D; ++d) parity += c[static_cast<std::size_t>(d)];
     SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
     merge_short_runs(kinds, row_blocks);
     for (Index k = 0; k < row_blocks;) {
@@ -124,7 +122,7 @@ void FaceMatrix<C, D>::finish() {
       while (end < row_blocks && kinds[end] == kinds[k] && end - k < most_blocks) ++end;
       if (kinds[k] != SegmentKind::empty)
         segments.push_back({layout.row(r) + k * cell_block, static_cast<std::int32_t>(end - k), kinds[k],
-                            static_cast<std::uint8_t>(parity & 1)});
+                            static_cast<std::uint8_t>(layout.parity(c))});
       k = end;
     }
   }

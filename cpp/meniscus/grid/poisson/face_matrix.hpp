@@ -22,7 +22,7 @@ enum class SegmentKind : std::uint8_t {
 /// Segments no longer than this keep a kernel's scratch small.
 inline constexpr int segment_cells = 16 * cell_block;
 
-/// Whole blocks of one row that are of one kind. `parity` is that of the coordinate sum of the first cell.
+/// Whole blocks of one row that are of one kind. `parity` is that of the coordinate sum of the first cell in the domain.
 struct Segment {
   Index index = 0;
   std::int32_t blocks = 0;
@@ -45,7 +45,7 @@ struct FaceMatrix {
   /// per cell where `masses` is not empty.
   C mass = 0;
   Block<C> masses;
-  /// 1 where the diagonal is not zero; the ghosts beyond periodic sides hold copies.
+  /// 1 where the diagonal is not zero; the ghosts beyond shared sides hold copies.
   Block<std::uint8_t> active;
   /// In the order of the rows; those of plane i across axis 0 are [plane_begin[i], plane_begin[i + 1]).
   std::vector<Segment> segments;

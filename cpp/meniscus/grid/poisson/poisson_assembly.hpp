@@ -10,7 +10,7 @@ namespace meniscus::grid {
 
 /// Calls body(first, count, lower side, upper side) for every row of faces along `axis`: `first` is the coordinate of the first
 /// face (that of the cell above it), `count` their number. The sides are numbers of the domain's sides that the first and the
-/// last face of the row lie on (or all of them, where the row runs across the axis), else -1; periodic sides count as -1.
+/// last face of the row lie on (or all of them, where the row runs across the axis), else -1; shared sides count as -1.
 template <int D, class Body>
 void for_each_face_row(const CellLayout<D>& layout, int axis, Body&& body) {
   const auto d = static_cast<std::size_t>(axis);
@@ -27,15 +27,11 @@ void for_each_face_row(const CellLayout<D>& layout, int axis, Body&& body) {
         c[1] = r % faces[1];
       }
       int lower = -1, upper = -1;
-      if (!layout.periodic[d]) {
-        if (axis == D - 1) {
-          lower = 2 * axis;
-          upper = 2 * axis + 1;
-        } else if (c[d] == 0) {
-          lower = upper = 2 * axis;
-        } else if (c[d] == layout.cells[d]) {
-          lower = upper = 2 * axis + 1;
-        }
+      if (axis == D - 1) {
+        lower = layout.side_of_face(axis, 0);
+        upper = layout.side_of_face(axis, length - 1);
+      } else {
+        lower = upper = layout.side_of_face(axis, c[d]);
       }
       body(c, length, lower, upper);
     }
@@ -94,8 +90,7 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
   const CellLayout<D>& layout = matrix.layout;
   std::atomic<bool> changed{false};
   for (std::size_t d = 0; d < D; ++d) {
-    // The single cell of a periodic axis is its own neighbour: no coupling.
-    const double coupling = layout.periodic[d] && layout.cells[d] == 1 ? 0.0 : 1.0;
+    const double coupling = layout.single_cell_ring(d) ? 0.0 : 1.0;
     if (matrix.open_coupling[d] != coupling) changed = true;
     matrix.open_coupling[d] = coupling;
   }
@@ -111,8 +106,8 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
         if (unknown(i))
           for (std::size_t d = 0; d < D; ++d)
             for (std::size_t side = 0; side < 2; ++side) {
-              const bool on_side = !layout.periodic[d] && c[d] == (side ? layout.cells[d] - 1 : 0);
-              sum += on_side ? side_coefficient[2 * d + side] : matrix.open_coupling[d];
+              const int at = layout.side_of_face(static_cast<int>(d), c[d] + static_cast<Index>(side));
+              sum += at == static_cast<int>(2 * d + side) ? side_coefficient[2 * d + side] : matrix.open_coupling[d];
             }
         differs |= matrix.diagonal[i] != sum;
         matrix.diagonal[i] = sum;

@@ -71,10 +71,10 @@ class Builder {
     }
     join_blocks();
     attach_rest();
-    wrap_ghosts<std::uint8_t, D>(fine_.layout, owner_.data());
-    wrap_ghosts<std::uint8_t, D>(geometry_.coarse, state_.data());
+    fine_.layout.halo.exchange(owner_.data());
+    geometry_.coarse.halo.exchange(state_.data());
     for (int d = 0; d < D; ++d) set_faces(d);
-    wrap_ghosts<std::uint8_t, D>(geometry_.coarse, links_.data());
+    geometry_.coarse.halo.exchange(links_.data());
     set_diagonal();
     coarse_.finish();
   }

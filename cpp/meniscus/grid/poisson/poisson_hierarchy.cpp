@@ -148,7 +148,7 @@ void PoissonHierarchy<D>::solve_coarsest() {
              static_cast<double>(level.b[unknowns_[m]]);
     level.x[unknowns_[k]] = static_cast<float>(sum);
   }
-  wrap_ghosts<float, D>(level.matrix.layout, level.x.data());
+  level.matrix.layout.halo.exchange(level.x.data());
 }
 
 template <int D>

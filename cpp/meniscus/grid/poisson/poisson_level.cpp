@@ -56,7 +56,7 @@ void PoissonLevel<D>::damp_odd_seams() {
           const auto axis = static_cast<std::size_t>(d);
           if (!layout.on_odd_seam(axis, c[axis])) continue;
           const Index s = layout.strides[axis];
-          const bool upper = c[axis] > 0;
+          const bool upper = layout.first[axis] + c[axis] > 0;
           if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
         }
         inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
@@ -108,7 +108,7 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
       });
     });
   }
-  wrap_plane<float, D>(matrix.layout, values, plane);
+  for (int d = 1; d < D; ++d) matrix.layout.halo.copy_in_plane(d, values, plane);
 }
 
 template <int D>
@@ -118,15 +118,26 @@ void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool f
   const Index slabs = slab_count(layout);
   const auto run = [&](Index plane, int s) { half_sweep(plane, colours[static_cast<std::size_t>(s)], from_zero && s == 0); };
 
+  if (layout.halo.block().cut()) {
+    // The other blocks see each half-sweep. Planes that touch are not done at the same time: all lanes of a plane are written.
+    for (int s = 0; s < half_sweeps; ++s) {
+      for (const Index odd : {0, 1})
+        parallel_for(0, (planes + 1 - odd) / 2, std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index begin, Index end) {
+          for (Index i = begin; i < end; ++i) run(2 * i + odd, s);
+        });
+      layout.halo.exchange(x.data());
+    }
+    return;
+  }
   if (slabs < 2) {
     for (int s = 0; s < half_sweeps; ++s) {
       for (Index i = 0; i < planes; ++i) run(i, s);
-      wrap_first_axis<float, D>(layout, x.data());
+      layout.halo.exchange(0, x.data());
     }
     return;
   }
   const auto bound = [&](Index k) { return planes * k / slabs; };
-  const bool wraps = layout.periodic[0];
+  const bool wraps = layout.shared(0, 0);
   // Each slab goes through its planes once, half-sweep s one plane behind half-sweep s - 1. Near another slab, half-sweep s stops
   // s + 1 planes short: no slab reads what another one writes.
   parallel_for(0, slabs, 1, [&](Index k, Index) {
@@ -146,7 +157,7 @@ void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool f
   if (wraps)
     for (int s = 0; s < half_sweeps; ++s) {
       for (Index i = -s - 1; i <= s; ++i) run(i < 0 ? i + planes : i, s);
-      wrap_first_axis<float, D>(layout, x.data());
+      layout.halo.exchange(0, x.data());
     }
 }
 
@@ -155,7 +166,7 @@ void PoissonLevel<D>::compute_residual() {
   const CellLayout<D>& layout = matrix.layout;
   // The last half-sweep leaves no residual in black cells, unless two of them meet across a periodic side.
   bool black_too = false;
-  for (std::size_t d = 0; d < D; ++d) black_too |= layout.periodic[d] && layout.cells[d] % 2 == 1;
+  for (std::size_t d = 0; d < D; ++d) black_too |= layout.periodic[d] && layout.domain[d] % 2 == 1;
   parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first, Index last) {
     const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first)];
     const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last)];

@@ -1,9 +1,9 @@
 /// One level of the Poisson hierarchy in single precision: red-black Gauss-Seidel sweeps and residuals.
 ///
-/// Cells are red or black by the parity of their coordinate sum. Across a periodic side of odd length two cells of one colour are
-/// neighbours; there a half-sweep uses the values from before it, so the result does not depend on any order, and a reversed
-/// sequence of half-sweeps remains the adjoint of the sequence. Half of the coupling between the two is added to their diagonals.
-/// Otherwise two cells without further couplings would only swap their errors, and the cycle would not be definite.
+/// Cells are red or black by the parity of their coordinate sum in the domain. Across a periodic side of odd length two cells of
+/// one colour meet; there a half-sweep uses the values from before it, so the result does not depend on any order, and a reversed
+/// sequence of half-sweeps remains the adjoint of the sequence. Half of the coupling between the two is added to their diagonals,
+/// for otherwise two cells that are coupled to nothing else would only swap their errors, and the cycle would not be definite.
 #pragma once
 
 #include "meniscus/grid/poisson/face_matrix.hpp"
@@ -21,7 +21,7 @@ class PoissonLevel {
   FaceMatrix<float, D> matrix;
   /// Inverse of the divisor of a half-sweep: the diagonal, enlarged on odd seams. Zero where the diagonal is zero.
   Block<float> inverse_diagonal;
-  /// Solution, right-hand side, residual. The solution is zero in cells that are no unknowns; ghosts beyond periodic sides hold
+  /// Solution, right-hand side, residual. The solution is zero in cells that are no unknowns; ghosts beyond shared sides hold
   /// copies.
   Block<float> x, b, residual;
 

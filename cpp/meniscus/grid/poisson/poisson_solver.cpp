@@ -1,5 +1,6 @@
 #include "meniscus/grid/poisson/poisson_solver.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/poisson/poisson_reference.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
@@ -55,6 +56,8 @@ double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
 
 template <int D>
 void PoissonSolver<D>::prepare() {
+  require(!matrix.layout.halo.block().cut(),
+          "pressure and viscosity solves need a grid of one block, this one is cut into several");
   matrix.finish();
   regions_.find(matrix);
   hierarchy_.build(matrix);
@@ -100,7 +103,7 @@ void PoissonSolver<D>::multiply(Vector& p, Vector& q) {
 
 template <int D>
 double PoissonSolver<D>::multiply_dot(Vector& p, Vector& q) {
-  wrap_ghosts<double, D>(matrix.layout, p.data());
+  matrix.layout.halo.exchange(p.data());
   const Couplings<double, D> couplings(matrix);
   const double* diagonal = matrix.diagonal.data();
   const double open_diagonal = matrix.open_diagonal();
@@ -194,7 +197,7 @@ void PoissonSolver<D>::combine(double alpha, const Correction& z, double beta, V
 
 template <int D>
 double PoissonSolver<D>::residual(Vector& solution, const Vector& right, Vector& r) const {
-  wrap_ghosts<double, D>(matrix.layout, solution.data());
+  matrix.layout.halo.exchange(solution.data());
   const Couplings<double, D> couplings(matrix);
   const double* diagonal = matrix.diagonal.data();
   const double open_diagonal = matrix.open_diagonal();

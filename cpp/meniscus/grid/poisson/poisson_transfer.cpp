@@ -102,7 +102,7 @@ void PoissonTransfer<D>::add_correction(const PoissonLevel<D>& from, PoissonLeve
       x[fine_cells_[static_cast<std::size_t>(i)]] += sum;
     }
   });
-  wrap_ghosts<float, D>(fine_, x);
+  fine_.halo.exchange(x);
 }
 
 // --- building

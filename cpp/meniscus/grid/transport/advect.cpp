@@ -24,7 +24,10 @@ double check_arguments(const Grid<D>& grid, const MacField<T, D>& velocity, doub
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(grid == velocity.grid(), "the field and the velocity must have the same grid");
   const double speed = max_component_speed(velocity);
-  if (!std::isfinite(speed)) require_finite(velocity);
+  if (!std::isfinite(speed)) {
+    require_finite(velocity);
+    require(false, "velocity must be finite, but a sample of another block is not");
+  }
   return speed * dt / grid.spacing();
 }
 

@@ -12,7 +12,7 @@
 namespace meniscus::grid {
 namespace {
 
-/// Up to row_block points as coordinates in cells from the lower corner of the domain.
+/// Up to row_block points as coordinates in cells from the lower corner of the domain, whatever the block.
 template <int D>
 using LanePoints = LaneVectors<double, D>;
 
@@ -26,8 +26,9 @@ MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LaneP
     cells.slow[l] = 0;
   }
   for (int d = 0; d < D; ++d) {
-    const double low = std::max(static_cast<double>(margin - ghost_width), -limit);
-    const double high = std::min(static_cast<double>(source.view.extents[d] + ghost_width - 2 - margin), limit);
+    const auto first = static_cast<double>(source.layout->grid.first_cell()[d]);
+    const double low = first + std::max(static_cast<double>(margin - ghost_width), -limit);
+    const double high = first + std::min(static_cast<double>(source.view.extents[d] + ghost_width - 2 - margin), limit);
     const double shift = 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
     const auto stride = static_cast<std::int32_t>(source.view.strides[d]);
     for (int l = 0; l < n; ++l) {
@@ -35,7 +36,7 @@ MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LaneP
       const double cell = std::floor(q);
       const bool inside = (cell >= low) & (cell <= high);
       cells.fraction[d][l] = static_cast<T>(q - cell);
-      cells.offset[l] += static_cast<std::int32_t>(inside ? cell : 0.0) * stride;
+      cells.offset[l] += static_cast<std::int32_t>(inside ? cell - first : 0.0) * stride;
       cells.slow[l] |= inside ? 0 : 1;
     }
   }
@@ -57,7 +58,7 @@ MENISCUS_INLINE void sample_lanes(const SampleSource<T, D>& source, const LanePo
     for (int d = 0; d < D; ++d) {
       const double q = x[d][l] - 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
       const double whole = std::clamp(std::floor(q), -1e15, 1e15);
-      cell[d] = static_cast<Index>(whole);
+      cell[d] = static_cast<Index>(whole) - source.layout->grid.first_cell()[d];
       fraction[d] = static_cast<T>(std::clamp(q - whole, 0.0, 1.0));
     }
     out.value[l] = sample_point<T, D>(source, cell, fraction, interpolation, AllVisible{}).value;

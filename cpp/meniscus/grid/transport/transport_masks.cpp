@@ -4,7 +4,7 @@
 #include "meniscus/grid/mask_window.hpp"
 
 #include <cmath>
-#include <cstring>
+#include <string>
 
 namespace meniscus::grid {
 namespace {
@@ -71,7 +71,12 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
       const auto reach = static_cast<Index>(std::min(std::ceil(cfl) + margin, 1e9));
       const Lease near = workspace.take<std::uint8_t>(size);
       Coord<D> period{};
-      for (int d = 0; d < D; ++d) period[d] = layout.halo.shared(d) ? layout.grid.shape()[d] : 0;
+      for (int d = 0; d < D; ++d) {
+        if (layout.grid.block().own_neighbour(d)) period[d] = layout.grid.shape()[d];
+        if (layout.grid.block().cut(d) && reach > ghost_width)
+          throw OutsideGhosts("hidden samples are felt " + std::to_string(reach) + " cells away, farther than the " +
+                              std::to_string(ghost_width) + " ghosts of a block: take a shorter step");
+      }
       windowed_and<D>(padded, visible_lease_.data(), -reach, reach, near.data(), scratch.data(), period);
       const bool merge = first_order != nullptr;
       if (!merge) first_order_lease_ = workspace.take<std::uint8_t>(size);
@@ -88,16 +93,17 @@ TransportMasks<T, D>::TransportMasks(const FieldLayout<D>& layout, const AdvectM
   trusted_end_ = layout.extents();
   if (options.first_order_near != FirstOrderNear::walls) return;
   for (int d = 0; d < D; ++d) {
-    if (layout.halo.shared(d)) continue;
-    // Cells whose centre, and sides that, lie within cfl cells of the wall.
-    const Index n = trusted_end_[d];
+    if (layout.grid.periodic()[static_cast<std::size_t>(d)]) continue;
+    // Cells whose centre, and sides that, lie within cfl cells of the wall, which may be that of another block.
+    const Index n = layout.stagger.extents(layout.grid.shape())[d];
     const double cells = layout.stagger.on_side[static_cast<std::size_t>(d)] ? std::floor(cfl) + 1.0 : std::ceil(cfl);
     const auto band = static_cast<Index>(std::min(cells, static_cast<double>(n)));
     const auto is_wall = [&](int upper) {
       return layout.rules[static_cast<std::size_t>(side_index(d, upper))].kind != GhostRule::Kind::value;
     };
-    if (is_wall(0)) trusted_begin_[d] = band;
-    if (is_wall(1)) trusted_end_[d] = n - band;
+    const Index first = layout.grid.first_cell()[d];
+    trusted_begin_[d] = (is_wall(0) ? band : 0) - first;
+    trusted_end_[d] = (is_wall(1) ? n - band : n) - first;
   }
 }
 

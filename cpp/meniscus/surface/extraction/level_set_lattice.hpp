@@ -16,10 +16,11 @@ template <class T, int D>
 class LevelSetLattice {
  public:
   explicit LevelSetLattice(const grid::Field<T, D>& phi) : view_(phi.view()), spacing_(phi.grid().spacing()) {
+    grid::require_one_block(phi.grid(), "extraction and measures of level sets");
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       on_nodes_ = phi.stagger().on_side[a] == 1;
-      periodic_[a] = phi.grid().periodic()[a];
+      periodic_[a] = phi.grid().shared(d, 0);
       extents_[a] = view_.extents[a] + (on_nodes_ ? 0 : 2);
       origin_[a] = phi.grid().origin()[d];
       first_[a] = on_nodes_ ? (periodic_[a] ? 1 : 0) : 1;

@@ -93,8 +93,7 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
         return n;
       },
       [](Index a, Index b) { return a + b; });
-  for (int d = 0; d < D; ++d)
-    if (grid.periodic[static_cast<std::size_t>(d)]) phi.layout().halo.exchange(d, phi.storage().data());
+  phi.layout().halo.exchange(phi.storage().data());
   return reached;
 }
 

@@ -4,10 +4,11 @@ namespace meniscus::surface {
 
 template <int D>
 StripGrid<D>::StripGrid(const grid::FieldLayout<D>& layout) {
+  grid::require_one_block(layout.grid, "redistancing and extension");
   const Coord<D> extents = layout.extents();
   for (int d = 0; d < D; ++d) {
     periodic[d] = layout.halo.shared(d);
-    first[d] = periodic[d] && layout.stagger.on_side[static_cast<std::size_t>(d)] ? 1 : 0;
+    first[d] = layout.halo.first_owned(d);
     count[d] = extents[d] - first[d];
     if (d < D - 1) rows *= count[d];
   }

@@ -29,7 +29,7 @@ class TetLocations(NamedTuple):
 
 
 class TetLocator:
-    """Exact point location in a tetrahedral mesh that moves. It keeps copies of the mesh.
+    """Exact point location in a tetrahedral mesh that moves. It copies the mesh.
 
     Of several closed tetrahedra that hold a point, it belongs to the one with the lowest rank, and of these to the one with the
     lowest number; so points on faces, edges and vertices belong to exactly one. Tetrahedra without volume and those with a negative
@@ -58,7 +58,7 @@ class TetLocator:
         self._core: Any = _collision.TetLocator(x, t, ranks, overlapping)
 
     def move(self, vertices: Floats) -> None:
-        """Take new positions of the same vertices. Raises TypeError or ValueError; then nothing changes."""
+        """Set new positions of the same vertices. Raises TypeError or ValueError; then nothing changes."""
         self._core.move(_checks.points("vertices", vertices, _FLOAT64, 3))
 
     def locate(self, points: Floats, hints: Ints | None = None) -> TetLocations:

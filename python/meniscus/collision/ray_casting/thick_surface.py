@@ -67,7 +67,7 @@ class FaceVisibility(NamedTuple):
 
 
 class ThickSurface:
-    """A triangle surface that is thickened so that no line of sight leaks through it. It keeps copies of the mesh.
+    """A triangle surface that is thickened so that no line of sight leaks through it. It copies the mesh.
 
     The wedge of a triangle is the set of points within half the thickness of it, and so holds the triangle pushed out by half the
     thickness along its normal and, in its plane, across its edges; a triangle without area is a capsule or a ball. A target is

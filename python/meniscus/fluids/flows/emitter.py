@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.grid.fields import CellField, MacField
 from meniscus.surface import Pose, Shape
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,38 +67,47 @@ class EmitterCells:
             raise ValueError(f"the region of an emitter must be {phi.grid.dimension}-D, not {emitter.region.dimension}-D")
         self.emitter = emitter
         self.phi = phi
-        self._inside: Bools = np.zeros(phi.shape, bool)
         self._known = False
 
-    def inside(self, time: float, workspace: Workspace) -> Bools:
-        """Return the mask of its cells at a time, s."""
+    def emit(
+        self,
+        dt: float,
+        time: float,
+        *,
+        density: CellField,
+        temperature: CellField,
+        divergence: CellField | None,
+        velocity: MacField,
+        workspace: Workspace,
+    ) -> None:
+        """Let the emitter work for dt from `time` on, if it is on."""
+        e, rules = self.emitter, _fluids.EmissionRule
+        if not e.is_on(time):
+            return
+        region = self._region(time, workspace)
+        core: Any = _fluids  # overloaded over dimension and scalar
+        if e.density is not None:
+            core.emit(region, rules.raise_to, e.density, density._core)
+        if e.density_rate:
+            core.emit(region, rules.add, dt * e.density_rate, density._core)
+        if e.temperature is not None:
+            core.emit(region, rules.set, e.temperature, temperature._core)
+        if e.divergence and divergence is not None:
+            core.emit(region, rules.add, e.divergence, divergence._core)
+        if e.velocity is not None:
+            set_face_velocity(velocity, self.phi, e.velocity)
+
+    def _region(self, time: float, workspace: Workspace) -> Any:
         motion = self.emitter.motion
         if motion is not None or not self._known:
             pose = None if motion is None else motion(time)
             # The sign is all that counts.
-            phi_band = self.phi.grid.spacing
-            self.emitter.region.sample(self.phi, pose=pose, band=phi_band, workspace=workspace)
-            np.less_equal(self.phi.array, 0.0, out=self._inside)
+            self.emitter.region.sample(self.phi, pose=pose, band=self.phi.grid.spacing, workspace=workspace)
             self._known = True
-        return self._inside
-
-    def set_velocity(self, velocity: MacField, inside: Bools) -> None:
-        """Set the faces of the cells to the velocity of the emitter."""
-        if self.emitter.velocity is None:
-            return
-        set_face_velocity(velocity, inside, self.emitter.velocity)
+        return self.phi._core
 
 
-def set_face_velocity(velocity: MacField, inside: Bools, value: Sequence[float]) -> None:
-    """Set the velocity on all faces of the cells of a mask."""
-    for d, component in enumerate(value):
-        faces = velocity.component(d)
-        lower = tuple(slice(None, -1) if k == d else slice(None) for k in range(inside.ndim))
-        upper = tuple(slice(1, None) if k == d else slice(None) for k in range(inside.ndim))
-        faces[lower][inside] = component
-        faces[upper][inside] = component
-        if velocity.grid.periodic[d]:
-            # The first and the last face are one unknown, between the last cell and the first.
-            ends = np.moveaxis(faces, d, 0)
-            seam = np.take(inside, 0, d) | np.take(inside, -1, d)
-            ends[0][seam] = ends[-1][seam] = component
+def set_face_velocity(velocity: MacField, region: CellField, value: Sequence[float]) -> None:
+    """Give all faces of the cells where a level set is <= 0 a velocity, m/s."""
+    core: Any = _fluids
+    core.emit_velocity(region._core, value, velocity._core)

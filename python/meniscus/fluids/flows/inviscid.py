@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from meniscus import _checks
+from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
 from meniscus.grid.fields import CellField, MacField
@@ -72,6 +73,7 @@ def advance(
     solver = PressureSolver(velocity.grid) if solver is None else solver
     workspace = Workspace() if workspace is None else workspace
     work = velocity.copy()
+    samples: Any = _grid  # overloaded over dimension and scalar
 
     def carry(field: MacField, by: MacField, seconds: float, start: float) -> None:
         boundary = solid_boundary(solid, velocity.grid, velocity.dtype, start, slip)
@@ -92,12 +94,10 @@ def advance(
         carried = work.copy()
         first = make_incompressible(work, dt / 2, middle)
         end = work.copy()
-        for d in range(velocity.grid.dimension):
-            half = work.component(d)
-            end.component(d)[...] = 2 * half - velocity.component(d)
-            half[...] = 2 * half - carried.component(d)
+        samples.combine(end._core, 2.0, work._core, -1.0, velocity._core)
+        samples.combine(work._core, 2.0, work._core, -1.0, carried._core)
         carry(work, end, dt / 2, middle)
         projections = (first, make_incompressible(work, dt / 2, time + dt))
     for d in range(velocity.grid.dimension):
-        velocity.component(d)[...] = work.component(d)
+        samples.assign_component(velocity._core, d, work._core, None, True)
     return StepInfo(projections)

@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.stages import ProjectionStage, ViscosityStage
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField, ScalarField
 from meniscus.grid.transport.advection import advect, max_speed
@@ -79,7 +81,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self._solid = SampledSolid(grid, self.velocity.dtype, solid, self.options.slip)
         self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self._grid = grid
-        self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid)) for e in emitters]
+        self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid, dtype)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy(), self.pressure.copy())
         self._workspace = Workspace()
@@ -120,8 +122,9 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         Solids and emitters count with their speed, because the air takes it from them.
         """
         h, o = self._grid.spacing, self.options
-        lift = abs(o.density_weight) * float(np.abs(self.density.array).max())
-        lift += abs(o.temperature_weight) * float(np.abs(self.temperature.array - o.ambient).max())
+        samples: Any = _grid  # overloaded over dimension and scalar
+        lift = abs(o.density_weight) * samples.largest_deviation(self.density._core, 0.0, None)
+        lift += abs(o.temperature_weight) * samples.largest_deviation(self.temperature._core, o.ambient, None)
         lift += 0.0 if o.acceleration is None else float(np.linalg.norm(o.acceleration))
         speed = max_speed(self.velocity) + math.sqrt(h * lift)
         for emitter in (e.emitter for e in self._emitters):
@@ -135,21 +138,18 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         solid = self._solid.at(self.time)
         before = self._smoke(solid)
         if self._divergence is not None:
-            self._divergence.array[...] = 0.0
+            samples: Any = _grid  # overloaded over dimension and scalar
+            samples.assign(self._divergence._core, 0.0, None)
         for cells in self._emitters:
-            emitter = cells.emitter
-            if not emitter.is_on(self.time):
-                continue
-            inside = cells.inside(self.time, self._workspace)
-            if emitter.density is not None:
-                np.maximum(self.density.array, emitter.density, out=self.density.array, where=inside)
-            if emitter.density_rate:
-                np.add(self.density.array, dt * emitter.density_rate, out=self.density.array, where=inside, casting="same_kind")
-            if emitter.temperature is not None:
-                np.copyto(self.temperature.array, emitter.temperature, where=inside, casting="same_kind")
-            if emitter.divergence and self._divergence is not None:
-                np.add(self._divergence.array, emitter.divergence, out=self._divergence.array, where=inside, casting="same_kind")
-            cells.set_velocity(self.velocity, inside)
+            cells.emit(
+                dt,
+                self.time,
+                density=self.density,
+                temperature=self.temperature,
+                divergence=self._divergence,
+                velocity=self.velocity,
+                workspace=self._workspace,
+            )
         self._parts["emitted"] = self._smoke(solid) - before
 
     def transport(self, dt: float) -> None:
@@ -194,22 +194,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                 time=self.time,
             )
         if o.acceleration is not None:
-            for d, a in enumerate(o.acceleration):
-                faces = self.velocity.component(d)
-                np.add(faces, dt * a, out=faces, casting="same_kind")
+            add_acceleration(self.velocity, o.acceleration, dt)
         solid = self._solid.at(self.time)
         if o.confinement:
             add_vorticity_confinement(self.velocity, dt, o.confinement, solid=solid, time=self.time, workspace=self._workspace)
-        if self.vortices is not None and len(self.vortices) and o.vortex_strength:
-            add_vortex_forces(
-                self.velocity,
-                self.vortices,
-                dt,
-                o.vortex_strength,
-                kernel=o.vortex_kernel,
-                time=self.time,
-                workspace=self._workspace,
-            )
+        add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
@@ -223,14 +212,16 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def _smoke(self, solid: SolidBoundary | None = None) -> float:
         """Return the integral of the density, outside of a solid."""
-        density = self.density.array
-        where = True if solid is None else solid.outside_cells
-        return float(np.sum(density, dtype=np.float64, where=where)) * self._grid.spacing**self._grid.dimension
+        where = None if solid is None else solid.outside_cells
+        samples: Any = _grid  # overloaded over dimension and scalar
+        return float(samples.sum_samples(self.density._core, where)) * self._grid.spacing**self._grid.dimension
 
     def _summarise(self, dt: float) -> SmokeReport:
         smoke = self._smoke(self._solid.at(self.time + dt))
         energy = kinetic_energy(self.velocity)
-        for name, total in (("density", smoke), ("temperature", float(self.temperature.array.sum())), ("velocity", energy)):
+        samples: Any = _grid  # overloaded over dimension and scalar
+        heat = float(samples.sum_samples(self.temperature._core, None))
+        for name, total in (("density", smoke), ("temperature", heat), ("velocity", energy)):
             if not math.isfinite(total):
                 raise ValueError(f"the {name} must be finite after a step")
         return SmokeReport(

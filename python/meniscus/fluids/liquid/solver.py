@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
@@ -19,8 +21,8 @@ from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
-from meniscus.fluids.stages import ProjectionStage, ViscosityStage
-from meniscus.fluids.vorticity.vortex_particles import VortexParticles, add_vortex_forces, advance_vortices
+from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
+from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
@@ -142,10 +144,12 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             TypeError, ValueError: wrong types, dimensions or values.
         """
         given = None if velocity is None else _checks.vector("velocity", velocity, self._grid.dimension)
-        before = self.levelset.array.copy()
+        before = self.levelset.array > 0
         self.levelset.unite(region)
         if given is not None:
-            set_face_velocity(self.velocity, (self.levelset.array <= 0) & (before > 0), given)
+            new = CellField(self._grid, self.velocity.dtype)
+            new.array[...] = np.where((self.levelset.array <= 0) & before, -1, 1)
+            set_face_velocity(self.velocity, new, given)
         self.set_surface()
 
     def set_surface(self) -> None:
@@ -187,14 +191,14 @@ class LiquidSolver(StagedSolver[LiquidReport]):
                 if isinstance(region.owner, LiquidSource):
                     self._surface.add(phi)
                     if region.owner.velocity is not None:
-                        set_face_velocity(self.velocity, phi.array <= 0, region.owner.velocity)
+                        set_face_velocity(self.velocity, phi, region.owner.velocity)
                 else:
                     self._parts["drained drops"] = self._parts.get("drained drops", 0.0) + self._surface.take(phi)
             if active:
                 self._surface.settle()
                 self._volume.change(total, self.levelset, self._outside(self._solid.at(self.time)))
         if "drained drops" in self._parts:
-            self._volume.ledger.totals["drained"] += self._parts["drained drops"]
+            self._volume.totals["drained"] += self._parts["drained drops"]
 
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
@@ -227,10 +231,10 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
-        self._volume.ledger.share()
+        self._volume.share()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
-            self._parts["correction"] = self._volume.correct(self.levelset, outside, self._workspace)
+            self._parts["correction"] = self._volume.correct(self.levelset, outside)
             self._surface.surface_moved(self._parts["correction"])
 
     def spray(self, dt: float) -> None:
@@ -238,27 +242,13 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if self.particles is None or not self.options.spray:
             return
         solid = self._solid.at(self.time + dt, dt)
-        around = self._volume.ledger.around(self._workspace)
-        drops = self._surface.fly(self.velocity, dt, self.gravity, solid, self.time)
-        self._volume.exchange(drops, around)
+        self._surface.fly(self.velocity, dt, self.gravity, solid, self.time, self._volume)
 
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
         o = self.options
-        for d, g in enumerate(self.gravity):
-            if g:
-                faces = self.velocity.component(d)
-                np.add(faces, dt * g, out=faces, casting="same_kind")
-        if self.vortices is not None and len(self.vortices) and o.vortex_strength:
-            add_vortex_forces(
-                self.velocity,
-                self.vortices,
-                dt,
-                o.vortex_strength,
-                kernel=o.vortex_kernel,
-                time=self.time,
-                workspace=self._workspace,
-            )
+        add_acceleration(self.velocity, self.gravity.tolist(), dt)
+        add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
@@ -271,7 +261,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self._continue_into_solid(solid)
         if self._curvature is not None:
             self.levelset.curvature(out=self._curvature)
-            np.multiply(self._curvature.array, o.surface_tension, out=self._curvature.array, casting="same_kind")
+            samples: Any = _grid  # overloaded over dimension and scalar
+            samples.scale(self._curvature._core, o.surface_tension)
         self._parts["projection"] = self._projection.act(
             self.velocity,
             dt,
@@ -334,7 +325,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             raise ValueError("the velocity must be finite after a step")
         return LiquidReport(
             dt=dt,
-            volume=float(self._volume.ledger.volumes.sum()),
+            volume=self._volume.total,
             kinetic_energy=self.options.density * energy,
             max_speed=speed,
             projection=self._parts["projection"],

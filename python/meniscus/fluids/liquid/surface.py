@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._meniscus import grid as _grid
+from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.fluids.liquid.options import LiquidOptions
+from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
-from meniscus.grid.transport.points import sample
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary
 
@@ -23,27 +23,6 @@ Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
 # Cells, by dimension; measured on dam breaks. With half the depth the liquid gains volume after the first impact, with twice the depth it
 # loses several times as much.
-
-
-def _no_points() -> Floats:
-    return np.empty((0, 0))
-
-
-@dataclass
-class Drops:
-    """Changes of drops in a step.
-
-    Attributes:
-        left: positions at which particles left the liquid, (n, dim), m, and their volumes.
-        joined: positions at which drops joined it, and their volumes.
-        lost_volume: volume of drops that left the domain, m^dim.
-    """
-
-    left: Floats = field(default_factory=_no_points)
-    left_volumes: Floats = field(default_factory=lambda: np.empty(0))
-    joined: Floats = field(default_factory=_no_points)
-    joined_volumes: Floats = field(default_factory=lambda: np.empty(0))
-    lost_volume: float = 0.0
 
 
 class LiquidSurface:
@@ -73,8 +52,7 @@ class LiquidSurface:
         self.levelset = LevelSet(grid, "cells", velocity.dtype) if self.particles is None else self.particles.levelset
         self.levelset.array[...] = (options.band + 1) * grid.spacing
         self._near = np.zeros(grid.shape, bool) if self.particles is None else None
-        self._left: list[tuple[Floats, Floats]] = []
-        self._ball = math.pi if grid.dimension == 2 else 4 / 3 * math.pi
+        self._first_new: int | None = None
         sides = velocity.boundary
         self._open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
 
@@ -105,7 +83,7 @@ class LiquidSurface:
         if self.particles is not None:
             self.particles.spray.remove(np.ones(self.drops, bool))
             self.particles.seed(solid=solid, time=time)
-        self._left = []
+        self._first_new = None
 
     def settle(self) -> None:
         """Redistance the level set after sources and drains."""
@@ -120,13 +98,12 @@ class LiquidSurface:
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
         if self.particles is not None:
-            before = self.drops
+            self._first_new = self.drops
             self.particles.advance(velocity, dt, solid=solid, time=time)
-            new = slice(before, None)
-            self._left = [(self.particles.spray.positions[new].copy(), self._volumes(self.particles.spray["radius"][new]))]
             return
         assert self._near is not None
-        np.less(np.abs(self.levelset.array), self.band, out=self._near)
+        samples: Any = _grid  # overloaded over dimension and scalar
+        samples.mark_band(self.levelset.field._core, self.band, self._near)
         advect(
             self.levelset.field,
             velocity,
@@ -143,53 +120,41 @@ class LiquidSurface:
         """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
         the motion."""
         if self.particles is not None and distance > 0:
-            markers = self.particles.particles
-            phi = sample(self.levelset.field, markers.positions)
-            passed = (markers["sign"] * phi < 0) & (np.abs(phi) <= distance)
-            markers.remove(passed, workspace=self._workspace)
+            self.particles.remove_passed(distance)
             self.particles.adjust_radii(every=True)
 
     def add(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""
-        np.minimum(self.levelset.array, phi.array, out=self.levelset.array)
-        self._clear(phi, 1)
+        self._combine(_surface.SetOperation.unite, phi, 1)
 
     def take(self, phi: CellField) -> float:
         """Empty the region where phi <= 0; returns the volume of drops in it, which vanish."""
-        np.maximum(self.levelset.array, -phi.array, out=self.levelset.array)
-        self._clear(phi, -1)
-        if not self.drops:
+        self._combine(_surface.SetOperation.subtract, phi, -1)
+        if self.particles is None:
             return 0.0
-        assert self.particles is not None
-        spray = self.particles.spray
-        inside = sample(phi, spray.positions) <= 0
-        volume = float(self._volumes(spray["radius"][inside]).sum())
-        spray.remove(inside, workspace=self._workspace)
-        return volume
+        core: Any = _surface
+        return float(core.remove_spray_in(phi._core, self.particles.spray._core, self._workspace)[1])
 
-    def fly(self, velocity: MacField, dt: float, gravity: Floats, solid: Any, time: float) -> Drops:
-        """Move drops for dt from `time` on; they may hit solids, join the liquid, or leave it."""
-        result = Drops()
+    def fly(self, velocity: MacField, dt: float, gravity: Floats, solid: Any, time: float, volume: LiquidVolume) -> None:
+        """Let drops fly for dt from `time` on, hit solids, join the liquid, and leave it; `volume` accounts for them."""
         assert self.particles is not None
-        if self._left:
-            result.left, result.left_volumes = self._left.pop()
-        if self.drops:
-            o, spray = self._options, self.particles.spray
-            flight = self.particles.advance_spray(
-                dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
-            )
-            result.lost_volume = flight.left.volume + flight.in_solid.volume
-            ids, positions, volumes = spray.ids.copy(), spray.positions.copy(), self._volumes(spray["radius"])
-            self.particles.reincorporate(velocity, time=time + dt)
-            gone = ~np.isin(ids, spray.ids)
-            result.joined, result.joined_volumes = positions[gone], volumes[gone]
-        return result
+        o, spray = self._options, self.particles.spray
+        if self._first_new is not None:
+            volume.drops_left(spray, self.levelset, self._first_new)
+            self._first_new = None
+        if not self.drops:
+            return
+        flight = self.particles.advance_spray(
+            dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
+        )
+        volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
+        volume.drops_join(spray, self.levelset, time + dt)
+        self.particles.reincorporate(velocity, time=time + dt)
 
     def remove_outside(self, vortices: VortexParticles) -> None:
         """Remove vortex particles that are not in the liquid."""
-        if len(vortices):
-            points = vortices.positions.astype(self.levelset.dtype, copy=False)
-            vortices.remove(sample(self.levelset.field, points) > 0, workspace=self._workspace)
+        core: Any = _surface  # overloaded over dimension and scalar
+        core.remove_outside(self.levelset.field._core, vortices._core, self._workspace)
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies, for `restore`."""
@@ -203,15 +168,11 @@ class LiquidSurface:
             self.particles.restore(snapshot)
         else:
             self.levelset.restore(snapshot["levelset"])
-        self._left = []
+        self._first_new = None
 
-    def _volumes(self, radii: npt.NDArray[Any]) -> Floats:
-        volumes: Floats = self._ball * radii.astype(np.float64) ** self.levelset.grid.dimension
-        return volumes
-
-    def _clear(self, phi: CellField, sign: int) -> None:
-        """Remove the markers of a sign from where phi <= 0."""
-        if self.particles is not None and len(self.particles.particles):
-            markers = self.particles.particles
-            wrong = (markers["sign"] == sign) & (sample(phi, markers.positions) <= markers["radius"])
-            markers.remove(wrong, workspace=self._workspace)
+    def _combine(self, operation: Any, region: CellField, sign: int) -> None:
+        """Change the level set by a region, and remove the markers of a sign from where that is."""
+        core: Any = _surface
+        core.combine_level_sets(self.levelset.field._core, operation, region._core)
+        if self.particles is not None:
+            core.remove_markers_in(region._core, self.particles.particles._core, sign, self._workspace)

@@ -8,15 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import particles_to_grid
+from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.surface import LevelSet, SolidBoundary
 
 Bools = npt.NDArray[np.bool_]
-_LAYERS = 4  # as far into a solid as short traces reach
 
 
 class ParticleFaces:
@@ -35,7 +36,7 @@ class ParticleFaces:
     def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
         """Set the velocity to that of the particles, and extend it to liquid faces without particles nearby."""
         particles_to_grid(particles, velocity, known=self._given, workspace=workspace)
-        extrapolate(velocity, self._given, layers=2, workspace=workspace)
+        extrapolate(velocity, self._given, layers=2, out=self._given, workspace=workspace)
 
     def extend(
         self,
@@ -50,18 +51,21 @@ class ParticleFaces:
 
         Without free slip, faces in the solid get its velocity.
         """
-        core: Any = _fluids  # overloaded over dimension and scalar
-        for d, mask in enumerate(self._wet):
-            core.liquid_faces(levelset.field._core, d, mask)
-            if solid is not None:
-                np.logical_and(mask, solid.open_faces[d], out=mask)
+        wet = mark_open_faces(levelset, solid, self._wet)
         for field in (velocity, before):
             if field is None:
                 continue
-            known = extrapolate(field, self._wet, layers=band, workspace=workspace)
-            if solid is not None:
-                known = extrapolate(field, known, layers=_LAYERS, workspace=workspace)
-            for d, k in enumerate(known):
-                np.copyto(field.component(d), 0.0, where=~k)
+            known = extrapolate(field, wet, layers=band, out=self._given, workspace=workspace)
+            extend_into_solid(field, known, solid, workspace)
         if solid is not None:
             solid.stick(velocity)
+
+
+def mark_open_faces(levelset: LevelSet, solid: SolidBoundary | None, out: list[Bools]) -> list[Bools]:
+    """Set masks to the faces beside liquid that are not in a solid entirely, and return them."""
+    core: Any = _fluids  # overloaded over dimension and scalar
+    for d, mask in enumerate(out):
+        core.liquid_faces(levelset.field._core, d, mask)
+        if solid is not None:
+            _grid.select_mask(mask, solid.open_faces[d], True, mask)
+    return out

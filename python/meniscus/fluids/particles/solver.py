@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
+from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.particles.faces import ParticleFaces
@@ -107,7 +108,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._stale = True
         self._solid = SampledSolid(grid, kind, solid, o.slip)
         self._faces = ParticleFaces(self.velocity)
-        self._volume = ParticleVolume(grid, self.velocity, self._per_cell)
+        self._volume = ParticleVolume(grid, self._per_cell)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
         self._backup = (self.velocity.copy(), self.pressure.copy())
@@ -158,7 +159,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         total += sum(v.component_with_ghosts(k).nbytes for v in (self.velocity, self._before, self._backup[0]) for k in d)
         fields = [self.pressure, self._backup[1], self._levelset.field]
         total += sum(f.with_ghosts.nbytes for f in fields)
-        total += self._solid.nbytes + self._volume.nbytes + self._faces.nbytes + self._supply.nbytes
+        total += self._solid.nbytes + self._faces.nbytes + self._supply.nbytes
         total += 0 if self._spacing is None else self._spacing.nbytes
         return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
 
@@ -199,7 +200,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         Solids and sources count with their speed.
         """
         h, o = self._grid.spacing, self.options
-        speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
+        speed = self._speed() + math.sqrt(h * float(np.linalg.norm(self.gravity)))
         speed = max(speed, self._supply.speed(self.time))
         speed = max(speed, self._solid.max_speed(self.time))
         return o.cfl * h / speed if speed > 0 else math.inf
@@ -221,10 +222,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def add_forces(self, dt: float) -> None:
         """Add gravity for dt."""
-        for d, g in enumerate(self.gravity):
-            if g:
-                faces = self.velocity.component(d)
-                np.add(faces, dt * g, out=faces, casting="same_kind")
+        add_acceleration(self.velocity, self.gravity.tolist(), dt)
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
@@ -249,7 +247,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         solid = self._solid.at(time, dt or None, needs_velocity=True)
         before = self._before if o.transfer == "flip" else None
         # As far as any particle may get, and the samples around it there.
-        speed = float(np.abs(self.particles["velocity"]).max(initial=0.0)) + dt * float(np.abs(self.gravity).max())
+        speed = self._speed() + dt * float(np.abs(self.gravity).max())
         band = max(o.band, math.ceil(speed * dt / self._grid.spacing) + 1)
         self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace)
 
@@ -288,7 +286,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, and of each connected part of it, with that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
-        return self._volume.report(levelset, self._outside(solid), self._supply.seeder.cells(self.particles.positions))
+        return self._volume.report(levelset, self._outside(solid), self.particles)
 
     def snapshot(self) -> dict[str, Any]:
         """Return copies of everything that the next steps depend on, except solids and sources, which follow from the time."""
@@ -309,6 +307,10 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self.time = float(snapshot["time"])
         self._stale = True
         self._solid.forget()
+
+    def _speed(self) -> float:
+        """Return the largest velocity component of a particle, m/s."""
+        return float(_fluids.largest_value(self.particles._core, "velocity"))
 
     def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
@@ -349,13 +351,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def _settle(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
-        left = np.zeros(len(self.particles), bool)
         core: Any = _fluids  # overloaded over dimension and scalar
-        gone, stuck, _ = core.apply_particle_boundary(
-            self.particles._core, self.velocity._core, self._open, levelset, left, self._workspace
-        )
-        if gone:
-            self._volume.totals["outflow"] += self.particles.remove(left, workspace=self._workspace)
+        gone, stuck, _ = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
+        self._volume.totals["outflow"] += gone
         self._parts["left"] = self._parts.get("left", 0) + gone
         self._parts["in_solid"] = stuck
         self._stale = True
@@ -377,9 +375,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._solid.forget()
 
     def _summarise(self, dt: float) -> ParticleLiquidReport:
-        v = self.particles["velocity"]
         n = len(self.particles)
-        energy = 0.5 * self.options.density * self.particle_volume * float(np.einsum("ij,ij->", v, v, dtype=np.float64))
+        energy = 0.5 * self.options.density * self.particle_volume * float(_fluids.sum_of_squares(self.particles._core, "velocity"))
         if not math.isfinite(energy):
             raise ValueError("the velocities of the particles must be finite after a step")
         return ParticleLiquidReport(
@@ -387,7 +384,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             particles=n,
             volume=n * self.particle_volume,
             kinetic_energy=energy,
-            max_speed=float(np.abs(v).max(initial=0.0)),
+            max_speed=self._speed(),
             projection=self._parts["projection"],
             viscosity=self._parts.get("viscosity", ()),
             correction=self._parts.get("correction"),

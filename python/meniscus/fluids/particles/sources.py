@@ -6,32 +6,26 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
-from meniscus.fluids.particles.seeding import Inside, ParticleSeeder, shape_inside
+from meniscus.fluids.particles.seeding import ParticleSeeder, liquid_region
 from meniscus.grid.fields import CellField, NodeField
 from meniscus.grid.particles.storage import Particles
-from meniscus.grid.transport.points import sample
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape
 
 
 class ParticleSources:
-    """Adds and removes the particles of one solver.
-
-    Attributes:
-        seeder: gives the positions of particles in a region.
-    """
+    """Adds and removes the particles of one solver."""
 
     def __init__(
         self, grid: Grid, seeder: ParticleSeeder, dtype: np.dtype[Any], sources: Sequence[LiquidSource], drains: Sequence[Drain]
     ) -> None:
         self._grid = grid
         self._dtype = dtype
-        self.seeder = seeder
+        self._seeder = seeder
         self._workspace = Workspace()
         reach = 2 * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
@@ -53,23 +47,17 @@ class ParticleSources:
         dimension = self._grid.dimension
         given = None if velocity is None else _checks.vector("velocity", velocity, dimension)
         if isinstance(region, LevelSet):
-            levelset = region
-            if levelset.grid != self._grid or levelset.location != "cells":
+            if region.grid != self._grid or region.location != "cells":
                 raise ValueError("region must be a level set on the cells of the grid of the solver")
-            phi: Any = levelset.field
-
-            def in_levelset(x: Any) -> Any:
-                return levelset.sample(np.ascontiguousarray(x, levelset.dtype)) <= 0
-
-            inside: Inside = in_levelset
-        else:
-            _checks.one_of_type("region", region, Shape)
-            if region.dimension != dimension:
-                raise ValueError(f"region must be {dimension}-D like the grid, not {region.dimension}-D")
             phi = CellField(self._grid, self._dtype)
-            region.sample(phi, band=2 * self._grid.spacing, workspace=self._workspace)
-            inside = shape_inside(region, self._grid)
-        return self._add(particles, self.seeder.missing(particles, phi, inside), given, solid)
+            phi.array[...] = region.array
+            return self._seeder.fill(particles, phi, None, solid, self._workspace, velocity=given)
+        _checks.one_of_type("region", region, Shape)
+        if region.dimension != dimension:
+            raise ValueError(f"region must be {dimension}-D like the grid, not {region.dimension}-D")
+        phi = CellField(self._grid, self._dtype)
+        region.sample(phi, band=2 * self._grid.spacing, workspace=self._workspace)
+        return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given)
 
     def emit(self, particles: Particles, time: float, solid: NodeField | None) -> int:
         """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones."""
@@ -78,36 +66,19 @@ class ParticleSources:
             owner = region.owner
             if not isinstance(owner, LiquidSource) or not owner.is_on(time):
                 continue
-            inside = self._inside(region, time)
-            offset = None if owner.velocity is None else (time - owner.start) * np.array(owner.velocity)
-            x = self.seeder.missing(particles, region.at(time, self._workspace), inside, offset)
-            added += self._add(particles, x, owner.velocity, solid)
-            if owner.velocity is not None:
-                where = inside(np.ascontiguousarray(particles.positions, np.float64))
-                particles["velocity"][where] = owner.velocity
-                if "affine" in particles.columns:
-                    particles["affine"][where] = 0.0
+            inside, v = self._region(region, time), owner.velocity
+            offset = None if v is None else [(time - owner.start) * float(c) for c in v]
+            phi = region.at(time, self._workspace)
+            added += self._seeder.fill(particles, phi, inside, solid, self._workspace, offset=offset, velocity=v)
+            if v is not None:
+                inside.set_velocity(particles._core, v, self._workspace)
         return added
 
     def drain(self, particles: Particles, time: float) -> int:
         """Remove the particles in the regions of the drains; return their number."""
-        removed = 0
-        for region in self._drains:
-            if region.owner.is_on(time) and len(particles):
-                where = self._inside(region, time)(np.ascontiguousarray(particles.positions, np.float64))
-                removed += particles.remove(where, workspace=self._workspace)
-        return removed
+        active = [r for r in self._drains if r.owner.is_on(time)]
+        return sum(int(self._region(r, time).remove(particles._core, self._workspace)) for r in active)
 
-    def _inside(self, region: RegionCells, time: float) -> Inside:
+    def _region(self, region: RegionCells, time: float) -> Any:
         motion = region.owner.motion
-        return shape_inside(region.owner.region, self._grid, None if motion is None else motion(time))
-
-    def _add(self, particles: Particles, x: npt.NDArray[np.float64], velocity: Sequence[float] | None, solid: NodeField | None) -> int:
-        if solid is not None and len(x):
-            x = x[sample(solid, np.ascontiguousarray(x)) > 0]
-        if len(x):
-            v = np.zeros(x.shape, self._dtype)
-            if velocity is not None:
-                v[...] = velocity
-            particles.append(x.astype(self._dtype), velocity=v)
-        return len(x)
+        return liquid_region(region.owner.region, self._grid, None if motion is None else motion(time))

@@ -1,13 +1,14 @@
-"""Volume of a particle liquid: by particles, and within its surface."""
+"""Volumes of a liquid of particles: of the particles, and inside of their surface."""
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
-from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
-from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.grid.fields import MacField, NodeField
+from meniscus._meniscus import fluids as _fluids
+from meniscus.fluids.liquid.options import VolumeReport
+from meniscus.fluids.liquid.volume import component_volumes, measure_parts
+from meniscus.grid.fields import CellField, NodeField
+from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
@@ -22,36 +23,23 @@ class ParticleVolume:
         each: the volume of a particle, m^dim.
     """
 
-    def __init__(self, grid: Grid, velocity: MacField, per_cell: int) -> None:
+    def __init__(self, grid: Grid, per_cell: int) -> None:
         self.totals = dict.fromkeys(TOTALS, 0)
         self.each = float(grid.spacing**grid.dimension / per_cell)
-        self._liquid = LiquidVolume(grid, velocity)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._liquid.nbytes
+        self._grid = grid
 
     def reset(self, particles: int) -> None:
         """Start from a number of particles."""
         self.totals = {**dict.fromkeys(TOTALS, 0), "initial": particles}
 
-    def report(self, levelset: LevelSet, solid: NodeField | None, cells: npt.NDArray[np.int64]) -> VolumeReport:
-        """Return the volume inside of the surface, by component, with that of the particles in these cells (linear indices)."""
-        labels, volumes = self._liquid.measure(levelset, solid)
-        flat = labels.ravel()
-        expected = self.each * np.bincount(flat[cells], minlength=len(volumes) + 1)
-        count = np.bincount(flat, minlength=len(volumes) + 1)
-        first = np.full(len(volumes) + 1, flat.size, np.int64)
-        wet = np.flatnonzero(flat)
-        np.minimum.at(first, flat[wet], wet)
-        components = tuple(
-            ComponentVolume(float(v), float(e), int(c), tuple(int(i) for i in np.unravel_index(f, labels.shape)))
-            for v, e, c, f in zip(volumes, expected[1:], count[1:], first[1:], strict=True)
-            if c
-        )
+    def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles) -> VolumeReport:
+        """Return the volume inside of the surface, by component, beside that of the particles there."""
+        labels, volumes = measure_parts(levelset, solid, CellField(self._grid, levelset.dtype))
+        core: Any = _fluids  # overloaded over the dimension
+        expected = self.each * core.count_part_particles(particles._core, self._grid._core, labels, len(volumes))
         totals = {name: self.each * n for name, n in self.totals.items()}
-        return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=components, **totals)
+        parts = component_volumes(labels, volumes, expected)
+        return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=parts, **totals)
 
     def snapshot(self) -> list[int]:
         """Return the totals, for `restore`."""

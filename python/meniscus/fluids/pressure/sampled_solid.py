@@ -78,7 +78,9 @@ class SampledSolid:
 
     def forget(self) -> None:
         """Drop the sample, so that the next call makes a new one."""
-        self._sampled = self._boundary = self._described = None
+        self._sampled = None
+        if self._boundary is not None:
+            self._boundary.levelset_changed()
 
     def _described_sample(self) -> SolidBoundary | None:
         if self._described is not self._sample:

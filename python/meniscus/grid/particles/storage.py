@@ -131,7 +131,7 @@ class Particles:
         return self._core.remove(_checks.mask("mask", mask, (len(self),)), workspace or Workspace())
 
     def sort_by_cell(self, grid: Grid, *, workspace: Workspace | None = None) -> None:
-        """Sort the particles by cell; stable. See `cells` and `cell_starts`.
+        """Order the particles by cell, those of one cell by id. See `cells` and `cell_starts`.
 
         Particles outside of the domain belong to the nearest cell, on periodic axes to that of their image. Raises ValueError for a grid of
         another dimension or positions that are not finite.

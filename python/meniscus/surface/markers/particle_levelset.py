@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
-from meniscus.grid import Grid, MacField, Particles, advect, max_speed, sample
+from meniscus.grid import Grid, MacField, Particles, advect, max_speed
 from meniscus.grid.boundary import side_names
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.markers.options import (
@@ -79,6 +79,7 @@ class ParticleLevelSet:
         self._seedings = 0
         self._workspace = Workspace()
         self._solid_sample: SolidSample | None = None
+        self._active: npt.NDArray[np.bool_] | None = None
 
     @property
     def options(self) -> ParticleOptions:
@@ -205,7 +206,9 @@ class ParticleLevelSet:
                 self._workspace,
             )
         else:
-            active = np.abs(self.levelset.array) < reach
+            if self._active is None:
+                self._active = np.zeros(self.levelset.field.shape, bool)
+            carried = int(_grid.mark_band(self.levelset.field._core, reach, self._active))
             advect(
                 self.levelset.field,
                 velocity,
@@ -213,11 +216,10 @@ class ParticleLevelSet:
                 method=o.method,
                 trace=o.trace,
                 interpolation=o.interpolation,
-                active=active,
+                active=self._active,
                 time=start,
                 workspace=self._workspace,
             )
-            carried = int(np.count_nonzero(active))
         trace = getattr(_grid.Trace, o.marker_trace)
         small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
         args = velocity._core, seconds, trace, core
@@ -270,10 +272,20 @@ class ParticleLevelSet:
         Args:
             time: s, passed to boundary functions.
         """
-        phi = sample(self.levelset.field, self.particles.positions, time=time)
-        gone = self.particles.remove(phi * self.particles["sign"] < 0, workspace=self._workspace)
+        gone = self.remove_passed(time=time)
         self.adjust_radii(every=True, time=time)
         return gone
+
+    def remove_passed(self, reach: float = math.inf, *, time: float = 0.0) -> int:
+        """Remove the markers on the wrong side of the surface no farther from it than `reach` (m); return how many went.
+
+        Args:
+            reach: how far the surface may have been moved by something that the markers do not know of.
+            time: s, passed to boundary functions.
+        """
+        distance = reach if reach == math.inf else _checks.number("reach", reach)
+        args = self.levelset.field._core, self.particles._core, distance, _checks.number("time", time)
+        return int(_surface.remove_passed_markers(*args, self._workspace))
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal` * r: of the inside as spray if the options ask for it, of the outside as the options say.
@@ -299,10 +311,9 @@ class ParticleLevelSet:
         spray = remove(-1, self.spray) if o.spray else Transfer()
         outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)
         if o.outer == "delete" and o.outer_depth is not None:
-            phi = sample(self.levelset.field, self.particles.positions, time=when)
-            deep = (self.particles["sign"] > 0) & (phi < -o.outer_depth * self.grid.spacing)
-            volume = float(_surface.total_volume(self.particles["radius"][deep], self.grid.dimension))
-            count = self.particles.remove(deep, workspace=self._workspace)
+            depth = o.outer_depth * self.grid.spacing
+            args = self.levelset.field._core, self.particles._core, depth, when
+            count, volume = _surface.remove_deep_markers(*args, self._workspace)
             outer = Transfer(outer.count + count, outer.volume + volume)
         return Removal(spray, outer)
 

@@ -14,7 +14,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.grid import Grid
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.pose import Pose, Twist, derivative, twist_at, twist_between
-from meniscus.surface.shapes.rest_distance import MeshQueries, MeshSolid, checked_mesh, distance_of, posed_bounds
+from meniscus.surface.shapes.rest_distance import MeshSolid, checked_mesh, distance_of, posed_bounds
 from meniscus.surface.shapes.solid import Sampling, Solid, SolidSample, checked_step
 
 Floats = npt.NDArray[np.float64]
@@ -205,7 +205,7 @@ class DeformingSolid(Solid):
         self._step = _checks.positive("difference_step", difference_step)
         start, self._triangles = checked_mesh(self._evaluate("vertices", vertices, 0.0, None), triangles)
         self._count = len(start)
-        self._queries: MeshQueries = MeshDistance(start, self._triangles)
+        self._queries = MeshDistance(start, self._triangles)
 
     @property
     def moves(self) -> bool:
@@ -265,22 +265,15 @@ class DeformingSolid(Solid):
         mesh.sample(Pose((0.0, 0.0, 0.0)), target.levelset, sampling.band, sampling.periodic_images, target._workspace)
         grid = target.grid
         center, wrapped = _wrapping(grid, mesh.bounds(), sampling.periodic_images)
-        for axis in range(3):
-            # Faces with a corner in the solid or within the band of it; beyond, nobody asks.
-            lowest = target.levelset.array
-            for other in range(3):
-                if other != axis:
-                    n = lowest.shape[other]
-                    lowest = np.minimum(lowest.take(range(n - 1), other), lowest.take(range(1, n), other))
-            index = np.nonzero(lowest <= sampling.band)
-            points = np.stack([x.ravel()[i] for x, i in zip(grid.face_centers(axis), index, strict=True)], axis=1)
-            for d in range(3):
-                if wrapped[d]:
-                    points[:, d] -= grid.extent[d] * np.round((points[:, d] - center[d]) / grid.extent[d])
-            component = target.velocity.component(axis)
-            component[...] = 0.0
-            if len(points):
-                component[index] = self._closest_velocity(points, velocity)[:, axis]
+        _surface.sample_mesh_velocity(
+            self._queries._core,
+            velocity,
+            target.levelset._core,
+            sampling.band,
+            center.tolist(),
+            wrapped,
+            target.velocity._core,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by constructor arguments; functions must be picklable (not lambdas)."""

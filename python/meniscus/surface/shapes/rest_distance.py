@@ -126,7 +126,11 @@ class MeshSolid(Distance):
         return vertices.min(axis=0), vertices.max(axis=0)
 
     def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
-        """Evaluate the centres of blocks of nodes, then the nodes of blocks close to the surface."""
+        """Sample natively; of other queries than `MeshDistance`, evaluate centres of blocks, then the nodes of blocks near the surface."""
+        if isinstance(self._queries, MeshDistance):
+            core = self._queries._core
+            _surface.sample_mesh_distance(core, pose.rotation, pose.translation, band, periodic_images, phi._core, workspace)
+            return
         shifts = [np.zeros(3)]
         if periodic_images:
             shifts = periodic_shifts(phi.grid, posed_bounds(self.bounds(), pose))

@@ -77,7 +77,7 @@ void check_adjoint(const Levels<D>& all) {
                        [&](Index i) { fine.residual[i] = static_cast<float>(noise(1, static_cast<std::uint64_t>(i))); });
     for_each_unknown<>(coarse.matrix,
                        [&](Index i) { coarse.x[i] = static_cast<float>(noise(2, static_cast<std::uint64_t>(i))); });
-    grid::wrap_ghosts<float, D>(coarse.matrix.layout, coarse.x.data());
+    coarse.matrix.layout.halo.exchange(coarse.x.data());
     all.transfers[l].restrict_residual(fine, coarse);
     all.transfers[l].add_correction(coarse, fine);
     double above = 0, below = 0, size = 0;
@@ -121,7 +121,7 @@ void check_separate(const Levels<D>& all) {
         coarse_label[static_cast<std::size_t>(i)] = region;
         coarse.x[i] = 1;
       });
-      grid::wrap_ghosts<float, D>(coarse.matrix.layout, coarse.x.data());
+      coarse.matrix.layout.halo.exchange(coarse.x.data());
       clear(fine.x);
       all.transfers[l].add_correction(coarse, fine);
       for_each_unknown<>(fine.matrix, [&](Index i) {

@@ -1,0 +1,157 @@
+// Volumes of the parts of a liquid.
+#include "bridge.hpp"
+
+#include "meniscus/fluids/liquid/part_counts.hpp"
+#include "meniscus/fluids/liquid/volume_budget.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+using PartVolumes = std::vector<double>;
+
+py::array_t<double> volumes_array(const PartVolumes& values) {
+  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+template <class T, int D>
+void bind_measure(py::module_& m) {
+  using F = grid::Field<T, D>;
+  m.def(
+      "measure_parts",
+      [](F& levelset, std::optional<grid::Field<double, D>*> solid, F& scratch, const py::array& labels, Workspace& workspace) {
+        auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
+        PartVolumes volumes;
+        const fluids::MeasuredLiquid<T, D> liquid{levelset, solid.value_or(nullptr), scratch};
+        interruptible([&] { fluids::measure_parts(liquid, out, volumes, workspace); });
+        return volumes_array(volumes);
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
+}
+
+template <class T, int D>
+void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
+  using B = fluids::VolumeBudget<D>;
+  using F = grid::Field<T, D>;
+  using M = grid::MacField<T, D>;
+  using Solid = std::optional<grid::Field<double, D>*>;
+  using Liquid = fluids::MeasuredLiquid<T, D>;
+  type.def(
+      "reset",
+      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
+        interruptible([&] { b.reset(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  type.def(
+      "follow",
+      [](B& b, F& levelset, Solid solid, F& scratch, const M& velocity, double dt, Workspace& workspace) {
+        interruptible([&] { b.follow(Liquid{levelset, solid.value_or(nullptr), scratch}, velocity, dt, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("workspace"));
+  type.def(
+      "change",
+      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
+        return interruptible([&] { return b.change(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  type.def(
+      "correct",
+      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
+        return interruptible([&] { return b.correct(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  type.def(
+      "cross_side",
+      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt) {
+        const auto c = interruptible([&] { return b.cross_side(velocity, fractions, axis, upper, dt); });
+        return std::pair(c.outflow, c.inflow);
+      },
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"));
+  type.def(
+      "drops_left",
+      [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Workspace& workspace) {
+        static_cast<void>(levelset);  // tells which overload is meant
+        interruptible([&] { b.template drops_left<T>(drops, first, workspace); });
+      },
+      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("workspace"));
+  type.def(
+      "drops_join",
+      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Workspace& workspace) {
+        interruptible([&] { b.drops_join(drops, levelset, time, workspace); });
+      },
+      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("workspace"));
+}
+
+template <int D>
+void bind_part_particles(py::module_& m) {
+  m.def(
+      "count_part_particles",
+      [](grid::ParticleSet& particles, const grid::Grid<D>& grid, const py::array& labels, Index parts) {
+        const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
+        py::array_t<Index> counts(static_cast<py::ssize_t>(parts));
+        const std::span<Index> to(counts.mutable_data(), static_cast<std::size_t>(parts));
+        const bool single = particles.positions().type == grid::ColumnType::float32;
+        interruptible([&] {
+          single ? fluids::count_part_particles<float, D>(particles, grid, l, to)
+                 : fluids::count_part_particles<double, D>(particles, grid, l, to);
+        });
+        return counts;
+      },
+      py::arg("particles"), py::arg("grid"), py::arg("labels"), py::arg("parts"));
+}
+
+template <int D>
+void bind_volume_budget_type(py::module_& m, const char* name) {
+  using B = fluids::VolumeBudget<D>;
+  py::class_<B> type(m, name);
+  type.def(py::init<const grid::Grid<D>&>(), py::arg("grid"))
+      .def(
+          "labels",
+          [](B& b, const grid::Grid<D>& grid) {
+            const Coord<D>& cells = grid.local_shape();
+            return view(b.labels().data(), cells, c_strides<D>(cells), b.labels().memory());
+          },
+          py::arg("grid"))
+      .def("volumes", [](const B& b) { return volumes_array(b.volumes()); })
+      .def("expected", [](const B& b) { return volumes_array(b.expected()); })
+      .def_property_readonly("total", &B::total_volume)
+      .def_property_readonly("unassigned", &B::unassigned)
+      .def_property_readonly("bytes", &B::bytes)
+      .def(
+          "set",
+          [](B& b, const PartVolumes& volumes, const PartVolumes& expected, double unassigned) {
+            b.set(volumes, expected, unassigned);
+          },
+          py::arg("volumes"), py::arg("expected"), py::arg("unassigned"))
+      .def("share", &B::share);
+  bind_budget_functions<float, D>(type);
+  bind_budget_functions<double, D>(type);
+}
+
+}  // namespace
+
+void bind_volume_budget(py::module_& m) {
+  bind_measure<float, 2>(m);
+  bind_measure<double, 2>(m);
+  bind_measure<float, 3>(m);
+  bind_measure<double, 3>(m);
+  bind_part_particles<2>(m);
+  bind_part_particles<3>(m);
+  m.def(
+      "count_part_cells",
+      [](const py::array& labels, Index parts) {
+        const auto* l = data_of<std::int32_t>(labels, "labels");
+        py::array_t<Index> cells(static_cast<py::ssize_t>(parts));
+        py::array_t<Index> first(static_cast<py::ssize_t>(parts));
+        const auto n = static_cast<std::size_t>(parts);
+        const std::span<Index> counts(cells.mutable_data(), n), starts(first.mutable_data(), n);
+        interruptible([&] { fluids::count_part_cells(l, labels.size(), counts, starts); });
+        return py::make_tuple(cells, first);
+      },
+      py::arg("labels"), py::arg("parts"));
+  bind_volume_budget_type<2>(m, "VolumeBudget2");
+  bind_volume_budget_type<3>(m, "VolumeBudget3");
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,116 @@
+// Sums, extrema and assignments over fields and masks.
+#include "bridge.hpp"
+
+#include "meniscus/grid/masked_samples.hpp"
+
+#include <optional>
+
+namespace meniscus::bindings {
+namespace {
+
+using grid::Where;
+using Mask = std::optional<py::array>;
+
+const std::uint8_t* flags_of(const Mask& mask, Index size) {
+  return mask ? reinterpret_cast<const std::uint8_t*>(data_of<bool>(*mask, "mask", size)) : nullptr;
+}
+
+std::uint8_t* writable_flags(const py::array& mask, const char* name, Index size) {
+  return reinterpret_cast<std::uint8_t*>(data_of<bool>(mask, name, size, true));
+}
+
+Where where_of(bool set) { return set ? Where::mask_set : Where::mask_clear; }
+
+template <class T, int D>
+void bind_samples(py::module_& m) {
+  using F = grid::Field<T, D>;
+  using M = grid::MacField<T, D>;
+  const auto flags = [](const F& field, const Mask& mask) { return flags_of(mask, product<D>(field.extents())); };
+  m.def(
+      "sum_samples",
+      [=](const F& field, const Mask& mask) {
+        const std::uint8_t* where = flags(field, mask);
+        return interruptible([&] { return grid::sum_samples(field, where); });
+      },
+      py::arg("field"), py::arg("mask"));
+  m.def(
+      "largest_deviation",
+      [=](const F& field, double reference, const Mask& mask) {
+        const std::uint8_t* where = flags(field, mask);
+        return interruptible([&] { return grid::largest_deviation(field, reference, where); });
+      },
+      py::arg("field"), py::arg("reference"), py::arg("mask"));
+  m.def(
+      "max_component_speed_in",
+      [=](const M& velocity, const std::array<py::array, D>& masks) {
+        double speed = 0.0;
+        for (int d = 0; d < D; ++d) {
+          const F& component = velocity.component(d);
+          const std::uint8_t* where = flags(component, masks[static_cast<std::size_t>(d)]);
+          speed = std::max(speed, interruptible([&] { return grid::largest_deviation(component, 0.0, where); }));
+        }
+        return speed;
+      },
+      py::arg("velocity"), py::arg("masks"));
+  m.def(
+      "mark_band",
+      [](const F& field, double width, const py::array& mask) {
+        std::uint8_t* to = writable_flags(mask, "mask", product<D>(field.extents()));
+        return interruptible([&] { return grid::mark_band(field, width, to); });
+      },
+      py::arg("field"), py::arg("width"), py::arg("mask"));
+  m.def(
+      "assign",
+      [=](F& field, double value, const Mask& mask) {
+        const std::uint8_t* where = flags(field, mask);
+        interruptible([&] { grid::assign(field, value, where); });
+      },
+      py::arg("field"), py::arg("value"), py::arg("mask"));
+  m.def(
+      "assign_component",
+      [=](M& velocity, int axis, double value, const Mask& mask, bool set) {
+        F& component = velocity.component(axis);
+        const std::uint8_t* where = flags(component, mask);
+        interruptible([&] { grid::assign(component, value, where, where_of(set)); });
+      },
+      py::arg("velocity"), py::arg("axis"), py::arg("value"), py::arg("mask"), py::arg("set"));
+  m.def(
+      "assign_component",
+      [=](M& velocity, int axis, const M& source, const Mask& mask, bool set) {
+        F& component = velocity.component(axis);
+        const std::uint8_t* where = flags(component, mask);
+        interruptible([&] { grid::assign(component, source.component(axis), where, where_of(set)); });
+      },
+      py::arg("velocity"), py::arg("axis"), py::arg("source"), py::arg("mask"), py::arg("set"));
+  m.def(
+      "combine",
+      [](M& velocity, double a, const M& x, double b, const M& y) {
+        interruptible([&] {
+          for (int d = 0; d < D; ++d) grid::combine(velocity.component(d), a, x.component(d), b, y.component(d));
+        });
+      },
+      py::arg("velocity"), py::arg("a"), py::arg("x"), py::arg("b"), py::arg("y"));
+  m.def(
+      "scale", [](F& field, double factor) { interruptible([&] { grid::scale(field, factor); }); }, py::arg("field"),
+      py::arg("factor"));
+}
+
+}  // namespace
+
+void bind_masked_samples(py::module_& m) {
+  bind_samples<float, 2>(m);
+  bind_samples<double, 2>(m);
+  bind_samples<float, 3>(m);
+  bind_samples<double, 3>(m);
+  m.def(
+      "select_mask",
+      [](const py::array& a, const Mask& b, bool set, const py::array& out) {
+        const std::uint8_t* first = flags_of(a, out.size());
+        const std::uint8_t* second = flags_of(b, out.size());
+        std::uint8_t* to = writable_flags(out, "out", out.size());
+        interruptible([&] { grid::select_mask(out.size(), first, second, where_of(set), to); });
+      },
+      py::arg("a"), py::arg("b"), py::arg("set"), py::arg("out"));
+}
+
+}  // namespace meniscus::bindings

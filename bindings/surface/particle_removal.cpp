@@ -1,0 +1,67 @@
+// Removal of particles by the value of a level set, and set operations on level sets.
+#include "bridge.hpp"
+
+#include "meniscus/surface/markers/particle_removal.hpp"
+#include "meniscus/surface/shapes/level_set_algebra.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+template <class T, int D>
+void bind_removal_functions(py::module_& m) {
+  using F = grid::Field<T, D>;
+  using P = grid::ParticleSet;
+  m.def(
+      "remove_passed_markers",
+      [](F& phi, P& markers, double reach, double time, Workspace& workspace) {
+        return interruptible([&] { return surface::remove_passed_markers(phi, markers, reach, time, workspace); });
+      },
+      py::arg("phi"), py::arg("markers"), py::arg("reach"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "remove_deep_markers",
+      [](F& phi, P& markers, double depth, double time, Workspace& workspace) {
+        const auto i = interruptible([&] { return surface::remove_deep_markers(phi, markers, depth, time, workspace); });
+        return py::make_tuple(i.count, i.volume);
+      },
+      py::arg("phi"), py::arg("markers"), py::arg("depth"), py::arg("time"), py::arg("workspace"));
+  m.def(
+      "remove_markers_in",
+      [](F& region, P& markers, int sign, Workspace& workspace) {
+        return interruptible([&] { return surface::remove_markers_in(region, markers, sign, workspace); });
+      },
+      py::arg("region"), py::arg("markers"), py::arg("sign"), py::arg("workspace"));
+  m.def(
+      "remove_spray_in",
+      [](F& region, P& spray, Workspace& workspace) {
+        const auto i = interruptible([&] { return surface::remove_spray_in(region, spray, workspace); });
+        return py::make_tuple(i.count, i.volume);
+      },
+      py::arg("region"), py::arg("spray"), py::arg("workspace"));
+  m.def(
+      "remove_outside",
+      [](F& region, P& particles, Workspace& workspace) {
+        return interruptible([&] { return surface::remove_outside(region, particles, workspace); });
+      },
+      py::arg("region"), py::arg("particles"), py::arg("workspace"));
+  m.def(
+      "combine_level_sets",
+      [](F& phi, surface::SetOperation operation, const F& other) {
+        interruptible([&] { surface::combine_level_sets(phi, operation, other); });
+      },
+      py::arg("phi"), py::arg("operation"), py::arg("other"));
+}
+
+}  // namespace
+
+void bind_particle_removal(py::module_& m) {
+  py::enum_<surface::SetOperation>(m, "SetOperation")
+      .value("unite", surface::SetOperation::unite)
+      .value("intersect", surface::SetOperation::intersect)
+      .value("subtract", surface::SetOperation::subtract);
+  bind_removal_functions<float, 2>(m);
+  bind_removal_functions<double, 2>(m);
+  bind_removal_functions<float, 3>(m);
+  bind_removal_functions<double, 3>(m);
+}
+
+}  // namespace meniscus::bindings

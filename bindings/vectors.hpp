@@ -1,0 +1,13 @@
+// Small vectors, which are tuples in Python.
+#pragma once
+
+#include "meniscus/core/vocabulary.hpp"
+
+namespace meniscus::bindings {
+
+template <int D>
+Vec<double, D> vector_of(const std::array<double, D>& components) {
+  return Eigen::Map<const Vec<double, D>>(components.data());
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,104 @@
+#include "meniscus/fluids/liquid/surroundings.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/corner_mean.hpp"
+#include "meniscus/grid/rows.hpp"
+
+#include <cmath>
+
+namespace meniscus::fluids {
+
+using grid::FieldView;
+using grid::row_start;
+
+template <class T, int D>
+void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, std::uint8_t* near) {
+  levelset.fill_ghosts(0.0);
+  const FieldView<const T, D> phi = std::as_const(levelset).view();
+  const Coord<D> faces = grid::Stagger<D>::face(axis).extents(phi.extents);
+  const Index step = phi.strides[static_cast<std::size_t>(axis)];
+  const T reach = static_cast<T>(distance);
+  grid::parallel_rows<D>(faces, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* upper = phi.at(row_start<D>(faces, r));
+      std::uint8_t* to = near + r * faces[D - 1];
+      for (Index k = 0; k < faces[D - 1]; ++k) to[k] = std::abs(upper[k]) < reach || std::abs(upper[k - step]) < reach;
+    }
+  });
+}
+
+template <class T, int D>
+void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uint8_t* air) {
+  const FieldView<const T, D> phi = levelset.view();
+  const T reach = static_cast<T>(distance);
+  grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const T* row = phi.at(row_start<D>(phi.extents, r));
+      std::uint8_t* to = air + r * phi.extents[D - 1];
+      for (Index k = 0; k < phi.extents[D - 1]; ++k) to[k] = row[k] > 0 && row[k] < reach;
+    }
+  });
+}
+
+template <class T, int D>
+double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& levelset) {
+  require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
+  const FieldView<const T, D> phi = levelset.view();
+  const Index length = phi.extents[D - 1];
+  double total = 0.0;
+  for (int d = 0; d < D; ++d) {
+    const FieldView<const T, D> u = velocity.component(d).view();
+    const Index step = u.strides[static_cast<std::size_t>(d)];
+    total += 0.25 * parallel_reduce(
+                        Index{0}, product<D>(phi.extents) / length, std::max<Index>(1, 8192 / length), 0.0,
+                        [&](Index begin, Index end) {
+                          double sum = 0.0;
+                          for (Index r = begin; r < end; ++r) {
+                            const Coord<D> c = row_start<D>(phi.extents, r);
+                            const T* inside = phi.at(c);
+                            const T* lower = u.at(c);
+                            for (Index k = 0; k < length; ++k) {
+                              if (!(inside[k] <= 0)) continue;
+                              const auto a = static_cast<double>(lower[k]), b = static_cast<double>(lower[k + step]);
+                              sum += a * a + b * b;
+                            }
+                          }
+                          return sum;
+                        },
+                        [](double a, double b) { return a + b; });
+  }
+  return total * std::pow(velocity.grid().spacing(), D);
+}
+
+template <class T, int D>
+void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double, D>& solid, grid::Field<T, D>& out) {
+  require(levelset.layout().same_place(out.layout()), "the result must have the samples of the level set");
+  require(solid.grid() == levelset.grid() && solid.stagger() == grid::Stagger<D>::node(),
+          "the level set of the solid must be on the nodes of the grid");
+  const FieldView<const T, D> phi = levelset.view();
+  const FieldView<const double, D> nodes = solid.view();
+  const FieldView<T, D> to = out.view();
+  grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> c = row_start<D>(phi.extents, r);
+      const T* own = phi.at(c);
+      const double* lowest = nodes.at(c);
+      T* row = to.at(c);
+      for (Index k = 0; k < phi.extents[D - 1]; ++k)
+        row[k] = static_cast<T>(std::max(static_cast<double>(own[k]), -grid::corner_mean<D>(lowest + k, nodes.strides)));
+    }
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                            \
+  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);     \
+  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);        \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, const grid::Field<T, D>&); \
+  template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,115 @@
+/// Expected volumes of the connected parts of a liquid, through motion, mergers and break-ups, and their correction.
+///
+/// Where a part breaks up, its pieces share its expected volume by the number of their cells that come from it; where parts
+/// merge, theirs add up. A part that comes from none (drops of spray that meet) is expected to have the volume it has at first,
+/// and so is one too small to be resolved, always. What is left over (parts that have vanished, drops that come from nowhere) is
+/// shared by the resolved ones in proportion.
+///
+/// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less
+/// than a cell are left alone, as their surface is not resolved.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/particles.hpp"
+
+#include <numeric>
+#include <span>
+
+namespace meniscus::fluids {
+
+/// The liquid that is measured.
+template <class T, int D>
+struct MeasuredLiquid {
+  grid::Field<T, D>& levelset;          ///< on cells, <= 0 in the liquid
+  const grid::Field<double, D>* solid;  ///< on nodes, or nullptr: the liquid in it does not count
+  grid::Field<T, D>& scratch;           ///< with the samples of the level set; used with a solid
+};
+
+/// Labels the connected parts of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
+template <class T, int D>
+void measure_parts(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace);
+
+template <int D>
+class VolumeBudget {
+ public:
+  explicit VolumeBudget(const grid::Grid<D>& grid);
+
+  /// One label per owned cell, in C order.
+  Block<std::int32_t>& labels() { return labels_; }
+  /// Measured, and expected, by label; the entry of label 0 is zero.
+  const std::vector<double>& volumes() const { return volumes_; }
+  const std::vector<double>& expected() const { return expected_; }
+  double total_volume() const { return std::accumulate(volumes_.begin(), volumes_.end(), 0.0); }
+  /// Expected of no part until `share`.
+  double unassigned() const { return unassigned_; }
+  /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length.
+  void set(std::span<const double> volumes, std::span<const double> expected, double unassigned);
+  Index bytes() const { return labels_.size() * 8; }
+
+  /// Starts from the liquid as it is.
+  template <class T>
+  void reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
+
+  /// Takes the liquid after it has moved along a velocity for dt.
+  template <class T>
+  void follow(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt, Workspace& workspace);
+
+  /// Takes the liquid after sources or drains have changed it where it is, as it should be; returns the change of its volume.
+  template <class T>
+  double change(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
+
+  struct Crossing {
+    double outflow = 0.0;
+    double inflow = 0.0;
+  };
+  /// Accounts for what passes a side of the domain in dt. The wet part of a face is continued linearly from the fractions of the
+  /// two cells before it.
+  template <class T>
+  Crossing cross_side(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, int axis, bool upper, double dt);
+
+  /// Takes the volumes of the drops from index `first` on from the parts around them.
+  template <class T>
+  void drops_left(grid::ParticleSet& drops, Index first, Workspace& workspace);
+
+  /// Gives the volumes of the drops that join the liquid (phi <= radius, as `surface::reincorporate` has it for a fraction of 1)
+  /// to the parts around them.
+  template <class T>
+  void drops_join(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
+
+  /// Lets the parts share what is expected of none. Those too small to be resolved are expected to be as they are.
+  void share();
+
+  /// Moves the surface of each part so that it has its expected volume, by at most 0.3 cells; returns the largest distance, m.
+  /// Nothing is changed if anything is thrown.
+  template <class T>
+  double correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
+
+ private:
+  /// Hands amounts of the present parts on to those with the labels in `next_`: into `handed_`, with `known_`.
+  void hand_on(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
+  void take_measured();
+  double take_changed(Workspace& workspace);
+  void move(double total);
+  template <class T>
+  void move_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
+  Workspace::Lease<std::int32_t> labels_around(Workspace& workspace) const;
+  double total_expected() const { return std::accumulate(expected_.begin(), expected_.end(), 0.0); }
+  Index cells() const { return labels_.size(); }
+
+  grid::Grid<D> grid_;
+  double cell_;
+  Block<std::int32_t> labels_;
+  Block<std::int32_t> next_;
+  std::vector<double> volumes_{0.0};
+  std::vector<double> expected_{0.0};
+  double unassigned_ = 0.0;
+  // Scratch, by label.
+  std::vector<double> next_volumes_;
+  std::vector<double> handed_;
+  std::vector<std::uint8_t> known_;
+  std::vector<double> amounts_;
+  std::vector<double> moved_;
+};
+
+}  // namespace meniscus::fluids

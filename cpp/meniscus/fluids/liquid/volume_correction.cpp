@@ -1,0 +1,154 @@
+#include "meniscus/core/cancellation.hpp"
+#include "meniscus/core/error.hpp"
+#include "meniscus/fluids/liquid/volume_budget.hpp"
+#include "meniscus/grid/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace meniscus::fluids {
+namespace {
+
+/// Cells that a correction moves the surface by, at most.
+constexpr double largest_move = 0.3;
+constexpr int passes = 8;
+/// Relative, of a corrected volume, within the largest move.
+constexpr double accuracy = 1e-9;
+
+/// areas[label] = area of the surface in the cells of a label, by a smoothed delta function of the distance.
+template <class T, int D>
+void measure_areas(const grid::Field<T, D>& levelset, const std::int32_t* labels, std::vector<double>& areas,
+                   Workspace& workspace) {
+  const grid::FieldView<const T, D> phi = levelset.view();
+  const double h = levelset.grid().spacing();
+  const double width = 1.5 * h;
+  const double cell = std::pow(h, D);
+  const Index length = phi.extents[D - 1];
+  const Index rows = product<D>(phi.extents) / length;
+  const auto parts = static_cast<Index>(areas.size());
+  // Each piece of the loop has its own sums; how many there are depends on the level set alone.
+  const Index pieces = std::clamp<Index>((Index{1} << 20) / parts, 1, 64);
+  const Index chunk = std::max<Index>(1, (rows + pieces - 1) / pieces);
+  const auto sums = workspace.take<double>(pieces * parts);
+  std::fill_n(sums.data(), pieces * parts, 0.0);
+  parallel_for(0, rows, chunk, [&](Index begin, Index end) {
+    double* const sum = sums.data() + begin / chunk * parts;
+    for (Index r = begin; r < end; ++r) {
+      const T* row = phi.at(grid::row_start<D>(phi.extents, r));
+      for (Index k = 0; k < length; ++k) {
+        const auto distance = static_cast<double>(row[k]);
+        if (!(std::abs(distance) < width)) continue;
+        sum[labels[r * length + k]] += (1.0 + std::cos(std::numbers::pi / width * distance)) / (3.0 * h) * cell;
+      }
+    }
+  });
+  std::fill(areas.begin(), areas.end(), 0.0);
+  for (Index p = 0; p < pieces; ++p)
+    for (Index i = 0; i < parts; ++i) areas[static_cast<std::size_t>(i)] += sums.data()[p * parts + i];
+}
+
+/// phi = before - moved[label].
+template <class T, int D>
+void move_surface(const T* before, const std::int32_t* labels, const std::vector<double>& moved, grid::Field<T, D>& levelset) {
+  const grid::FieldView<T, D> phi = levelset.view();
+  const Index length = phi.extents[D - 1];
+  grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      T* row = phi.at(grid::row_start<D>(phi.extents, r));
+      for (Index k = 0; k < length; ++k) {
+        const Index i = r * length + k;
+        row[k] = static_cast<T>(static_cast<double>(before[i]) - moved[static_cast<std::size_t>(labels[i])]);
+      }
+    }
+  });
+}
+
+template <class T, int D, class Copy>
+void for_owned_rows(grid::Field<T, D>& field, Copy&& copy) {
+  const grid::FieldView<T, D> view = field.view();
+  const Index length = view.extents[D - 1];
+  grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) copy(view.at(grid::row_start<D>(view.extents, r)), r * length, length);
+  });
+}
+
+double largest(const std::vector<double>& moved) {
+  double most = 0.0;
+  for (const double m : moved) most = std::max(most, std::abs(m));
+  return most;
+}
+
+}  // namespace
+
+template <int D>
+template <class T>
+double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
+  require(liquid.levelset.grid() == grid_, "the level set must have the grid of the budget");
+  const double h = grid_.spacing();
+  const auto needed = [&] {
+    for (std::size_t i = 0; i < expected_.size(); ++i)
+      if (expected_[i] > cell_ && std::abs(expected_[i] - volumes_[i]) > accuracy * expected_[i]) return true;
+    return false;
+  };
+  const auto saved = workspace.take<T>(cells());
+  const auto before = workspace.take<T>(cells());
+  const auto keep = [&](T* to) {
+    for_owned_rows(liquid.levelset, [&](const T* row, Index first, Index n) { std::copy_n(row, n, to + first); });
+  };
+  keep(saved.data());
+  keep(before.data());
+  const auto saved_labels = workspace.take<std::int32_t>(cells());
+  std::copy_n(labels_.data(), cells(), saved_labels.data());
+  const auto saved_volumes = volumes_, saved_expected = expected_;
+  const double saved_unassigned = unassigned_;
+  double farthest = 0.0;
+  double limit = largest_move * h;
+  try {
+    auto around = labels_around(workspace);
+    moved_.assign(volumes_.size(), 0.0);
+    for (int pass = 0; pass < passes && needed(); ++pass) {
+      check_interrupt();
+      amounts_.assign(volumes_.size(), 0.0);
+      measure_areas(liquid.levelset, around.data(), amounts_, workspace);
+      for (std::size_t i = 1; i < moved_.size(); ++i) {
+        const double step = expected_[i] > cell_ && amounts_[i] > 0 ? (expected_[i] - volumes_[i]) / amounts_[i] : 0.0;
+        moved_[i] = std::min(std::max(moved_[i] + step, -limit), limit);
+      }
+      move_surface(before.data(), around.data(), moved_, liquid.levelset);
+      measure_parts(liquid, next_.data(), next_volumes_, workspace);
+      if (next_volumes_.size() == moved_.size()) {
+        volumes_ = next_volumes_;
+        continue;
+      }
+      // A thin part broke off or closed: go on from there.
+      farthest += largest(moved_);
+      limit = largest_move * h - farthest;
+      const double all = total_expected();
+      take_changed(workspace);
+      unassigned_ += all - total_expected();
+      share();
+      moved_.assign(volumes_.size(), 0.0);
+      keep(before.data());
+      around = labels_around(workspace);
+    }
+    return farthest + largest(moved_);
+  } catch (...) {
+    const NoInterrupts whole;
+    for_owned_rows(liquid.levelset, [&](T* row, Index first, Index n) { std::copy_n(saved.data() + first, n, row); });
+    std::copy_n(saved_labels.data(), cells(), labels_.data());
+    volumes_ = saved_volumes;
+    expected_ = saved_expected;
+    unassigned_ = saved_unassigned;
+    throw;
+  }
+}
+
+#define MENISCUS_INSTANTIATE(T, D) template double VolumeBudget<D>::correct<T>(const MeasuredLiquid<T, D>&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

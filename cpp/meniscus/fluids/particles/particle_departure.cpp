@@ -1,0 +1,23 @@
+#include "meniscus/fluids/particles/particle_departure.hpp"
+
+namespace meniscus::fluids {
+
+template <class T, int D>
+grid::FateCounts apply_boundary_and_remove(const grid::Grid<D>& grid, const grid::ParticleBoundary<D>& boundary,
+                                           grid::ParticleSet& particles, Workspace& workspace) {
+  const auto left = workspace.take<std::uint8_t>(particles.size());
+  const grid::FateCounts counts = grid::apply_particle_boundary<T, D>(grid, boundary, particles, left.data(), workspace);
+  if (counts.left > 0) particles.remove(left.data(), workspace);
+  return counts;
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                  \
+  template grid::FateCounts apply_boundary_and_remove<T, D>(const grid::Grid<D>&, const grid::ParticleBoundary<D>&, \
+                                                            grid::ParticleSet&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,114 @@
+#include "meniscus/fluids/particles/particle_measures.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index piece = 16384;
+
+/// Calls f(first value, number of values) with the values as float or double.
+template <class F>
+double with_values(grid::ParticleSet& particles, std::string_view column, F&& f) {
+  const grid::ParticleColumn& c = particles.column(column);
+  const Index n = particles.size() * c.width;
+  if (c.type == grid::ColumnType::float64) return f(reinterpret_cast<const double*>(c.data.data()), n);
+  if (c.type != grid::ColumnType::float32) throw WrongType("column '" + c.name + "' must be of type float32 or float64");
+  return f(reinterpret_cast<const float*>(c.data.data()), n);
+}
+
+template <int D>
+bool all_outside(const double* lowest, const Coord<D>& strides) {
+  for (int corner = 0; corner < 1 << D; ++corner) {
+    Index at = 0;
+    for (int d = 0; d < D; ++d) at += corner >> d & 1 ? strides[static_cast<std::size_t>(d)] : 0;
+    if (!(lowest[at] > 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+double largest_value(grid::ParticleSet& particles, std::string_view column) {
+  return with_values(particles, column, [](const auto* v, Index n) {
+    return parallel_reduce(
+        Index{0}, n, piece, 0.0,
+        [&](Index begin, Index end) {
+          double largest = 0.0;
+          bool finite = true;
+          for (Index i = begin; i < end; ++i) {
+            const auto a = static_cast<double>(std::abs(v[i]));
+            finite &= a <= std::numeric_limits<double>::max();
+            largest = a > largest ? a : largest;
+          }
+          return finite ? largest : std::numeric_limits<double>::infinity();
+        },
+        [](double a, double b) { return std::max(a, b); });
+  });
+}
+
+double sum_of_squares(grid::ParticleSet& particles, std::string_view column) {
+  return with_values(particles, column, [](const auto* v, Index n) {
+    return parallel_reduce(
+        Index{0}, n, piece, 0.0,
+        [&](Index begin, Index end) {
+          double sum = 0.0;
+          for (Index i = begin; i < end; ++i) sum += static_cast<double>(v[i]) * static_cast<double>(v[i]);
+          return sum;
+        },
+        [](double a, double b) { return a + b; });
+  });
+}
+
+template <class T, int D>
+void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Field<T, D>& levelset,
+                    const grid::Field<double, D>* solid, grid::Field<T, D>& excess) {
+  require(density.layout().same_place(excess.layout()) && levelset.layout().same_place(excess.layout()),
+          "density and level set must have the samples of the excess");
+  require(!solid || (solid->grid() == density.grid() && solid->stagger() == grid::Stagger<D>::node()),
+          "the level set of the solid must be on the nodes of the grid");
+  // Beyond walls lies what is before them: a cell beside a wall must be full.
+  levelset.fill_ghosts(0.0);
+  const auto rho = density.view();
+  const auto phi = std::as_const(levelset).view();
+  const auto to = excess.view();
+  const T full = static_cast<T>(per_cell), most = static_cast<T>(largest_density_change);
+  grid::parallel_rows<D>(to.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const Coord<D> c = grid::row_start<D>(to.extents, r);
+      const T* here = phi.at(c);
+      const T* count = rho.at(c);
+      T* row = to.at(c);
+      for (Index k = 0; k < to.extents[D - 1]; ++k) {
+        if (!(here[k] <= 0)) {
+          row[k] = 0;
+          continue;
+        }
+        bool inner = true;
+        for (const Index stride : phi.strides) inner &= here[k - stride] <= 0 && here[k + stride] <= 0;
+        if (solid && inner) {
+          const auto nodes = solid->view();
+          inner = all_outside<D>(nodes.at(c) + k, nodes.strides);
+        }
+        const T relative = std::clamp(count[k] / full - T(1), -most, most);
+        row[k] = inner ? relative : std::max(relative, T(0));
+      }
+    }
+  });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
+  template void density_excess<T, D>(const grid::Field<T, D>&, double, grid::Field<T, D>&, const grid::Field<double, D>*, \
+                                     grid::Field<T, D>&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

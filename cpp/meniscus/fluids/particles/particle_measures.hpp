@@ -1,0 +1,25 @@
+/// Measures of liquid particles, and of how far their density is from uniform.
+#pragma once
+
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/particles.hpp"
+
+namespace meniscus::fluids {
+
+/// Largest magnitude of any value in a column of float32 or float64; zero of none, infinite where one is not finite.
+double largest_value(grid::ParticleSet& particles, std::string_view column);
+
+/// Sum of the squares of all values in such a column, in double precision and a fixed order.
+double sum_of_squares(grid::ParticleSet& particles, std::string_view column);
+
+/// Largest relative change of the density of a cell in one correction.
+inline constexpr double largest_density_change = 0.5;
+
+/// excess = relative excess of particles per cell, within the largest change, in the liquid (level set <= 0); beside air and a
+/// solid (level set on nodes, or nullptr), where a cell need not be full, at least zero; zero in air. All fields are on cells;
+/// the ghosts of the level set are brought up to date.
+template <class T, int D>
+void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Field<T, D>& levelset,
+                    const grid::Field<double, D>* solid, grid::Field<T, D>& excess);
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,33 @@
+/// Values at the centres of cells and faces from those at their corners, for fields on nodes.
+#pragma once
+
+#include "meniscus/core/types.hpp"
+
+namespace meniscus::grid {
+
+/// Mean of the corners of the cell whose lowest corner is at p, or, with an axis left out, of the face across it: pairs along the
+/// first axis come first, which is exact where the field is linear along an axis.
+template <int D, int axis = D - 1>
+double corner_mean(const double* p, const Coord<D>& strides, int left_out = -1) {
+  if constexpr (axis < 0) {
+    return *p;
+  } else {
+    if (axis == left_out) return corner_mean<D, axis - 1>(p, strides, left_out);
+    return 0.5 * (corner_mean<D, axis - 1>(p, strides, left_out) +
+                  corner_mean<D, axis - 1>(p + strides[static_cast<std::size_t>(axis)], strides, left_out));
+  }
+}
+
+/// Whether the field is positive at any of these corners.
+template <int D, int axis = D - 1>
+bool any_corner_positive(const double* p, const Coord<D>& strides, int left_out = -1) {
+  if constexpr (axis < 0) {
+    return *p > 0;
+  } else {
+    if (axis == left_out) return any_corner_positive<D, axis - 1>(p, strides, left_out);
+    return any_corner_positive<D, axis - 1>(p, strides, left_out) ||
+           any_corner_positive<D, axis - 1>(p + strides[static_cast<std::size_t>(axis)], strides, left_out);
+  }
+}
+
+}  // namespace meniscus::grid

@@ -1,0 +1,64 @@
+/// Blocks of a domain: the boxes of cells that cuts across the axes make, one for each process.
+#pragma once
+
+#include "meniscus/core/types.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace meniscus::parallel {
+
+/// One block: where it lies in the domain, and who owns the cells beyond its sides.
+template <int D>
+struct DomainBlock {
+  /// Stands for a neighbour where a side of the block is a side of the domain.
+  static constexpr int none = -1;
+
+  Coord<D> domain{};               ///< cells of the whole domain per axis
+  std::array<bool, D> periodic{};  ///< axes around which the domain closes
+  Coord<D> first{};                ///< global coordinates of the first cell
+  Coord<D> shape{};                ///< cells of the block per axis
+  int number = 0;
+  /// Number of the block beyond each side; side 2 * axis is the lower, 2 * axis + 1 the upper one. Across a periodic axis that is
+  /// not cut, the block is its own neighbour.
+  std::array<int, 2 * D> neighbour{};
+
+  /// Do the cells beyond a side belong to a block (perhaps this one), and not to the boundary of the domain?
+  bool shared(int axis, int upper) const { return neighbour[static_cast<std::size_t>(2 * axis + upper)] != none; }
+  bool shared(int axis) const { return shared(axis, 0) || shared(axis, 1); }
+  /// Is the block its own neighbour along the axis?
+  bool own_neighbour(int axis) const { return neighbour[static_cast<std::size_t>(2 * axis)] == number; }
+  /// Do other blocks own cells along the axis?
+  bool cut(int axis) const {
+    const auto a = static_cast<std::size_t>(axis);
+    return shape[a] != domain[a];
+  }
+  bool cut() const { return shape != domain; }
+
+  /// Where cell `i` of an axis, counted from the first of the block, is to be found: around the axis where the block is its own
+  /// neighbour, among the ghosts beyond a side shared with another block, nowhere beyond a side of the domain.
+  std::optional<Index> image(int axis, Index i) const {
+    const Index n = shape[static_cast<std::size_t>(axis)];
+    if (i >= 0 && i < n) return i;
+    if (own_neighbour(axis)) return (i % n + n) % n;
+    return shared(axis, i >= n) ? std::optional(i) : std::nullopt;
+  }
+  /// The same, but beyond a side of the domain the cell next to it.
+  Index nearest(int axis, Index i) const {
+    return image(axis, i).value_or(i < 0 ? 0 : shape[static_cast<std::size_t>(axis)] - 1);
+  }
+
+  bool operator==(const DomainBlock&) const = default;
+};
+
+/// The only block of a domain.
+template <int D>
+DomainBlock<D> whole_domain(const Coord<D>& shape, const std::array<bool, D>& periodic);
+
+/// Blocks in C order of their places, for the number of cells that each has along each axis. Throws InvalidArgument where the
+/// numbers are not positive or do not add up to the shape.
+template <int D>
+std::vector<DomainBlock<D>> cut_domain(const Coord<D>& shape, const std::array<bool, D>& periodic,
+                                       const std::array<std::vector<Index>, D>& cells);
+
+}  // namespace meniscus::parallel

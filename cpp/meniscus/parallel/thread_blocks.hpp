@@ -1,0 +1,14 @@
+/// Blocks of a domain as threads of one process: each block runs the same program, as processes do that pass messages.
+#pragma once
+
+#include "meniscus/parallel/transport.hpp"
+
+#include <functional>
+
+namespace meniscus::parallel {
+
+/// Calls program(transport) on `count` threads, one for each block, and returns when all have ended. When a program throws, the
+/// others are stopped where they wait for a message, and the first exception is thrown again.
+void run_thread_blocks(int count, const std::function<void(const std::shared_ptr<Transport>&)>& program);
+
+}  // namespace meniscus::parallel

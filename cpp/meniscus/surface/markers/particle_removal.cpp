@@ -1,0 +1,98 @@
+#include "meniscus/surface/markers/particle_removal.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/transport/point_transport.hpp"
+#include "meniscus/surface/markers/particle_columns.hpp"
+
+#include <cmath>
+
+namespace meniscus::surface {
+namespace {
+
+/// Removes the particles for which wanted(i, phi at their place) holds; flags[i] says which, before they go.
+template <class T, int D, class Wanted, class Before>
+Index remove_where(grid::Field<T, D>& phi, grid::ParticleSet& particles, double time, Workspace& workspace, Wanted&& wanted,
+                   Before&& before) {
+  const Index n = particles.size();
+  if (n == 0) return 0;
+  const auto values = workspace.take<T>(n);
+  grid::sample_points(phi, grid::particle_positions<T, D>(particles), n, grid::Interpolation::linear, time, values.data());
+  const auto flags = workspace.take<std::uint8_t>(n);
+  parallel_for(0, n, 8192, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) flags.data()[i] = wanted(i, values.data()[i]);
+  });
+  before(flags.data());
+  return particles.remove(flags.data(), workspace);
+}
+
+constexpr auto nothing = [](const std::uint8_t*) {};
+
+/// The volume of the balls of flagged particles, as if no others were there.
+template <class T, int D>
+double flagged_volume(const T* radius, const std::uint8_t* flags, Index n, Workspace& workspace) {
+  const auto radii = workspace.take<T>(n);
+  Index count = 0;
+  for (Index i = 0; i < n; ++i)
+    if (flags[i]) radii.data()[count++] = radius[i];
+  return total_volume<T, D>(radii.data(), count);
+}
+
+}  // namespace
+
+template <class T, int D>
+Index remove_passed_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time, Workspace& workspace) {
+  const MarkerColumns<T, D> m(markers);
+  const T most = static_cast<T>(reach);
+  const auto passed = [&](Index i, T value) { return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= most; };
+  return remove_where(phi, markers, time, workspace, passed, nothing);
+}
+
+template <class T, int D>
+Transferred remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
+                                Workspace& workspace) {
+  const MarkerColumns<T, D> m(markers);
+  const T least = static_cast<T>(-depth);
+  Transferred result;
+  result.count = remove_where(
+      phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < least; },
+      [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(m.radius, flags, markers.size(), workspace); });
+  return result;
+}
+
+template <class T, int D>
+Index remove_markers_in(grid::Field<T, D>& region, grid::ParticleSet& markers, int sign, Workspace& workspace) {
+  require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
+  const MarkerColumns<T, D> m(markers);
+  const auto touched = [&](Index i, T value) { return m.sign[i] == sign && value <= m.radius[i]; };
+  return remove_where(region, markers, 0.0, workspace, touched, nothing);
+}
+
+template <class T, int D>
+Transferred remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
+  const SprayColumns<T, D> s(spray);
+  Transferred result;
+  result.count = remove_where(
+      region, spray, 0.0, workspace, [](Index, T value) { return value <= 0; },
+      [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(s.radius, flags, spray.size(), workspace); });
+  return result;
+}
+
+template <class T, int D>
+Index remove_outside(grid::Field<T, D>& region, grid::ParticleSet& particles, Workspace& workspace) {
+  return remove_where(region, particles, 0.0, workspace, [](Index, T value) { return value > 0; }, nothing);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                    \
+  template Index remove_passed_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);     \
+  template Transferred remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
+  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                    \
+  template Transferred remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                     \
+  template Index remove_outside<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::surface

@@ -1,0 +1,21 @@
+/// Closed triangle meshes that move, brought to the samples of a grid: level sets under a pose, and velocities of the surface.
+#pragma once
+
+#include "meniscus/surface/shapes/mesh_distance.hpp"
+#include "meniscus/surface/shapes/solid_sampling.hpp"
+
+namespace meniscus::surface {
+
+/// As `sample_signed_distance` of a shape, for a mesh under a pose.
+void sample_signed_distance(const MeshDistance& mesh, const RigidPose<3>& pose, double band, bool periodic_images,
+                            grid::Field<double, 3>& phi, Workspace& workspace);
+
+/// Sets every face with a corner where `phi` (on nodes) is at most `band` (m) to the velocity of the closest point of the mesh,
+/// interpolated in its triangle between those of the vertices (m/s); others become zero. On the axes that `wrapped` names, a face
+/// stands for its periodic image nearest to `center`.
+template <class T>
+void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point> vertex_velocity,
+                          const grid::Field<double, 3>& phi, double band, const Vec<double, 3>& center,
+                          const std::array<bool, 3>& wrapped, grid::MacField<T, 3>& velocity);
+
+}  // namespace meniscus::surface

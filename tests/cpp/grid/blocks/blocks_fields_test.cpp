@@ -1,0 +1,158 @@
+// Ghosts, masks, labels and extrapolation on cut domains: the bits of one block.
+#include "cut_domains.hpp"
+
+#include "meniscus/grid/continuation.hpp"
+#include "meniscus/grid/extrapolate.hpp"
+
+using namespace meniscus;
+using namespace meniscus::testing;
+using namespace meniscus::grid;
+
+namespace {
+
+template <int D>
+std::vector<Stagger<D>> all_places() {
+  std::vector<Stagger<D>> places{Stagger<D>::cell(), Stagger<D>::node()};
+  for (int d = 0; d < D; ++d) places.push_back(Stagger<D>::face(d));
+  return places;
+}
+
+/// Every kind of side, with and without functions of the position.
+template <int D>
+std::array<GhostRule, 2 * D> rules(std::uint64_t combination) {
+  static const auto function =
+      std::make_shared<const BoundaryFunction>([](std::span<const double> x, double time, std::span<double> values) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          values[i] = time;
+          for (std::size_t d = 0; d < D; ++d) values[i] += 0.7 * static_cast<double>(d + 1) * x[i * D + d];
+        }
+      });
+  std::array<GhostRule, 2 * D> all;
+  for (GhostRule& r : all) {
+    const auto kind = combination % 6;
+    combination /= 6;
+    r.kind = kind == 0 ? GhostRule::Kind::clamp : kind < 4 ? GhostRule::Kind::mirror : GhostRule::Kind::value;
+    r.odd = kind == 2 || kind == 3;
+    r.constant = 1.25;
+    if (kind == 3 || kind == 5) r.function = function;
+  }
+  return all;
+}
+
+template <class T, int D>
+void check_ghosts() {
+  std::uint64_t combination = 12345;
+  for (const auto& domain : cut_domains<D>())
+    for (const auto& place : all_places<D>())
+      for (int trial = 0; trial < 5; ++trial) {
+        combination = combination * 7919 + 17;
+        check_same_bits<T, D>(domain, {place}, [&](const Grid<D>& grid, WholeFields<T, D>& result) {
+          Field<T, D> field(grid, place, rules<D>(combination % 46656));
+          fill_random(field, 1);
+          poison_ghosts(field, true);
+          field.fill_ghosts(2.0);
+          result[0].put(field, true);
+          // All copies agree with the samples that they are copies of.
+          int wrong = 0;
+          const auto view = std::as_const(field).view();
+          for_each_sample<D>(view.extents, ghost_width, [&](const Coord<D>& c) {
+            bool inside = true;
+            for (int d = 0; d < D; ++d) {
+              const auto a = static_cast<std::size_t>(d);
+              inside = inside && (c[a] >= 0 || grid.shared(d, 0)) && (c[a] < view.extents[a] || grid.shared(d, 1));
+            }
+            if (inside) wrong += *view.at(c) != static_cast<T>(number_of<D>(field.layout(), c, 1));
+          });
+          if (wrong) throw std::runtime_error(std::to_string(wrong) + " wrong copies");
+        });
+      }
+}
+
+template <class T, int D>
+void check_labels() {
+  for (const auto& domain : cut_domains<D>())
+    check_same_bits<T, D>(domain, {Stagger<D>::cell()}, [&](const Grid<D>& grid, WholeFields<T, D>& result) {
+      Field<T, D> field(grid, Stagger<D>::cell(), mirrors<D>());
+      fill_random(field, 3, 50.0);
+      field.fill_ghosts(0.0);
+      result[0].put(field, true);
+    });
+}
+
+template <class T, int D>
+void check_extrapolation() {
+  for (const auto& domain : cut_domains<D>())
+    for (const auto& place : all_places<D>())
+      for (const Index layers : {1, 4, 40})
+        check_same_bits<T, D>(domain, {place, place}, [&](const Grid<D>& grid, WholeFields<T, D>& result) {
+          Field<T, D> field(grid, place, mirrors<D>());
+          fill_random(field, 5);
+          poison_ghosts(field, true);
+          Field<T, D> mask(grid, place, mirrors<D>());
+          const Coord<D> extents = field.extents();
+          std::vector<std::uint8_t> known(static_cast<std::size_t>(product<D>(extents)));
+          std::size_t i = 0;
+          for_each_sample<D>(extents, 0, [&](const Coord<D>& c) {
+            known[i++] = number_of<D>(field.layout(), c, 6) > 0.8 && number_of<D>(field.layout(), c, 7) > 0;
+          });
+          Workspace workspace;
+          poison_workspace(workspace, 8 * field.layout().storage_size());
+          const Index reached = extrapolate(field, known.data(), layers, workspace);
+          i = 0;
+          for_each_sample<D>(extents, 0, [&](const Coord<D>& c) { *mask.view().at(c) = static_cast<T>(known[i++] * reached); });
+          result[0].put(field);
+          result[1].put(mask);
+        });
+}
+
+}  // namespace
+
+TEST_CASE("ghosts of cut domains are those of one block") {
+  check_ghosts<double, 2>();
+  check_ghosts<float, 3>();
+}
+
+TEST_CASE("masks and labels of cut domains have the ghosts of one block") {
+  check_labels<std::uint8_t, 2>();
+  check_labels<std::int32_t, 3>();
+}
+
+TEST_CASE("extrapolation on cut domains has the bits of one block") {
+  check_extrapolation<float, 2>();
+  check_extrapolation<double, 3>();
+}
+
+TEST_CASE("far samples of a cut domain are answered from the ghosts or refused") {
+  const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {}};
+  on_blocks(domain, [&](const Grid<2>& grid) {
+    Field<double, 2> field(grid, Stagger<2>::cell(), mirrors<2>());
+    fill_random(field, 1);
+    field.fill_ghosts(0.0);
+    const auto view = std::as_const(field).view();
+    const Index inner = grid.block().number == 0 ? view.extents[0] - 1 : 0;
+    const Index step = grid.block().number == 0 ? 1 : -1;
+    // Beyond the wall of another axis, and within the ghosts of this one.
+    const double answer = continued_value<double, 2>(field.layout(), view, {inner + 3 * step, -6}, 0.0);
+    if (answer != *view.at({inner + 3 * step, 5})) throw std::runtime_error("wrong answer");
+    try {
+      continued_value<double, 2>(field.layout(), view, {inner + 4 * step, -6}, 0.0);
+    } catch (const OutsideGhosts&) {
+      return;
+    }
+    throw std::runtime_error("not refused");
+  });
+}
+
+TEST_CASE("a failing block stops the others, and blocks that are too thin are refused") {
+  const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {}};
+  CHECK_THROWS_AS(on_blocks(domain,
+                            [&](const Grid<2>& grid) {
+                              Field<double, 2> field(grid, Stagger<2>::cell(), mirrors<2>());
+                              if (grid.block().number == 1) throw WrongType("no more");
+                              field.fill_ghosts(0.0);
+                            }),
+                  WrongType);
+  const CutDomain<2> thin{"thin", {{{2, 8}, {21}}}, {}};
+  CHECK_THROWS_AS(on_blocks(thin, [&](const Grid<2>& grid) { Field<double, 2>(grid, Stagger<2>::cell(), mirrors<2>()); }),
+                  InvalidArgument);
+}

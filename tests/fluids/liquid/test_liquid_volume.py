@@ -1,0 +1,174 @@
+"""The volume budget of the parts of a liquid: mergers, break-ups, sides, drops, and the correction."""
+
+import math
+
+import numpy as np
+import pytest
+from support.build import same_bits
+
+import meniscus as ms
+from meniscus.fluids.liquid.volume import LiquidVolume
+from meniscus.surface import LevelSet, Sphere
+
+N = 32
+
+
+class Liquid:
+    """A level set, a velocity and their volumes."""
+
+    def __init__(self, dimension: int, dtype: type = np.float64, boundary: ms.BoundarySpec = None) -> None:
+        grid = ms.Grid((N,) * dimension, 1 / N)
+        self.velocity = ms.MacField(grid, dtype, boundary)
+        self.levelset = LevelSet(grid, "cells", dtype)
+        self.volume = LiquidVolume(grid, self.velocity)
+
+    def fill(self, *shapes: ms.surface.Shape) -> None:
+        self.levelset.array[...] = 1.0
+        for shape in shapes:
+            self.levelset.unite(shape)
+
+    def follow(self) -> None:
+        self.volume.follow(self.velocity, 0.0, self.levelset, None)
+
+
+def ball(dimension: int, x: float, radius: float = 0.15) -> Sphere:
+    return Sphere((x,) + (0.5,) * (dimension - 1), radius)
+
+
+def test_parts_that_merge_add_up_and_break_up_by_cells(dimension: int, dtype: type) -> None:
+    liquid = Liquid(dimension, dtype)
+    two = ball(dimension, 0.25), ball(dimension, 0.75, 0.2)
+    liquid.fill(*two)
+    liquid.volume.reset(liquid.levelset, None)
+    start = liquid.volume.expected
+    assert len(start) == 3
+    assert start[0] == 0.0
+    assert same_bits(start, liquid.volume.volumes)
+    bridge = ms.surface.Capsule((0.25,) + (0.5,) * (dimension - 1), (0.75,) + (0.5,) * (dimension - 1), 0.05)
+    liquid.fill(*two, bridge)
+    liquid.follow()
+    assert liquid.volume.expected[1:] == pytest.approx([start.sum()], rel=1e-12)
+    liquid.fill(*two)
+    liquid.follow()
+    cells = np.bincount(liquid.volume.labels.ravel())[1:]
+    assert liquid.volume.expected[1:] == pytest.approx(start.sum() * cells / cells.sum(), rel=1e-12)
+
+
+def test_vanished_parts_are_shared_and_new_ones_expect_what_they_have(dimension: int) -> None:
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.25), ball(dimension, 0.75))
+    liquid.volume.reset(liquid.levelset, None)
+    before = liquid.volume.expected.sum()
+    liquid.fill(ball(dimension, 0.25))
+    liquid.follow()
+    assert liquid.volume.expected.sum() == pytest.approx(before / 2, rel=1e-12)
+    liquid.volume.share()
+    assert liquid.volume.expected.sum() == pytest.approx(before, rel=1e-12)
+    liquid.fill(ball(dimension, 0.25), ball(dimension, 0.7))
+    liquid.follow()
+    assert liquid.volume.expected[2] == liquid.volume.volumes[2]
+
+
+def test_labels_follow_the_flow(dimension: int) -> None:
+    """Parts that trade places by the flow keep what was expected of them."""
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.3), ball(dimension, 0.7, 0.1))
+    liquid.volume.reset(liquid.levelset, None)
+    first, second = liquid.volume.expected[1:]
+    liquid.velocity.u[...] = np.where(np.arange(N + 1).reshape((-1,) + (1,) * (dimension - 1)) < N // 2, 0.4, -0.4)
+    liquid.fill(ball(dimension, 0.7), ball(dimension, 0.3, 0.1))
+    liquid.volume.follow(liquid.velocity, 1.0, liquid.levelset, None)
+    assert liquid.volume.expected[1:] == pytest.approx([second, first], rel=1e-12)
+
+
+def test_sources_change_what_is_expected_by_what_they_add(dimension: int) -> None:
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.3))
+    liquid.volume.reset(liquid.levelset, None)
+    liquid.fill(ball(dimension, 0.3), ball(dimension, 0.7))
+    liquid.volume.change("emitted", liquid.levelset, None)
+    totals = liquid.volume.totals
+    assert totals["emitted"] == pytest.approx(liquid.volume.total - totals["initial"], rel=1e-12)
+    assert liquid.volume.expected[1:] == pytest.approx(liquid.volume.volumes[1:], rel=1e-12)
+
+
+@pytest.mark.parametrize("outward", [1.0, -1.0])
+def test_what_crosses_a_side(outward: float, dimension: int, dtype: type) -> None:
+    """Half of an open side is wet: the flux is half its area times the speed."""
+    liquid = Liquid(dimension, dtype, {"x+": ms.Open()})
+    y = liquid.levelset.field.coordinates()[-1]
+    liquid.levelset.array[...] = y - 0.5
+    liquid.volume.reset(liquid.levelset, None)
+    liquid.velocity.u[...] = outward * 2.0
+    liquid.volume.cross_sides(liquid.levelset, liquid.velocity, 0.01)
+    went, came = ("outflow", "inflow") if outward > 0 else ("inflow", "outflow")
+    assert liquid.volume.totals[went] == pytest.approx(0.01, rel=1e-6)
+    assert liquid.volume.totals[came] == 0.0
+    assert liquid.volume.expected[1] == pytest.approx(0.5 - outward * 0.01, rel=1e-6)
+
+
+def test_the_liquid_in_a_solid_does_not_count(dimension: int) -> None:
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.5, 0.3))
+    solid = ms.NodeField(liquid.levelset.grid)
+    solid.array[...] = solid.coordinates()[0] - 0.5
+    liquid.volume.reset(liquid.levelset, solid)
+    whole = liquid.volume.total
+    liquid.volume.reset(liquid.levelset, None)
+    assert whole == pytest.approx(liquid.volume.total / 2, rel=1e-6)
+
+
+def test_the_correction_brings_each_part_to_its_volume(dimension: int, dtype: type) -> None:
+    liquid = Liquid(dimension, dtype)
+    radii = 0.15, 0.2
+    liquid.fill(ball(dimension, 0.25, radii[0]), ball(dimension, 0.75, radii[1]))
+    liquid.volume.reset(liquid.levelset, None)
+    wanted = liquid.volume.expected
+    change = 0.1 / N
+    liquid.fill(ball(dimension, 0.25, radii[0] - change), ball(dimension, 0.75, radii[1] + change))
+    liquid.follow()
+    moved = liquid.volume.correct(liquid.levelset, None)
+    assert moved == pytest.approx(change, rel=0.05)
+    tolerance = 1e-9 if dtype is np.float64 else 1e-5
+    assert liquid.volume.volumes[1:] == pytest.approx(wanted[1:], rel=tolerance)
+    assert liquid.volume.correct(liquid.levelset, None) <= tolerance
+
+
+def test_the_correction_moves_the_surface_by_at_most_a_part_of_a_cell(dimension: int) -> None:
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.5, 0.3))
+    liquid.volume.reset(liquid.levelset, None)
+    liquid.fill(ball(dimension, 0.5, 0.2))
+    liquid.follow()
+    before = liquid.levelset.array.copy()
+    assert liquid.volume.correct(liquid.levelset, None) == pytest.approx(0.3 / N, rel=1e-12)
+    assert np.abs(liquid.levelset.array - before).max() <= 0.3 / N + 1e-15
+
+
+def test_snapshots(dimension: int) -> None:
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.25), ball(dimension, 0.75))
+    liquid.volume.reset(liquid.levelset, None)
+    saved = liquid.volume.snapshot()
+    liquid.fill(ball(dimension, 0.5))
+    liquid.follow()
+    liquid.volume.restore(saved)
+    again = liquid.volume.snapshot()
+    assert set(again) == set(saved)
+    for name, value in saved.items():
+        assert same_bits(again[name], value) if isinstance(value, np.ndarray) else again[name] == value
+
+
+def test_reports_name_the_parts(dimension: int) -> None:
+    liquid = Liquid(dimension)
+    liquid.fill(ball(dimension, 0.25), ball(dimension, 0.75, 0.2))
+    liquid.volume.reset(liquid.levelset, None)
+    report = liquid.volume.report(liquid.levelset, None, 0.125)
+    exact = [math.pi * r**2 if dimension == 2 else 4 / 3 * math.pi * r**3 for r in (0.15, 0.2)]
+    assert [c.volume for c in report.components] == pytest.approx(exact, rel=0.03)
+    assert report.liquid == pytest.approx(sum(c.volume for c in report.components))
+    assert report.spray == 0.125
+    for label, c in enumerate(report.components, 1):
+        inside = np.argwhere(liquid.volume.labels == label)
+        assert c.cells == len(inside)
+        assert c.first_cell == tuple(inside[0])

@@ -1,0 +1,94 @@
+"""Sums, extrema and assignments where a mask is set, against NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support.build import grid_of, random_scalar, random_velocity, same_bits
+
+from meniscus._meniscus import grid as _grid
+
+core: Any = _grid
+
+
+@pytest.fixture(params=["cell", "node"])
+def field(request: pytest.FixtureRequest, dimension: int, dtype: type, rng: np.random.Generator) -> Any:
+    return random_scalar(request.param, grid_of(dimension), dtype, rng)
+
+
+def test_sums(field: Any, rng: np.random.Generator) -> None:
+    mask = rng.random(field.shape) < 0.5
+    a = field.array.astype(np.float64)
+    assert core.sum_samples(field._core, None) == pytest.approx(a.sum(), rel=1e-12)
+    assert core.sum_samples(field._core, mask) == pytest.approx(a[mask].sum(), rel=1e-12)
+    assert core.sum_samples(field._core, np.zeros_like(mask)) == 0.0
+
+
+def test_largest_deviations(field: Any, rng: np.random.Generator) -> None:
+    mask = rng.random(field.shape) < 0.5
+    deviation = np.abs(field.array - 0.25)
+    assert core.largest_deviation(field._core, 0.25, None) == deviation.max()
+    assert core.largest_deviation(field._core, 0.25, mask) == deviation[mask].max()
+    assert core.largest_deviation(field._core, 0.25, np.zeros_like(mask)) == 0.0
+    last = tuple(n - 1 for n in field.shape)
+    for value in (np.nan, np.inf, -np.inf):
+        field.array[last] = value
+        mask[last] = False
+        assert core.largest_deviation(field._core, 0.0, None) == np.inf
+        assert core.largest_deviation(field._core, 0.25, mask) == deviation[mask].max()
+
+
+def test_the_band_around_zero(field: Any) -> None:
+    mask = np.zeros(field.shape, bool)
+    assert core.mark_band(field._core, 0.5, mask) == np.count_nonzero(np.abs(field.array) < 0.5)
+    assert (mask == (np.abs(field.array) < 0.5)).all()
+
+
+def test_assignments(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    grid = grid_of(dimension)
+    velocity, other = (random_velocity(grid, dtype, rng) for _ in range(2))
+    for d in range(dimension):
+        u, v = velocity.component(d).copy(), other.component(d)
+        mask = rng.random(u.shape) < 0.5
+        core.assign_component(velocity._core, d, other._core, mask, True)
+        assert same_bits(velocity.component(d), np.where(mask, v, u))
+        core.assign_component(velocity._core, d, 2.5, mask, False)
+        assert same_bits(velocity.component(d), np.where(mask, v, dtype(2.5)))
+        core.assign_component(velocity._core, d, other._core, None, True)
+        assert same_bits(velocity.component(d), v)
+
+
+def test_speeds_where_masks_are_set(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    velocity = random_velocity(grid_of(dimension), dtype, rng)
+    masks = [rng.random(velocity.component(d).shape) < 0.3 for d in range(dimension)]
+    expected = max(np.abs(velocity.component(d)[m]).max(initial=0.0) for d, m in enumerate(masks))
+    assert core.max_component_speed_in(velocity._core, masks) == expected
+
+
+def test_combinations(dimension: int, dtype: type, rng: np.random.Generator) -> None:
+    x, y = (random_velocity(grid_of(dimension), dtype, rng) for _ in range(2))
+    expected = [2 * x.component(d) - y.component(d) for d in range(dimension)]
+    core.combine(x._core, 2.0, x._core, -1.0, y._core)
+    assert same_bits([x.component(d) for d in range(dimension)], expected)
+
+
+def test_scaling(field: Any, dtype: type) -> None:
+    expected = field.array * dtype(0.3)
+    core.scale(field._core, 0.3)
+    assert same_bits(field.array, expected)
+
+
+def test_masks(rng: np.random.Generator) -> None:
+    a, b = (rng.random((30, 7)) < 0.5 for _ in range(2))
+    out = np.zeros_like(a)
+    for other, wanted, expected in ((None, True, a), (b, True, a & b), (b, False, a & ~b)):
+        core.select_mask(a, other, wanted, out)
+        assert (out == expected).all()
+
+
+def test_wrong_masks_change_nothing(field: Any) -> None:
+    before = field.array.copy()
+    for mask in (np.zeros(3, bool), np.zeros(field.shape, np.int32)):
+        with pytest.raises((TypeError, ValueError), match="mask must"):
+            core.assign(field._core, 1.0, mask)
+    assert same_bits(field.array, before)
