@@ -1,4 +1,4 @@
-"""Stages of the fluid solvers work in memory that is kept: none of them takes as much as one byte per cell from NumPy."""
+"""Memory of the stages of the fluid solvers: none of them takes as much as one byte per cell from NumPy."""
 
 import tracemalloc
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-/// Uniform Cartesian grids, the block of one that a process owns, and where samples sit.
+/// Uniform Cartesian grids, their blocks for each process, and the positions of samples.
 #pragma once
 
 #include "meniscus/parallel/domain_block.hpp"

@@ -1,4 +1,4 @@
-/// Blocks of a domain: the boxes of cells that cuts across the axes make, one for each process.
+/// Blocks of a domain: boxes of cells between cuts across the axes, one for each process.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-"""Light at the surface of water, the sky that it mirrors, and the bytes of a picture."""
+"""Optics of water: reflection and refraction at the surface, the sky, and conversion of pictures to bytes."""
 
 from __future__ import annotations
 

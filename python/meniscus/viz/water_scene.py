@@ -1,4 +1,4 @@
-"""Meshes of a picture of water: one surface with normals at the corners of its triangles."""
+"""Meshes of a picture of water: a surface with normals at the corners of its triangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/// Emission: what a region gives to the cells in it, and to their faces.
+/// Emission: values that a region sets or adds in its cells, and on their faces.
 ///
 /// A cell belongs to the region where the region's level set, sampled on cells, is <= 0.
 #pragma once

@@ -1,4 +1,4 @@
-/// The faces and cells around the surface of a liquid, from its level set on cells (<= 0 in the liquid).
+/// Faces and cells around the surface of a liquid, from its level set on cells (<= 0 in the liquid).
 ///
 /// Masks are one byte per owned cell or face, in C order.
 #pragma once

@@ -1,4 +1,4 @@
-/// Regions of space that tell which points are in them: where liquid particles are seeded, given a velocity, or removed.
+/// Regions in which liquid particles are seeded, given a velocity, or removed, with tests of points.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,4 +1,4 @@
-/// Measures of liquid particles, and of how far their density is from uniform.
+/// Measures of liquid particles, and of the deviation of their density from uniform.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

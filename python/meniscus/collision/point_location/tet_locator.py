@@ -16,7 +16,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class TetLocations(NamedTuple):
-    """Where n points are in a tetrahedral mesh.
+    """Locations of n points in a tetrahedral mesh.
 
     Attributes:
         tets: (n,), the tetrahedron; -1 outside of all.
@@ -31,9 +31,9 @@ class TetLocations(NamedTuple):
 class TetLocator:
     """Exact point location in a tetrahedral mesh that moves. It copies the mesh.
 
-    Of several closed tetrahedra that hold a point, it belongs to the one with the lowest rank, and of these to the one with the
-    lowest number; so points on faces, edges and vertices belong to exactly one. Tetrahedra without volume and those with a negative
-    rank hold nothing. Inverted ones hold what lies between their corners.
+    Of several closed tetrahedra that contain a point, it belongs to the one with the lowest rank, and of these to the one with the lowest
+    number; so points on faces, edges and vertices belong to exactly one. Tetrahedra without volume and those with a negative rank contain
+    nothing. Inverted ones contain the points between their corners.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.
@@ -62,7 +62,7 @@ class TetLocator:
         self._core.move(_checks.points("vertices", vertices, _FLOAT64, 3))
 
     def locate(self, points: Floats, hints: Ints | None = None) -> TetLocations:
-        """Return the tetrahedra that hold points, and their barycentric coordinates.
+        """Return the tetrahedra that contain points, and their barycentric coordinates.
 
         Args:
             points: (k, 3) float64, C-contiguous, m; neighbours in the array should be close together.

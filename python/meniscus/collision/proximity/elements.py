@@ -35,7 +35,7 @@ class ElementDistances(NamedTuple):
 
 
 class ContactGeometry(NamedTuple):
-    """What a response to n collisions within a step needs, without their times: the geometry in the middle of the step.
+    """Data for the response to n collisions within a step, without their times: the geometry in the middle of the step.
 
     Attributes:
         weights: (n, 4), as in `ElementDistances`, in the middle of the step.

@@ -32,7 +32,7 @@ class ClosestPoints(NamedTuple):
 
 
 def closest_point(vertices: Floats, triangles: Ints, points: Floats) -> ClosestPoints:
-    """Return the closest point of a triangle mesh to each point. For many calls, `surface.MeshDistance` keeps the tree.
+    """Return the closest point of a triangle mesh to each point. For many calls, use `surface.MeshDistance`, which stores the tree.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.

@@ -1,4 +1,4 @@
-"""Volumes of a liquid of particles: of the particles, and inside of their surface."""
+"""Volumes of a particle liquid: of the particles, and inside of their surface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Non-local means: removes the noise of few samples from a rendered picture, but none of its edges.
+"""Non-local means: removal of the noise of few samples from a rendered picture, without blurring edges.
 
 Each pixel becomes a weighted mean of those around it whose surroundings look the same but for noise. How large noise is follows from the
 spread of several renderings. Weights that come from one half of the renderings are applied to the other half, so that noise cannot

@@ -1,4 +1,4 @@
-"""Mitsuba 3 as the renderer of scene dictionaries."""
+"""Renderer of scene dictionaries by Mitsuba 3."""
 
 from __future__ import annotations
 

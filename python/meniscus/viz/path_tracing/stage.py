@@ -1,4 +1,4 @@
-"""Camera, light, floor and meshes that all path-traced pictures share, as entries of a scene dictionary."""
+"""Camera, light, floor and meshes shared by all path-traced pictures, as entries of a scene dictionary."""
 
 from __future__ import annotations
 

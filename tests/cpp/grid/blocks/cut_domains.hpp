@@ -1,4 +1,4 @@
-// Programs on the blocks of cut domains, whose results have to have the bits of one block.
+// Programs on the blocks of cut domains, whose results must have the bits of one block.
 #pragma once
 
 #include "meniscus/core/random.hpp"
