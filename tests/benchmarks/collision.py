@@ -62,7 +62,7 @@ class Case:
 
 @dataclass
 class Run:
-    """What was measured of one case on one number of threads."""
+    """Measurement of one case on one number of threads."""
 
     case: Case
     timing: Timing
@@ -70,7 +70,7 @@ class Run:
 
 
 def case_name(scene: str, what: str) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"collision/{scene}/{what}"
 
 
@@ -103,7 +103,7 @@ def frames(name: str) -> Scene | None:
 
 
 def scene_names(quick: bool) -> list[str]:
-    """What there may be."""
+    """Possible cases."""
     sizes = [f"sheets-{n}" for n in (QUICK_SIZES if quick else FULL_SIZES)]
     return sizes if quick else [*FRAMES, *sizes]
 

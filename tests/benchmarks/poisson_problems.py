@@ -44,7 +44,7 @@ class Problem:
 
     @cached_property
     def unknowns(self) -> int:
-        """How many cells are unknowns."""
+        """Number of unknowns."""
         return self.rhs.size if self.active is None else int(self.active.sum())
 
     def diagonal(self) -> Array:

@@ -48,7 +48,7 @@ Report = dict[str, Any]
 
 
 def case_name(variant: str, n: int) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"smoke/{variant}/{n}"
 
 
@@ -129,7 +129,7 @@ def make_particles(n: int) -> VortexParticles:
 
 @dataclass
 class Run:
-    """What was measured of one case on one number of threads."""
+    """Measurement of one case on one number of threads."""
 
     variant: str
     n: int
@@ -153,7 +153,7 @@ class Run:
 
 @dataclass
 class Cases:
-    """What is to be measured at one size."""
+    """Measurements to make at one size."""
 
     n: int
     variants: list[str]

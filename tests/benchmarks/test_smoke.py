@@ -16,7 +16,7 @@ STAGES = {"emit", "transport", "add_forces", "diffuse", "project", "rest"}
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one quick run of the smoke steps wrote."""
+    """Files of one quick run of the smoke steps."""
     folder = tmp_path_factory.mktemp("smoke")
     page = folder / "page.md"
     page.write_text("<!-- benchmarks: begin (generated, do not edit) -->\n<!-- benchmarks: end -->\n", encoding="utf-8")

@@ -32,7 +32,7 @@ def sphere(dimension: int) -> KinematicSolid:
 
 
 def sideways(time: float, dimension: int) -> Pose:
-    """Where a region that moves along x is."""
+    """Position of a region that moves along x."""
     return Pose((0.2 * time,) + (0.0,) * (dimension - 1))
 
 

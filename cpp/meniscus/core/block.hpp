@@ -13,7 +13,7 @@ namespace detail {
 std::shared_ptr<std::byte> allocate_block(std::size_t bytes);
 }
 
-/// How many blocks have been allocated by this process so far (for tests that a repeated step allocates nothing).
+/// Number of blocks allocated by this process so far (for tests that a repeated step allocates nothing).
 Index block_allocations();
 
 /// Bytes that are held by live blocks.

@@ -21,7 +21,7 @@ using BoundaryFunction = std::function<void(std::span<const double> positions, d
 /// Sides are numbered 2 * axis + (0 for the lower, 1 for the upper side).
 constexpr int side_index(int axis, int upper) { return 2 * axis + upper; }
 
-/// How one scalar continues beyond one side.
+/// Continuation of one scalar beyond one side.
 struct GhostRule {
   enum class Kind {
     clamp,   ///< the value of the nearest owned sample

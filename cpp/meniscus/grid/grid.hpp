@@ -32,7 +32,7 @@ class Grid {
 
   const parallel::DomainBlock<D>& block() const { return block_; }
   const std::shared_ptr<parallel::Transport>& transport() const { return transport_; }
-  /// Do the cells beyond a side of the block belong to a block (perhaps this one), and not to the boundary of the domain?
+  /// Whether the cells beyond a side of the block belong to a block (perhaps this one), and not to the boundary of the domain.
   bool shared(int axis, int upper) const { return block_.shared(axis, upper); }
 
   bool operator==(const Grid& other) const = default;

@@ -9,7 +9,7 @@
 
 namespace meniscus::grid {
 
-/// What a fluid does at a solid.
+/// Condition of a fluid at a solid.
 enum class Slip : std::uint8_t {
   free,     ///< moves along it without shear
   no_slip,  ///< takes its velocity

@@ -23,20 +23,20 @@ struct DomainBlock {
   /// not cut, the block is its own neighbour.
   std::array<int, 2 * D> neighbour{};
 
-  /// Do the cells beyond a side belong to a block (perhaps this one), and not to the boundary of the domain?
+  /// Whether the cells beyond a side belong to a block (perhaps this one), and not to the boundary of the domain.
   bool shared(int axis, int upper) const { return neighbour[static_cast<std::size_t>(2 * axis + upper)] != none; }
   bool shared(int axis) const { return shared(axis, 0) || shared(axis, 1); }
-  /// Is the block its own neighbour along the axis?
+  /// Whether the block is its own neighbour along the axis.
   bool own_neighbour(int axis) const { return neighbour[static_cast<std::size_t>(2 * axis)] == number; }
-  /// Do other blocks own cells along the axis?
+  /// Whether other blocks own cells along the axis.
   bool cut(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
     return shape[a] != domain[a];
   }
   bool cut() const { return shape != domain; }
 
-  /// Where cell `i` of an axis, counted from the first of the block, is to be found: around the axis where the block is its own
-  /// neighbour, among the ghosts beyond a side shared with another block, nowhere beyond a side of the domain.
+  /// Position of cell `i` of an axis, counted from the first of the block: around the axis if the block is its own neighbour,
+  /// among the ghosts beyond a side shared with another block, nowhere beyond a side of the domain.
   std::optional<Index> image(int axis, Index i) const {
     const Index n = shape[static_cast<std::size_t>(axis)];
     if (i >= 0 && i < n) return i;

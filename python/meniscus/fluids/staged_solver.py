@@ -27,7 +27,7 @@ class StagedSolver(ABC, Generic[Report]):
         self.time = 0.0
         self.report: Report | None = None
         self._parts: dict[str, Any] = {}
-        """What stages have to say for the report of the step."""
+        """Contributions of the stages to the report of the step."""
 
     def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> Report:
         """Advance by dt seconds.

@@ -13,7 +13,7 @@ from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
 from meniscus.surface import LevelSet
 
 FrameItem: TypeAlias = CellField | NodeField | MacField | LevelSet | Particles | npt.NDArray[Any]
-"""What a scene may name for its frames."""
+"""Objects that a scene may name for its frames."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class SimplexMesh:
 
     @property
     def components(self) -> int:
-        """How many parts there are: tetrahedra are connected over faces, triangles over edges, segments over vertices."""
+        """Number of parts: tetrahedra are connected over faces, triangles over edges, segments over vertices."""
         return self._components[0]
 
     @property
@@ -255,7 +255,7 @@ class SimplexMesh:
         return measures
 
     def __eq__(self, other: object) -> bool:
-        """Are both meshes of the same kind with equal vertices and elements?"""
+        """Return whether both meshes are of the same kind with equal vertices and elements."""
         if not isinstance(other, SimplexMesh) or type(self) is not type(other):
             return NotImplemented
         return np.array_equal(self._elements, other._elements) and np.array_equal(self._vertices, other._vertices)

@@ -21,7 +21,7 @@ from meniscus.scenes.scene import Scene
 
 SERIES_FILE = "frames.pvd"
 MITSUBA_FOLDER = "mitsuba"
-"""Where path-traced pictures are in the folder of a run."""
+"""Folder of path-traced pictures in the folder of a run."""
 Renderer = Literal["built-in", "mitsuba"]
 
 
@@ -101,7 +101,7 @@ def render(
 def _drawing(
     renderer: Renderer, size: tuple[int, int] | None, samples: int | None, on_pass: Callable[[int, int], None] | None
 ) -> Callable[[Scene, FrameData], Any]:
-    """How the picture of a frame is made. Raises ValueError, TypeError, ImportError."""
+    """Return the function that draws the picture of a frame. Raises ValueError, TypeError, ImportError."""
     if _checks.choice("renderer", renderer, Renderer) == "built-in":
         if size is not None or samples is not None:
             raise ValueError("size and samples are options of the renderer 'mitsuba'; the built-in one draws what the scene says")

@@ -25,7 +25,7 @@ from meniscus.scenes.scene import Scene, StageTimes
 from meniscus.scenes.state import bring_back, check_state, grids_of, take_snapshot
 
 CHECKPOINT_FOLDER = "checkpoints"
-"""Where checkpoints are in the folder of a run."""
+"""Folder of checkpoints in the folder of a run."""
 SLOW_STEP = 0.25
 """Seconds from which on a step may not end within the grace after Ctrl-C, so that the state before it is kept in memory."""
 
@@ -142,7 +142,7 @@ class _Run:
         self._files = self._wants_files()
         self._series: list[tuple[float, list[Path]]] = []
         self._cells = max((math.prod(g.shape) for g in grids_of(state).values()), default=0)
-        # What a broken-off step goes back to: None while it is not known, or not needed because the live state is whole.
+        # State to which a cancelled step returns: None while it is not known, or not needed because the live state is complete.
         self._whole = True
         self._before: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
         self._seconds = math.inf

@@ -27,7 +27,7 @@ class Restorable(Protocol):
 
 
 State: TypeAlias = Restorable | np.random.Generator | npt.NDArray[Any] | float | int | str | None
-"""What `Scene.state` may name: objects with snapshots, random generators, arrays of fixed shape, and plain values.
+"""Objects that `Scene.state` may name: those with snapshots, random generators, arrays of fixed shape, and plain values.
 
 A plain value must be an attribute of the scene by the same name, which is set when a run is resumed.
 """

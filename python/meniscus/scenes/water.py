@@ -102,7 +102,7 @@ class Water(FluidScene[LiquidSolver]):
         return path_tracing.water_scene(**self._shown(frame), size=size or (640, 480))
 
     def _shown(self, frame: FrameData) -> dict[str, Any]:
-        """What both renderers take."""
+        """Return the arguments of both renderers."""
         from meniscus.viz import Camera
 
         assert frame.grid is not None

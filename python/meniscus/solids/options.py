@@ -10,15 +10,15 @@ from meniscus._meniscus import solids as _solids
 from meniscus.numerics.solve import SolveInfo, facts
 
 IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
-"""How a step is taken."""
+"""Integrator of a step."""
 TangentName = Literal["exact", "definite", "frozen"]
-"""How elastic forces are linearised where they are taken implicitly."""
+"""Linearisation of implicit elastic forces."""
 Finish = Literal["trapezoid", "backward-euler"]
 """Last stage of a Newmark step."""
 Elasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
-"""Where Newmark takes elastic forces implicitly, and over how much of the step."""
+"""Solves of a Newmark step with implicit elastic forces, and their part of the step."""
 VerletFormName = Literal["positions", "velocities"]
-"""Which of the two forms of Verlet's method is meant."""
+"""Form of Verlet's method."""
 
 STABILITY: dict[str, float] = {
     "explicit-euler": 2.0,

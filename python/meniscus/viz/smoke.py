@@ -35,7 +35,7 @@ _SPECULAR = 24.0  # exponent of the highlight on solids
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
-    """Where a volume is looked at from.
+    """Position and direction of the view of a volume.
 
     Attributes:
         azimuth: degrees around the upward axis; 0 looks along the last horizontal axis.

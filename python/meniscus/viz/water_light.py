@@ -31,7 +31,8 @@ class Tracer:
         self.map: Floats | None = None
 
     def hits(self, origins: Floats, directions: Floats) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any], Floats]:
-        """What rays meet first: how far (at most `reach`), the body (-1 nothing, -2 the floor), the triangle and its barycentric."""
+        """Return the first hits of rays: distance (at most `reach`), body (-1 nothing, -2 the floor), triangle and barycentric
+        coordinates."""
         n = len(origins)
         if self.scene.surface is None or n == 0:
             far, body = np.full(n, self.reach), np.full(n, -1)
@@ -71,7 +72,7 @@ class Tracer:
         return color, first
 
     def _pass_water(self, color: Floats, weight: Floats, active: npt.NDArray[Any], inside: npt.NDArray[Any], far: Floats) -> None:
-        """What a way through water takes, and what it adds."""
+        """Apply absorption along a path through water, and add scattered light."""
         wet = active[inside]
         kept = np.exp(-np.minimum(far[inside], self.reach)[:, None] * self.absorption)
         color[wet] += weight[wet] * (1 - kept) * _SCATTER * 1.6
@@ -116,7 +117,7 @@ class Tracer:
         return active, start, onward, np.where(gets_through, entering, ~entering)
 
     def _environment(self, x: Floats, d: Floats) -> Floats:
-        """What a reflected ray sees; other water counts as a mirror of the sky over deep water."""
+        """Return the light of a reflected ray; other water counts as a mirror of the sky over deep water."""
         far, body, triangle, barycentric = self.hits(x, d)
         at = x + far[:, None] * d
         result = np.zeros_like(d)

@@ -64,7 +64,7 @@ def _ours(world: World, **options: Any) -> np.ndarray:
 
 
 def _traced_indices(world: World) -> np.ndarray:
-    """Where the midpoint traces of all cells end, in cells from the first centre, shaped (dim, ...)."""
+    """Return the ends of the midpoint traces of all cells, in cells from the first centre, shaped (dim, ...)."""
     grid = world.grid
     points = np.stack(np.broadcast_arrays(*grid.cell_centers()), axis=-1).reshape(-1, grid.dimension).astype(world.dtype)
     ms.grid.trace(points, world.velocity, -world.dt, method="midpoint", outside="keep")

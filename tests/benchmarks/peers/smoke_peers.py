@@ -26,7 +26,7 @@ REMARK = "MacCormack (Euler trace) for density and velocity, buoyancy, CG; witho
 
 @dataclass
 class StepPeer:
-    """What was measured of the other library at one size, or why nothing was."""
+    """Measurement of the other library at one size, or the reason why there is none."""
 
     n: int
     library: str
@@ -41,7 +41,7 @@ class StepPeer:
 
 
 def peer_name(n: int) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"smoke/phiflow/{n}"
 
 

@@ -73,10 +73,10 @@ class BoxRay {
     }
   }
 
-  /// Where the segment enters the box, widened by the reach: in [0, 1], or infinity where it passes by. Never later for a larger
-  /// box. A coordinate at which the segment enters is wrong by 2 u times its distance for the quotient and u times the largest
-  /// coordinate for each of two differences, less than 8 u times the largest coordinate in all, which the reach covers. Where the
-  /// segment runs along a side, 0 * infinity gives NaN, which limits nothing.
+  /// Parameter at which the segment enters the box, widened by the reach: in [0, 1], or infinity if it misses. Never later for a
+  /// larger box. A coordinate at which the segment enters is wrong by 2 u times its distance for the quotient and u times the
+  /// largest coordinate for each of two differences, less than 8 u times the largest coordinate in all, which the reach covers.
+  /// Where the segment runs along a side, 0 * infinity gives NaN, which limits nothing.
   double entry(const mesh::Box& box) const {
     static_assert(sizeof(mesh::Box) == 6 * sizeof(double));
     const double* const side = box.low.data();

@@ -31,7 +31,7 @@ struct WedgeHit {
   std::int32_t body = -1;
   /// Fraction of the way: 0 if the origin is inside of a wedge.
   double fraction = 1;
-  /// Where the segment enters the wedge, m.
+  /// Point at which the segment enters the wedge, m.
   mesh::Point position;
   /// Barycentric coordinates of the point of the triangle closest to the position.
   mesh::Point barycentric = mesh::Point::Zero();

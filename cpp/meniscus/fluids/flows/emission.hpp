@@ -7,7 +7,7 @@
 
 namespace meniscus::fluids {
 
-/// What becomes of a sample v under emission of a value e.
+/// Result for a sample v under emission of a value e.
 enum class EmissionRule {
   raise,  ///< max(v, e)
   add,    ///< v + e

@@ -9,8 +9,8 @@
 
 namespace meniscus::fluids {
 
-/// wet[face] = whether a cell beside the face across `axis` is liquid to the pressure (see free_surface.hpp); owned extents of
-/// that component. There is no liquid beyond the sides of the domain.
+/// wet[face] = whether a cell next to the face across `axis` is liquid in the pressure solve (see free_surface.hpp); owned
+/// extents of that component. There is no liquid beyond the sides of the domain.
 template <class T, int D>
 void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet);
 

@@ -1,8 +1,8 @@
 /// Expected volumes of the connected parts of a liquid, through motion, mergers and break-ups, and their correction.
 ///
-/// Where a part breaks up, its pieces share its expected volume by the number of their cells that come from it; where parts
-/// merge, theirs add up. A part that comes from none (drops of spray that meet) is expected to have the volume it has at first,
-/// and so is one too small to be resolved, always. What is left over (parts that have vanished, drops that come from nowhere) is
+/// When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge,
+/// their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one too small to
+/// be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops without origin) is
 /// shared by the resolved ones in proportion.
 ///
 /// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less

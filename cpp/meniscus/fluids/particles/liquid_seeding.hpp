@@ -13,7 +13,7 @@ namespace meniscus::fluids {
 template <int D>
 struct LiquidSeeding {
   Index per_cell = 1 << D;
-  /// How far a particle may be from the middle of its part, relative: from 0 to 1. Where the number per cell makes no even parts,
+  /// Largest offset of a particle from the middle of its part, relative: from 0 to 1. If the number per cell gives no even parts,
   /// a particle is anywhere in its cell.
   double jitter = 0.0;
   std::uint64_t seed = 0;

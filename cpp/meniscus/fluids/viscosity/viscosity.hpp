@@ -33,7 +33,7 @@ class ViscositySolver {
     grid::CellLayout<D> layout;
     grid::PoissonSolver<D> poisson;
     bool prepared = false;
-    /// Where and why the value is given (zero: it is not), and the given values.
+    /// Reason why a value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;
     Block<double> value;
   };

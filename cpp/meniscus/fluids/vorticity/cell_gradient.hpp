@@ -17,7 +17,7 @@ struct CellGradient {
     for (int d = 0; d < D; ++d) component[static_cast<std::size_t>(d)] = velocity.component(d).view();
   }
 
-  /// Where the lower face of component a of cell c lies.
+  /// Address of the lower face of component a of cell c.
   const T* lower_face(int a, const Coord<D>& c) const { return component[static_cast<std::size_t>(a)].at(c); }
 
   /// d u_a / d x_b in the cell whose lower face is `face`; a and b differ.

@@ -20,7 +20,7 @@ struct FateCounts {
   Index left = 0;
 };
 
-/// What becomes of particles in the solid.
+/// Treatment of particles in the solid.
 enum class InSolid {
   remove,    ///< they stay there; their fate is `in_solid`
   push_out,  ///< they are moved to just outside, along the gradient of the level set

@@ -84,7 +84,7 @@ void fold_between_blocks(const FieldLayout<D>& layout, T* first, int axis) {
   const bool highest = layout.grid.first_cell()[a] + n == layout.grid.shape()[a];
   if (!lowest && !highest) return;
   const int upper = highest ? 1 : 0;
-  // What lies beyond the upper end belongs to the first layer.
+  // Samples beyond the upper end belong to the first layer.
   const auto up = [&](bool replace, Index from, Index to) {
     add_across_seam<width, T, D>(layout, first, axis, upper, from, to, highest, replace);
   };

@@ -22,7 +22,7 @@ class EdgeGraph {
     const auto v = static_cast<std::size_t>(vertex);
     return {ring_.data() + ring_start_[v], static_cast<std::size_t>(ring_start_[v + 1] - ring_start_[v])};
   }
-  /// Where the one-rings begin in `rings()`, and their end.
+  /// Begin of each one-ring in `rings()`, and the end of the last.
   std::span<const std::int64_t> ring_starts() const { return ring_start_; }
   std::span<const std::int32_t> rings() const { return ring_; }
   Index vertices() const { return static_cast<Index>(ring_start_.size()) - 1; }

@@ -59,7 +59,7 @@ struct StepOptions {
 struct NewtonInfo {
   int iterations = 0;
   int linear_iterations = 0;
-  /// How often the line search halved a step.
+  /// Number of halvings by the line search.
   int halvings = 0;
   /// Residual of the momentum equation, relative to dt |forces|.
   double residual = 0;

@@ -85,7 +85,7 @@ class EdgeSprings final : public Force {
   std::vector<double> half_rest_length_;
   std::vector<double> half_stiffness_;
   std::vector<double> half_damping_;
-  /// Where it is linearised; the lanes compute lengths and directions anew, which is cheaper than reading them.
+  /// Positions of the linearisation; the lanes recompute lengths and directions, which is cheaper than reading them.
   std::vector<mesh::Point> x_;
   Tangent tangent_ = Tangent::exact;
   std::vector<mesh::Point> direction_;

@@ -30,7 +30,7 @@ enum class KeptTets {
 struct BccMeshOptions {
   /// Edge of the cubes of the coarse lattice, m.
   double cell = 0;
-  /// How many times tetrahedra at the surface are refined: their cubes have an edge of cell / 2^refinements.
+  /// Number of refinements of tetrahedra at the surface: their cubes have an edge of cell / 2^refinements.
   int refinements = 0;
   bool fit_surface = false;
   KeptTets kept = KeptTets::covering;

@@ -25,8 +25,8 @@ TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 class LiquidVolume:
     """Measures the liquid outside of solids, by part, and knows how much there should be of each.
 
-    Where a part breaks up, its pieces share its expected volume by the number of their cells that come from it; where parts merge, theirs
-    add up. What is expected of all of them, with the spray, is what the totals say.
+    When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge, their
+    volumes add up. The expected volumes of all parts and the spray add up to the totals.
 
     Attributes:
         totals: initial, emitted, drained and so on since the surface was set, m^dim.

@@ -106,9 +106,9 @@ class AltitudeSprings(Force):
 class ShellAltitudeSprings(AltitudeSprings):
     """Altitude springs in the tetrahedra that pairs of triangles with a common edge span: they restore the curvature of a shell.
 
-    Where the two edges of such a tetrahedron are the shared one and the one between the outer vertices, this is an axial bending spring.
-    Unlike `BendingSprings` they recover from being flattened completely. Pairs that are flat at rest have no altitude: they get no
-    spring, and bending springs suffice for them.
+    If the two edges of such a tetrahedron are the shared one and the one between the outer vertices, this is an axial bending spring.
+    Unlike `BendingSprings` they recover from being flattened completely. Pairs that are flat at rest have no altitude: they get no spring,
+    and bending springs suffice for them.
 
     Args:
         mesh: a triangle mesh with `bend_pairs`, or these as an (m, 4) int32 array.

@@ -146,7 +146,7 @@ class ParticleLevelSet:
         return self._seed(self._solid(solid, time), time)
 
     def advance(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> ParticleReport:
-        """Do one step: all stages in their order. Droplets fly in `advance_spray` and come back in `reincorporate`.
+        """Do one step: all stages in their order. Droplets move in `advance_spray` and return in `reincorporate`.
 
         Args:
             velocity: m/s, of the grid and dtype of the level set, extended into the outside at least as far as the band; frozen during the

@@ -15,7 +15,7 @@ from meniscus import _checks
 Floats = npt.NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
-# How far a matrix may be from a rotation (rounding to float32, or a product of many) before it is refused rather than corrected.
+# Largest deviation of a matrix from a rotation (rounding to float32, or a product of many) that is corrected and not refused.
 _TOLERANCE = 1e-6
 # Below this a matrix is kept as it is, so that one that has been corrected does not change again.
 _ROUNDING = 1e-14
