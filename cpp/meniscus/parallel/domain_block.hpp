@@ -8,10 +8,10 @@
 
 namespace meniscus::parallel {
 
-/// One block: where it lies in the domain, and who owns the cells beyond its sides.
+/// One block: its position in the domain, and the owners of the cells beyond its sides.
 template <int D>
 struct DomainBlock {
-  /// Stands for a neighbour where a side of the block is a side of the domain.
+  /// Neighbour number for a side of the domain.
   static constexpr int none = -1;
 
   Coord<D> domain{};               ///< cells of the whole domain per axis
@@ -55,8 +55,8 @@ struct DomainBlock {
 template <int D>
 DomainBlock<D> whole_domain(const Coord<D>& shape, const std::array<bool, D>& periodic);
 
-/// Blocks in C order of their places, for the number of cells that each has along each axis. Throws InvalidArgument where the
-/// numbers are not positive or do not add up to the shape.
+/// Blocks in C order of their positions, from the numbers of cells along each axis. Throws InvalidArgument where the numbers are
+/// not positive or do not add up to the shape.
 template <int D>
 std::vector<DomainBlock<D>> cut_domain(const Coord<D>& shape, const std::array<bool, D>& periodic,
                                        const std::array<std::vector<Index>, D>& cells);

@@ -91,7 +91,7 @@ def water(
 def _draw_spray(
     picture: Floats, depth: Floats, view: View, samples: int, spray: Any, radius: float | npt.NDArray[Any] | None, tracer: Tracer
 ) -> None:
-    """Drops as little balls that mirror the sky, in front of what is farther away; those below a sample's size cover a part of it."""
+    """Draw drops as small balls that mirror the sky, in front of farther objects; drops smaller than a sample cover a part of it."""
     centers = np.asarray(spray, dtype=np.float64)
     if centers.ndim != 2 or centers.shape[1] != 3:
         raise ValueError(f"spray must have shape (k, 3), not {centers.shape}")

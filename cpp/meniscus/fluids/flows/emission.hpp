@@ -18,7 +18,7 @@ enum class EmissionRule {
 template <class T, int D>
 void emit(const grid::Field<T, D>& region, EmissionRule rule, double value, grid::Field<T, D>& field);
 
-/// Gives all faces of the cells of the region a velocity, m/s. The ghosts of the region are brought up to date.
+/// Sets the velocity of all faces of the cells of the region, m/s. Fills the ghosts of the region.
 template <class T, int D>
 void emit_velocity(grid::Field<T, D>& region, const Vec<double, D>& value, grid::MacField<T, D>& velocity);
 

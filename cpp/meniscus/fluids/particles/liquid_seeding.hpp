@@ -17,14 +17,14 @@ struct LiquidSeeding {
   /// a particle is anywhere in its cell.
   double jitter = 0.0;
   std::uint64_t seed = 0;
-  /// Of the cells that are filled, m.
+  /// Offset of the cells that are filled, m.
   Vec<double, D> offset = Vec<double, D>::Zero();
-  /// Of the new particles, m/s.
+  /// Velocity of the new particles, m/s.
   Vec<double, D> velocity = Vec<double, D>::Zero();
 };
 
-/// Adds the particles that a region lacks to be full, and returns how many. `phi`: the region on cells, <= 0 inside, a distance
-/// near its surface or a bound of it; `inside`: the region exactly. None are put into the solid (level set on nodes, or nullptr).
+/// Fills a region with particles, and returns the number of new ones. `phi`: the region on cells, <= 0 inside, a distance near
+/// its surface or a bound of it; `inside`: the region exactly. None are put into the solid (level set on nodes, or nullptr).
 /// Nothing is changed if anything is thrown.
 template <class T, int D>
 Index seed_liquid(grid::ParticleSet& particles, grid::Field<T, D>& phi, const PointTest& inside, const LiquidSeeding<D>& seeding,

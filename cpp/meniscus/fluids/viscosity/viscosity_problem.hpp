@@ -13,7 +13,7 @@ struct ViscosityProblem {
   /// Kinematic, m^2/s: the number, or where given the field on cells.
   double viscosity = 0.0;
   const grid::Field<T, D>* viscosity_field = nullptr;
-  /// Without free slip the fluid takes its velocity.
+  /// Without free slip the fluid has its velocity.
   const grid::SolidBoundary<T, D>* solid = nullptr;
   /// On cells, liquid where <= 0.
   const grid::Field<T, D>* liquid = nullptr;

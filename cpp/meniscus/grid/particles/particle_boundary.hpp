@@ -53,7 +53,7 @@ template <class T, int D>
 FateCounts apply_particle_boundary(const Grid<D>& grid, const ParticleBoundary<D>& boundary, ParticleSet& particles,
                                    std::uint8_t* left, Workspace& workspace);
 
-/// Sets flags[i] to whether particle i has left or, with `in_solid`, is in the solid: what ParticleSet::remove takes.
+/// Sets flags[i] to whether particle i has left or, with `in_solid`, is in the solid, for ParticleSet::remove.
 void flag_lost(const ParticleFate* fates, Index n, bool in_solid, std::uint8_t* flags);
 
 }  // namespace meniscus::grid

@@ -12,7 +12,7 @@ inline constexpr Index tile_rows = 4;
 
 /// Calls body(begin, end) for the runs of particles in all rows of cells of a window. Particles reach one sample beyond their
 /// cells, so tiles of the same colour (every other one along each axis) share no sample and are done in parallel, colour after
-/// colour. Tiles are those of the domain: each sample gets its particles in an order that the domain alone decides.
+/// colour. Tiles are those of the domain, so the order of additions at a sample depends on the domain alone.
 template <int D, class Body>
 void for_each_run_of_tiles(const CellWindow<D>& window, const Index* starts, Body&& body) {
   static_assert(D == 2 || D == 3);
