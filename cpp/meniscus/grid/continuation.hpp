@@ -1,7 +1,7 @@
 /// Continuation of a field beyond the domain: its value at any index, for ghost layers and for long traces.
 ///
-/// Axes are resolved from the last to the first. This gives the same values as filling the ghosts axis by axis from the first to
-/// the last.
+/// Axes are resolved from the last to the first. This gives the same values as filling the ghosts
+/// axis by axis from the first to the last.
 #pragma once
 
 #include "meniscus/core/error.hpp"

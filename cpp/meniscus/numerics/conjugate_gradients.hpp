@@ -150,8 +150,8 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
       info.history.push_back(norm / norm_b);
     }
     if (!first) s.combine(alpha, std::as_const(v.p), 1.0, v.x);
-    // Rounding separates the recursive residual from the true one. If that matters, restart from the true one, as long as this
-    // makes progress.
+    // Rounding separates the recursive residual from the true one. If that matters, restart from the
+    // true one, as long as this makes progress.
     norm = fresh_residual();
     if (norm > goal && info.end == SolveEnd::none && (norm > 0.5 * best || ++restarts > 20) &&
         info.iterations < options.max_iterations)

@@ -32,9 +32,9 @@ class PairLists {
 /// Source: Teschner et al., "Optimized spatial hashing for collision detection of deformable objects", 2003.
 class VertexTetPairs {
  public:
-  /// Tests the rows `points` of `vertices`, or all rows if `points` is empty. The result is (vertex, tetrahedron), sorted, and
-  /// valid until the next call. Tetrahedra without volume contain nothing. Throws InvalidArgument for points that are not
-  /// vertices.
+  /// Tests the rows `points` of `vertices`, or all rows if `points` is empty. The result is (vertex,
+  /// tetrahedron), sorted, and valid until the next call. Tetrahedra without volume contain nothing. Throws
+  /// InvalidArgument for points that are not vertices.
   std::span<const IndexPair> find(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
                                   const std::span<const std::int32_t>* points, double cell_size, CellHash hash);
 

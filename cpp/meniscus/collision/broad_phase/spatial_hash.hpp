@@ -20,9 +20,9 @@ namespace meniscus::collision {
 enum class CellHash : std::int8_t {
   /// The constants of the notes, one for each coordinate.
   corrected,
-  /// As printed in the notes: all three constants multiply the
-  /// first coordinate, so that the hash depends on this coordinate
-  /// only.
+  /// As printed in the notes: all three constants
+  /// multiply the first coordinate, so that the
+  /// hash depends on this coordinate only.
   printed,
   /// The constants of Teschner et al. 2003.
   teschner,

@@ -1,5 +1,5 @@
-/// First filters of continuous collision detection: proofs in floating point, for many pairs at a time, that a pair never
-/// touches.
+/// First filters of continuous collision detection: proofs in floating point, for many
+/// pairs at a time, that a pair never touches.
 ///
 /// A pair is dropped if its four points are never coplanar, or if along some axis one weight of the contact is always positive
 /// and another always negative; first for the whole step, then for eight pieces of it. No rounding mode is switched: every sign

@@ -1,8 +1,8 @@
 /// Second stage of continuous collision detection: isolation of the contacts of one pair in floating point, with proof.
 ///
-/// Pieces of the step are halved until each certainly has no contact, or has exactly one root of the cubic with weights of
-/// certain sign around it. Cases that stay open (contact with a rim, at the ends of the step, or at a double root) are left to
-/// exact arithmetic.
+/// Pieces of the step are halved until each certainly has no contact, or has exactly one root of the cubic with
+/// weights of certain sign around it. Cases that stay open (contact with a rim, at the ends of the step, or at a
+/// double root) are left to exact arithmetic.
 #pragma once
 
 #include "meniscus/collision/continuous/ccd_filter.hpp"

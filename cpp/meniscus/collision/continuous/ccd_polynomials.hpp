@@ -84,8 +84,8 @@ MENISCUS_INLINE Vector high(const Quadratic& q) { return larger(larger(q.k0, q.k
 struct PieceSigns {
   /// The coefficients of the cubic, and a bound of their errors.
   double k0, k1, k2, k3, cubic_error;
-  /// Least and largest of the lower bounds, and of the upper bounds, of all weights; one component per axis. And a bound of their
-  /// errors.
+  /// Least and largest of the lower bounds, and of the upper bounds, of all weights; one
+  /// component per axis. And a bound of their errors.
   Vector low_min, low_max, high_min, high_max, weight_error;
 
   /// The points are certainly never coplanar.

@@ -38,10 +38,10 @@ using Stencil = std::array<std::int32_t, 4>;
 void find_contacts(PairKind kind, ContactMode mode, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                    std::span<const Stencil> pairs, std::uint8_t* out);
 
-/// For each pair a time in [0, 1] that is never later than its first contact of any kind, and at most `tolerance` (> 0) earlier,
-/// or as much as the last bits of a double: 0 for contact at the start, infinity for none. Times greater than `latest` are also
-/// returned as infinity; `latest` has no other effect. Serial, and nothing is allocated except for coordinates with thousands of
-/// bits between them.
+/// For each pair a time in [0, 1] that is never later than its first contact of any kind, and at most `tolerance` (> 0)
+/// earlier, or as much as the last bits of a double: 0 for contact at the start, infinity for none. Times greater than
+/// `latest` are also returned as infinity; `latest` has no other effect. Serial, and nothing is allocated except for
+/// coordinates with thousands of bits between them.
 void find_times_of_impact(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                           std::span<const Stencil> pairs, double tolerance, double latest, double* out);
 

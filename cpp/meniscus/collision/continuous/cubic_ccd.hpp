@@ -5,10 +5,10 @@
 /// whole step, elements can only begin to touch where a vertex passes an edge or meets another vertex, so the roots of these
 /// quadratics and linear functions are tried as well.
 ///
-/// Limits: elements that pass each other within the tolerance are reported, and the number of crossings is unknown. A contact
-/// is missed if round-off moves the root by more than the tolerance allows: near double and triple roots at the rim of an
-/// element, and where the positions are so far from the origin that their differences have few bits. Only exact methods are
-/// always safe.
+/// Limits: elements that pass each other within the tolerance are reported, and the number of crossings is unknown.
+/// A contact is missed if round-off moves the root by more than the tolerance allows: near double and triple roots
+/// at the rim of an element, and where the positions are so far from the origin that their differences have few
+/// bits. Only exact methods are always safe.
 ///
 /// Sources: Provot, "Collision and self-collision handling in cloth model dedicated to design garments", 1997; Bridson, Fedkiw
 /// and Anderson, "Robust treatment of collisions, contact and friction for cloth animation", 2002; Brochu 2012, section 4.2.1;

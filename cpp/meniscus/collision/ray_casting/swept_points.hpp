@@ -8,9 +8,9 @@
 
 namespace meniscus::collision {
 
-/// Sets out[i] to true if point i meets a triangle while vertices and points move straight from start to end (exact), or if it
-/// lies in a wedge at the start or the end. Both surfaces must have the same triangles. `end_points` is empty where points stay
-/// in place.
+/// Sets out[i] to true if point i meets a triangle while vertices and points move straight from start to end
+/// (exact), or if it lies in a wedge at the start or the end. Both surfaces must have the same triangles.
+/// `end_points` is empty where points stay in place.
 ///
 /// A point that changes sides and neither starts nor ends in a wedge meets a triangle on the way: the motion is continuous and
 /// the test has no tolerance, so it is found whatever the step and however the surface turns.

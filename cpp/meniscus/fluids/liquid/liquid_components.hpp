@@ -1,5 +1,5 @@
-/// Connected components of a liquid: the faces that liquid touches, the component that each part came from, and the neighbourhood
-/// of each component.
+/// Connected components of a liquid: the faces that liquid touches, the component that each part came from,
+/// and the neighbourhood of each component.
 ///
 /// Labels are one 32-bit number per owned cell in C order: zero in air, else the number of the component.
 #pragma once

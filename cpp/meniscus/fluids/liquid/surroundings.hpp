@@ -7,8 +7,8 @@
 
 namespace meniscus::fluids {
 
-/// near[face] = whether a cell beside the face across `axis` is closer to the surface than `distance` (m). Fills the ghosts of
-/// the level set.
+/// near[face] = whether a cell beside the face across `axis` is closer to the surface than
+/// `distance` (m). Fills the ghosts of the level set.
 template <class T, int D>
 void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, std::uint8_t* near);
 

@@ -1,5 +1,5 @@
-/// Transfer of velocity from particles to a staggered grid and back: the particle-in-cell methods PIC, FLIP and
-/// APIC.
+/// Transfer of velocity from particles to a staggered grid and back: the
+/// particle-in-cell methods PIC, FLIP and APIC.
 ///
 /// Zhu and Bridson, "Animating sand as a fluid", 2005; Jiang, Schroeder, Selle, Teran and Stomakhin, "The affine particle-in-cell
 /// method", 2015. Particles have a column "velocity" (D values, m/s). A column "affine" (D * D values, 1/s: row d is the gradient

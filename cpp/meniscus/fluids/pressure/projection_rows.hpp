@@ -17,8 +17,8 @@ void for_each_cell_row(const grid::CellLayout<D>& layout, Body&& body) {
   });
 }
 
-/// Flux per area through faces: of the fluid through the open part, of the solid (at rest, if none is given) through the
-/// rest.
+/// Flux per area through faces: of the fluid through the open part, of the solid (at
+/// rest, if none is given) through the rest.
 ///
 /// The flux of the wall in a cut cell is that of the solid through the closed parts of the faces, minus the growth of the solid.
 /// The growth is its divergence in the closed part of the cell; it vanishes for rigid motions.

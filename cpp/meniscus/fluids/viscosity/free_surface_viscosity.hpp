@@ -28,8 +28,8 @@ class LiquidViscositySolver {
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Diffuses the velocity for dt seconds. Faces without liquid around them are unchanged. Returns whether it converged; if not,
-  /// nothing changes.
+  /// Diffuses the velocity for dt seconds. Faces without liquid around them are unchanged. Returns
+  /// whether it converged; if not, nothing changes.
   template <class T>
   bool diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
                const numerics::SolveOptions& options, numerics::SolveInfo& info);

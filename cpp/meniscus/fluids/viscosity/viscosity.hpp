@@ -1,9 +1,9 @@
 /// Implicit viscosity: solves (I - dt nu laplacian) u = u* for every component of a velocity.
 ///
-/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip and open sides carry no shear. A
-/// face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left unchanged. Air carries no
-/// shear: faces between two air cells are left unchanged. Time discretisation is backward Euler: first order, stable for
-/// any step.
+/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip and open sides carry no
+/// shear. A face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left
+/// unchanged. Air carries no shear: faces between two air cells are left unchanged. Time discretisation is
+/// backward Euler: first order, stable for any step.
 ///
 /// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
 #pragma once

@@ -101,8 +101,8 @@ struct CellImage {
   double shift;
 };
 
-/// The image of cell i along an axis. Sides that are not periodic are mirrors, so that particles have as many neighbours there as
-/// elsewhere.
+/// The image of cell i along an axis. Sides that are not periodic are mirrors, so that particles
+/// have as many neighbours there as elsewhere.
 template <int D>
 CellImage mirrored_cell(const Grid<D>& grid, int axis, Index i) {
   const auto d = static_cast<std::size_t>(axis);

@@ -101,8 +101,8 @@ void fold_between_blocks(const FieldLayout<D>& layout, T* first, int axis) {
   }
 }
 
-/// On periodic axes, adds the samples beyond a side of a padded block (`width` values per sample) to the samples of which they
-/// are images.
+/// On periodic axes, adds the samples beyond a side of a padded block (`width` values per sample)
+/// to the samples of which they are images.
 template <int width, class T, int D>
 void fold_periodic(const FieldLayout<D>& layout, T* first) {
   const Coord<D> padded = layout.padded();

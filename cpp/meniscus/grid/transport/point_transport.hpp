@@ -7,8 +7,8 @@
 
 namespace meniscus::grid {
 
-/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the boundary rules at `time` give the
-/// values.
+/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the
+/// boundary rules at `time` give the values.
 template <class T, int D>
 void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values);
 

@@ -1,5 +1,5 @@
-/// One first-order pass of transport: the step A of BFECC and MacCormack (or, with a negative dt, its time reverse
-/// A^R).
+/// One first-order pass of transport: the step A of BFECC and MacCormack (or,
+/// with a negative dt, its time reverse A^R).
 #pragma once
 
 #include "meniscus/grid/rows.hpp"

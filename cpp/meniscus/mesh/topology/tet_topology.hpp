@@ -36,8 +36,8 @@ class TetTopology {
   std::vector<std::int32_t> boundary_;
 };
 
-/// Numbers the components of tetrahedra connected over faces, in order of their first tetrahedra. Returns the number of
-/// components.
+/// Numbers the components of tetrahedra connected over faces, in order of their first
+/// tetrahedra. Returns the number of components.
 std::int32_t tet_components(const TetTopology& topology, std::span<std::int32_t> component);
 
 }  // namespace meniscus::mesh

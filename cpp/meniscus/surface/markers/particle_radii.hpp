@@ -28,12 +28,12 @@ void adjust_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, const Ra
 /// The parts of a step before and after advection.
 enum class StretchedHalf { first, second };
 
-/// Stretches the radii with the flow. The distance from a particle to a surface that moves with the flow grows by the strain
-/// along the normal, dr/dt = r n . grad(u) n. This is integrated for dt with constant strain, r exp(dt n . grad(u) n), and
-/// clamped to the bounds. The normal is that of phi; the strain is a difference over one cell. A step makes one half before
-/// advection, with phi a distance, and one half after. Particles beyond the largest radius have that radius, which is not their
-/// distance; those nearer than twice that start from s phi(x) before the step, and may exceed the largest radius between the
-/// halves.
+/// Stretches the radii with the flow. The distance from a particle to a surface that moves with the flow grows by the
+/// strain along the normal, dr/dt = r n . grad(u) n. This is integrated for dt with constant strain, r exp(dt n .
+/// grad(u) n), and clamped to the bounds. The normal is that of phi; the strain is a difference over one cell. A step
+/// makes one half before advection, with phi a distance, and one half after. Particles beyond the largest radius have
+/// that radius, which is not their distance; those nearer than twice that start from s phi(x) before the step, and may
+/// exceed the largest radius between the halves.
 template <class T, int D>
 void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::MacField<T, D>& velocity, double dt,
                    const RadiusBounds& bounds, StretchedHalf half_step, double time, Workspace& workspace);

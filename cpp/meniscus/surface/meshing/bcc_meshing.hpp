@@ -40,9 +40,9 @@ struct BccMeshOptions {
   double depth = std::numeric_limits<double>::infinity();
 };
 
-/// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along Morton curves;
-/// the boundary is a manifold. Throws InvalidArgument for values that are not finite, and for invalid options. An empty solid has
-/// an empty mesh.
+/// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along
+/// Morton curves; the boundary is a manifold. Throws InvalidArgument for values that are not finite, and for invalid
+/// options. An empty solid has an empty mesh.
 mesh::TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
 
 }  // namespace meniscus::surface

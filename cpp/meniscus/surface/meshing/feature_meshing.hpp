@@ -1,10 +1,10 @@
 /// Tetrahedral meshes whose boundary follows the sharp edges and the details of a triangle surface.
 ///
-/// The input mesh is already fitted to the surface at its vertices. Wherever its boundary is farther from the surface than a
-/// tolerance, a vertex is moved onto the crease there, or an edge is split on it, or on the surface where there is no crease. The
-/// tetrahedra around are then improved: vertices move (on creases along these, on the surface along it), edges are contracted and
-/// the tetrahedra around edges are changed. Each step is undone if an angle stays below the bound, so the bound holds all the
-/// time.
+/// The input mesh is already fitted to the surface at its vertices. Wherever its boundary is farther from the surface
+/// than a tolerance, a vertex is moved onto the crease there, or an edge is split on it, or on the surface where there
+/// is no crease. The tetrahedra around are then improved: vertices move (on creases along these, on the surface along
+/// it), edges are contracted and the tetrahedra around edges are changed. Each step is undone if an angle stays below
+/// the bound, so the bound holds all the time.
 ///
 /// Sources: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007 (improvement); Lee 2018, section 2.3.1
 /// (compression of a lattice mesh to a surface).

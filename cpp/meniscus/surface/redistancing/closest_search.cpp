@@ -19,8 +19,8 @@ bool leaves(const Coord<D>& cell, const double (*x)[closest_lanes], int l) {
   return outside;
 }
 
-/// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side, the nearest
-/// cell.
+/// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the
+/// sample. Beyond a side, the nearest cell.
 template <int D>
 Coord<D> cell_of(const StripGrid<D>& grid, const Coord<D>& sample, const double (*x)[closest_lanes], int l) {
   Coord<D> c;

@@ -7,10 +7,10 @@ namespace meniscus::surface {
 
 /// Method for the distance of a sample next to a change of sign from the interface.
 enum class InterfaceDistance {
-  /// The closest point of a piecewise tricubic (bicubic) interpolant, found by Newton's method (Chopp 2001, section 3). At a kink
-  /// or a thin feature the interpolant is useless. The distance there is phi / |grad phi|, with the slope nearest to one in the
-  /// range of the one-sided differences, within the limits of the crossings along the axes. A distance function with corners does
-  /// not change.
+  /// The closest point of a piecewise tricubic (bicubic) interpolant, found by Newton's method (Chopp 2001, section 3).
+  /// At a kink or a thin feature the interpolant is useless. The distance there is phi / |grad phi|, with the slope
+  /// nearest to one in the range of the one-sided differences, within the limits of the crossings along the axes. A
+  /// distance function with corners does not change.
   closest_point,
   /// 1 / d^2 = sum 1 / d_a^2 over the distances d_a to the crossings along the axes by linear interpolation: exact for planes
   /// that cross all axes within one cell, first order otherwise. The method of the literature.

@@ -156,8 +156,8 @@ class StripQueue {
       if (p.beside[which] >= 0 && p.beside[which] != p.strip && wanted(which)) add(p.beside[which]);
   }
 
-  /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it affects. Returns the
-  /// number of rounds.
+  /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that
+  /// it affects. Returns the number of rounds.
   template <class Update>
   Index run(Update&& update) {
     for (Index rounds = 0;; ++rounds) {

@@ -23,9 +23,9 @@ MENISCUS_INLINE Upwind<T> upwind(T own, T low, T low_value, T high, T high_value
   return {own - (a < b ? a : b), b < a ? high_value : lower};
 }
 
-/// Updates the open lanes of a strip: f = sum w_d f_d / sum w_d over the axes, if any has a value. Keys and values of the
-/// strip are `key` and `own`, those of its neighbours `levels` and `values`; NaN means no value. Returns whether anything
-/// changed.
+/// Updates the open lanes of a strip: f = sum w_d f_d / sum w_d over the axes, if any has a value. Keys and
+/// values of the strip are `key` and `own`, those of its neighbours `levels` and `values`; NaN means no
+/// value. Returns whether anything changed.
 template <class T, int D>
 MENISCUS_INLINE bool upwind_means(const StripPlace<D>& p, unsigned open, const T* key, const std::array<const T*, 2 * D>& levels,
                                   const std::array<const T*, 2 * D>& values, T* own) {

@@ -14,8 +14,8 @@ class PseudoNormals {
   /// `reversed` tells for each triangle whether its orientation counts as the opposite.
   PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology, std::span<const char> reversed);
 
-  /// The unit pseudo-normal at a closest point; zero if it is undefined (a triangle without area, or normals around the feature
-  /// that cancel).
+  /// The unit pseudo-normal at a closest point; zero if it is undefined (a triangle without area, or
+  /// normals around the feature that cancel).
   mesh::Point at(const collision::MeshPoint& closest, const mesh::Triangle& triangle,
                  const mesh::TriangleTopology& topology) const;
 

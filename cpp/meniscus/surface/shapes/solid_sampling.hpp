@@ -9,9 +9,9 @@
 
 namespace meniscus::surface {
 
-/// The translations (m) of the periodic images of a solid with these bounds that can contain the nearest surface point of
-/// a point of the domain. Along axes that are not periodic, or on which the solid is unbounded, only the zero
-/// translation.
+/// The translations (m) of the periodic images of a solid with these bounds that can contain the
+/// nearest surface point of a point of the domain. Along axes that are not periodic, or on which the
+/// solid is unbounded, only the zero translation.
 template <int D>
 std::vector<Vec<double, D>> periodic_shifts(const grid::Grid<D>& grid, const Bounds<D>& bounds);
 

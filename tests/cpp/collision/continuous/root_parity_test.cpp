@@ -1,5 +1,5 @@
-// Tests of the two exact methods behind continuous collision detection, called directly: in production, filters answer almost all
-// queries first.
+// Tests of the two exact methods behind continuous collision detection, called directly: in production,
+// filters answer almost all queries first.
 
 #include "ccd_queries.hpp"
 
