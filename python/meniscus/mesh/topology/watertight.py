@@ -1,4 +1,4 @@
-"""Test whether a triangle mesh is the boundary of a solid."""
+"""Watertightness: whether a triangle mesh is the boundary of a solid, and its defects."""
 
 from __future__ import annotations
 
