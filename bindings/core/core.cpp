@@ -67,7 +67,7 @@ void bind_core(py::module_& m) {
       m, "Workspace",
       "Scratch memory that may be kept from call to call, so that repeated operators allocate nothing. One thread at a time.")
       .def(py::init<>())
-      .def_property_readonly("bytes", &Workspace::bytes)
+      .def_property_readonly("nbytes", &Workspace::bytes)
       .def("clear", &Workspace::clear);
 }
 

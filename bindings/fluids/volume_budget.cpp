@@ -117,7 +117,7 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
       .def("expected", [](const B& b) { return volumes_array(b.expected()); })
       .def_property_readonly("total", &B::total_volume)
       .def_property_readonly("unassigned", &B::unassigned)
-      .def_property_readonly("bytes", &B::bytes)
+      .def_property_readonly("nbytes", &B::bytes)
       .def(
           "set",
           [](B& b, const PartVolumes& volumes, const PartVolumes& expected, double unassigned) {

@@ -63,6 +63,7 @@ void bind_particles(py::module_& m) {
       .def("add_column", &grid::ParticleSet::add_column, py::arg("name"), py::arg("type"), py::arg("width"))
       .def("append", &grid::ParticleSet::append, py::arg("n"))
       .def("reserve", &grid::ParticleSet::reserve, py::arg("capacity"))
+      .def("assign", &grid::ParticleSet::assign, py::arg("other"))
       .def(
           "remove",
           [](grid::ParticleSet& p, const py::array& flags, Workspace& w) {

@@ -54,7 +54,7 @@ void bind_options(py::module_& m) {
       .value("trapezoid", solids::NewmarkFinish::trapezoid)
       .value("backward_euler", solids::NewmarkFinish::backward_euler);
   py::enum_<solids::ImplicitElasticity>(m, "ImplicitElasticity")
-      .value("none", solids::ImplicitElasticity::none)
+      .value("explicit", solids::ImplicitElasticity::none)
       .value("half_step", solids::ImplicitElasticity::half_step)
       .value("full_step", solids::ImplicitElasticity::full_step)
       .value("first_half_step", solids::ImplicitElasticity::first_half_step)

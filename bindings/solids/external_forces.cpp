@@ -14,14 +14,6 @@ void bind_wind(Class& c) {
         self.wind().set(positions_of(wind, "wind"), positions_of(velocities, "velocities"));
       },
       py::arg("wind"), py::arg("velocities"));
-  c.def_property_readonly("wind",
-                          [](T& self) { return py::make_tuple(copy_of(self.wind().wind()), copy_of(self.wind().relative())); });
-  c.def(
-      "restore_wind",
-      [](T& self, const py::array& wind, const py::array& relative) {
-        self.wind().restore(positions_of(wind, "wind"), positions_of(relative, "relative"));
-      },
-      py::arg("wind"), py::arg("relative"));
 }
 
 }  // namespace

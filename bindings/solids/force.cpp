@@ -11,6 +11,11 @@ void bind_force(py::module_& m) {
       .def_property_readonly("nodes", &solids::Force::nodes)
       .def_property_readonly("damped", &solids::Force::damped)
       .def_property_readonly("nbytes", &solids::Force::nbytes)
+      .def_property_readonly("memory",
+                             [](const py::object& self) {
+                               const std::span<double> memory = self.cast<solids::Force&>().memory();
+                               return py::array_t<double>(static_cast<py::ssize_t>(memory.size()), memory.data(), self);
+                             })
       .def(
           "energy",
           [](const solids::Force& self, const py::array& x) {

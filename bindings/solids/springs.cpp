@@ -29,13 +29,6 @@ void bind_springs(py::module_& m) {
                   values_of<double>(damping, "damping"));
           },
           py::arg("rest_length"), py::arg("stiffness"), py::arg("damping"))
-      .def_property_readonly("directions", [](const solids::EdgeSprings& s) { return copy_of(s.directions()); })
-      .def(
-          "restore_directions",
-          [](solids::EdgeSprings& s, const py::array& directions) {
-            s.restore_directions(positions_of(directions, "directions"));
-          },
-          py::arg("directions"))
       .def_property_readonly("rest_length", [](const solids::EdgeSprings& s) { return copy_of(s.rest_length()); })
       .def_property_readonly("stiffness", [](const solids::EdgeSprings& s) { return copy_of(s.stiffness()); })
       .def_property_readonly("damping", [](const solids::EdgeSprings& s) { return copy_of(s.damping()); });

@@ -41,7 +41,7 @@ void bind_redistance_functions(py::module_& m) {
 
 void bind_redistance(py::module_& m) {
   py::enum_<surface::EikonalMethod>(m, "EikonalMethod")
-      .value("rounds", surface::EikonalMethod::rounds)
+      .value("parallel", surface::EikonalMethod::parallel)
       .value("fast_marching", surface::EikonalMethod::fast_marching);
   py::enum_<surface::InterfaceDistance>(m, "InterfaceDistance")
       .value("closest_point", surface::InterfaceDistance::closest_point)

@@ -18,6 +18,7 @@ import numpy as np
 from meniscus import __version__, core, scenes
 from meniscus._progress import ProgressBar
 from meniscus.numerics.solve import ConvergenceError
+from meniscus.scenes.scene import choices_of
 
 # Modules that optional parts need, and what they are for.
 OPTIONAL = {
@@ -175,8 +176,9 @@ def _run_parser(name: str, kind: type[scenes.Scene]) -> argparse.ArgumentParser:
         prog=f"meniscus run {name}", description=kind.summary, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     scene = parser.add_argument_group("parameters of the scene")
+    choices = choices_of(kind)
     for f in dataclasses.fields(kind):
-        _add_option(scene, f)
+        _add_option(scene, f, choices.get(f.name))
     run = parser.add_argument_group("the run")
     run.add_argument("--out", default=None, metavar="DIR", help="folder for frames, pictures, checkpoints, run.json and diagnostics.csv")
     run.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in the folder")
@@ -188,7 +190,7 @@ def _run_parser(name: str, kind: type[scenes.Scene]) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_option(parser: argparse._ArgumentGroup, field: dataclasses.Field[Any]) -> None:
+def _add_option(parser: argparse._ArgumentGroup, field: dataclasses.Field[Any], choices: tuple[Any, ...] | None) -> None:
     """Turn a parameter of a scene into an option: flags for truth values, N numbers for tuples, text for what has no default."""
     default, text = field.default, field.metadata.get("help", "")
     flag = "--" + field.name.replace("_", "-")
@@ -198,7 +200,7 @@ def _add_option(parser: argparse._ArgumentGroup, field: dataclasses.Field[Any]) 
         parser.add_argument(flag, nargs=len(default), type=type(default[0]), action=_Tuple, default=default, help=text)
     else:
         kind = str if default is None else type(default)
-        parser.add_argument(flag, dest=field.name, type=kind, default=default, help=text, choices=field.metadata.get("choices"))
+        parser.add_argument(flag, dest=field.name, type=kind, default=default, help=text, choices=choices)
 
 
 class _Tuple(argparse.Action):

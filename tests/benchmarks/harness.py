@@ -147,7 +147,7 @@ def _visit(case: Case, timing: Timing) -> None:
         if spent > SECONDS_PER_VISIT:
             break
     if case.workspace is not None:
-        timing.workspace_bytes = max(timing.workspace_bytes, case.workspace.bytes)
+        timing.workspace_bytes = max(timing.workspace_bytes, case.workspace.nbytes)
         case.workspace.clear()
 
 

@@ -47,14 +47,14 @@ def test_build_info() -> None:
 
 def test_a_workspace_starts_empty_and_gives_back_what_it_holds(rng: Any) -> None:
     space = ms.Workspace()
-    assert space.bytes == 0
+    assert space.nbytes == 0
     start = core.block_bytes()
     f, v = ms.CellField(ms.Grid((8, 8), 1.0)), ms.MacField(ms.Grid((8, 8), 1.0))
     fields = core.block_bytes() - start
     v.u = 0.5
     ms.grid.advect(f, v, 1.0, workspace=space)
-    assert space.bytes > 0
-    assert core.block_bytes() == start + fields + space.bytes
+    assert space.nbytes > 0
+    assert core.block_bytes() == start + fields + space.nbytes
     space.clear()
-    assert space.bytes == 0
+    assert space.nbytes == 0
     assert core.block_bytes() == start + fields

@@ -130,7 +130,7 @@ def test_nothing_leaks(rng: np.random.Generator) -> None:
         work()
     space.clear()
     gc.collect()
-    assert space.bytes == 0
+    assert space.nbytes == 0
     assert ms.core.block_bytes() == start
 
 

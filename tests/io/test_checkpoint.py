@@ -87,7 +87,7 @@ def test_other_programs_read_the_file(tmp_path):
     path = tmp_path / "c.h5"
     io.write_checkpoint(path, checkpoint({"a": (np.arange(3.0),)}))
     with h5py.File(path) as file:
-        assert file.attrs["schema"] == 1
+        assert file.attrs["schema"] == 2
         np.testing.assert_array_equal(file["state/a/0"], [0, 1, 2])
         assert b'"scene": "test"' in file["header"][()]
     content = path.read_bytes()

@@ -39,16 +39,16 @@ class Dust(Scene):
     def setup(self) -> TimeStepper:
         n = self.resolution
         grid = ms.Grid((n, n, n + 2), 1.0 / n)
-        self.smoke = ms.CellField(grid, np.float32)
-        self.velocity = ms.MacField(grid, np.float32)
+        self.smoke = self.declare("smoke", ms.CellField(grid, np.float32))
+        self.velocity = self.declare("velocity", ms.MacField(grid, np.float32))
         x, y, z = grid.cell_centers()
         self.smoke.array = np.exp(-20 * ((x - 0.5) ** 2 + (y - 0.5) ** 2 + (z - 0.3) ** 2)).astype(np.float32)
-        self.random = np.random.default_rng(self.seed)
-        self.dust = ms.Particles(self.random.random((20, 3), np.float32), age=np.zeros(20))
-        self.wind = np.zeros(3)
-        self.emitted = 20
-        self.work = 0.0
-        self.counter = Counter()
+        self.random = self.declare("random", np.random.default_rng(self.seed))
+        self.dust = self.declare("dust", ms.Particles(self.random.random((20, 3), np.float32), age=np.zeros(20)))
+        self.wind = self.declare("wind", np.zeros(3))
+        self.emitted = self.declare("emitted", 20)
+        self.work = self.declare("work", 0.0)
+        self.counter = self.declare("counter", Counter())
         return TimeStepper(1.0, self.frames)
 
     def max_dt(self) -> float:
@@ -75,18 +75,6 @@ class Dust(Scene):
 
     def report(self, time: float) -> dict[str, float]:
         return {"smoke": float(self.smoke.array.sum(dtype=float)), "dust": float(len(self.dust)), "work": self.work}
-
-    def state(self) -> Mapping[str, Any]:
-        return {
-            "smoke": self.smoke,
-            "velocity": self.velocity,
-            "dust": self.dust,
-            "random": self.random,
-            "wind": self.wind,
-            "emitted": self.emitted,
-            "work": self.work,
-            "counter": self.counter,
-        }
 
     def frame_data(self) -> Mapping[str, Any]:
         return {"smoke": self.smoke, "velocity": self.velocity, "dust": self.dust}

@@ -179,7 +179,7 @@ def test_checkpoint_of_another_layout_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SCHEMA", 99)
     stop_after(tmp_path, 0)
     monkeypatch.undo()
-    with pytest.raises(ValueError, match="has version 99 of the checkpoint layout, but this meniscus reads version 1"):
+    with pytest.raises(ValueError, match="has version 99 of the checkpoint layout, but this meniscus reads version 2; go on with"):
         scenes.run(dust(), tmp_path, resume=True)
 
 
@@ -245,20 +245,22 @@ def test_checkpoints_can_be_fewer_or_none(tmp_path):
 
 def test_state_that_cannot_be_kept_is_said_before_the_first_step(tmp_path):
     class Odd(type(dust())):
-        def state(self):
-            return {"thing": object()}
+        def setup(self):
+            self.thing = self.declare("thing", object())
 
     class Nameless(type(dust())):
-        def state(self):
-            return {"count": 3}
+        def setup(self):
+            clock = super().setup()
+            self.declare("count", 3)
+            return clock
 
     class Silent(type(dust())):
-        def state(self):
-            return {}
+        def declare(self, name, part, **_):
+            return part
 
-    with pytest.raises(TypeError, match="state 'thing' of scene Odd is a object; it must have snapshot"):
+    with pytest.raises(TypeError, match="state 'thing' of Odd is a object; it must have snapshot"):
         scenes.run(Odd(), tmp_path)
-    with pytest.raises(TypeError, match="must be an attribute of that name"):
+    with pytest.raises(TypeError, match="state 'count' of Nameless must be an attribute of that name"):
         scenes.run(Nameless(), tmp_path)
     scenes.run(Silent(frames=1), tmp_path)
     assert not (tmp_path / "checkpoints").exists()

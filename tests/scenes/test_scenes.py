@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,3 +126,16 @@ def test_a_run_sets_its_scene_up_once_and_animates_its_own_pictures(tmp_path):
         assert last.total == frames
     with image.open(tmp_path / "swirl.gif") as animation:
         assert animation.n_frames == 3
+
+
+@pytest.mark.parametrize("name", ["dam-break", "billow", "flag"])
+def test_only_the_solver_owns_its_time(name):
+    """The clock of a run and the solver count the same steps; no scene sets the time of its solver."""
+    small = {"dam-break": {"dimension": 2, "resolution": 16}, "billow": {"resolution": 8}, "flag": {}}[name]
+    scene = scenes.SCENES[name](frames=3, end=0.06, **small)
+    for frame in scenes.frames(scene):
+        owner = scene.body if name == "flag" else scene.solver
+        assert owner.time == pytest.approx(frame.time, rel=1e-14)
+    assert owner.time > 0
+    for path in Path(scenes.__file__).parent.rglob("*.py"):
+        assert path.name == "stepper.py" or not re.search(r"\.time = ", path.read_text()), path

@@ -111,7 +111,7 @@ def check_differentials_are_linear_and_scaled(case: Case) -> None:
     apart = 2 * force.differentials(x, d) - 3 * force.differentials(x, e)
     assert np.abs(together - apart).max() <= 1e-12 * max(np.abs(apart).max(), 1e-300)
     f = np.ones_like(x)
-    force.core.linearise(x, ms.solids.force.tangent_of("exact"))
+    force.core.linearise(x, ms.solids.force.TANGENT("tangent", "exact"))
     force.core.add_differentials(d, -2.5, f)
     expected = 1 - 2.5 * force.differentials(x, d)
     assert np.abs(f - expected).max() <= 1e-13 * np.abs(expected).max()

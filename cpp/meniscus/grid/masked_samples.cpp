@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/simd.hpp"
 #include "meniscus/grid/rows.hpp"
+#include "meniscus/parallel/reductions.hpp"
 
 #include <cmath>
 #include <limits>
@@ -36,6 +37,7 @@ void for_rows(const Coord<D>& extents, Body&& body) {
 
 template <class T, int D>
 double sum_samples(const Field<T, D>& field, const std::uint8_t* mask) {
+  require_one_block(field.grid(), "a sum of samples");
   const FieldView<const T, D> view = field.view();
   const Index length = view.extents[D - 1];
   return reduce_rows<D>(
@@ -55,23 +57,24 @@ double largest_deviation(const Field<T, D>& field, double reference, const std::
   const FieldView<const T, D> view = field.view();
   const Index length = view.extents[D - 1];
   const T middle = static_cast<T>(reference);
-  return reduce_rows<D>(
+  const double largest = reduce_rows<D>(
       view.extents, 0.0,
       [&](const Coord<D>& c, Index first) {
         const T* row = view.at(c);
-        T largest = 0;
+        T most = 0;
         bool finite = true;
         simd_dispatch([&] {
           for (Index k = 0; k < length; ++k) {
             const bool counts = !mask || mask[first + k];
             const T deviation = counts ? std::abs(row[k] - middle) : T(0);
             finite &= deviation <= std::numeric_limits<T>::max();
-            largest = deviation > largest ? deviation : largest;
+            most = deviation > most ? deviation : most;
           }
         });
-        return finite ? static_cast<double>(largest) : std::numeric_limits<double>::infinity();
+        return finite ? static_cast<double>(most) : std::numeric_limits<double>::infinity();
       },
       [](double a, double b) { return std::max(a, b); });
+  return parallel::global_max(*field.grid().transport(), largest);
 }
 
 template <class T, int D>
@@ -79,7 +82,7 @@ Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
   const FieldView<const T, D> view = field.view();
   const Index length = view.extents[D - 1];
   const T limit = static_cast<T>(width);
-  return reduce_rows<D>(
+  const Index marked = reduce_rows<D>(
       view.extents, Index{0},
       [&](const Coord<D>& c, Index first) {
         const T* row = view.at(c);
@@ -88,6 +91,7 @@ Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
         return count;
       },
       [](Index a, Index b) { return a + b; });
+  return parallel::global_sum(*field.grid().transport(), marked);
 }
 
 template <class T, int D>

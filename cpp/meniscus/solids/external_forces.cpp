@@ -27,23 +27,18 @@ void PointLoads::add_forces(std::span<const mesh::Point>, std::span<mesh::Point>
   for (std::size_t i = 0; i < node_.size(); ++i) f[static_cast<std::size_t>(node_[i])] += load_[i];
 }
 
-void Wind::restore(std::span<const mesh::Point> wind, std::span<const mesh::Point> relative) {
-  require(wind.size() == wind_.size() && relative.size() == wind_.size(), "there must be a wind for each of the ", wind_.size(),
-          " nodes");
-  std::copy(wind.begin(), wind.end(), wind_.begin());
-  std::copy(relative.begin(), relative.end(), relative_.begin());
-}
-
 void Wind::set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities) {
-  require(wind.size() <= 1 || wind.size() >= wind_.size(), "there must be one wind, or one for each of the ", wind_.size(),
-          " nodes, not ", wind.size());
-  require(velocities.empty() || velocities.size() >= wind_.size(), "there must be one velocity for each of the ", wind_.size(),
+  require(wind.size() <= 1 || wind.size() >= nodes_, "there must be one wind, or one for each of the ", nodes_, " nodes, not ",
+          wind.size());
+  require(velocities.empty() || velocities.size() >= nodes_, "there must be one velocity for each of the ", nodes_,
           " nodes, not ", velocities.size());
-  for (std::size_t i = 0; i < wind_.size(); ++i) {
+  for (std::size_t i = 0; i < nodes_; ++i) {
+    mesh::Point& here = values_[i];
+    mesh::Point& relative = values_[nodes_ + i];
     // Until velocities come, they are 0.
-    const mesh::Point velocity = velocities.empty() ? mesh::Point(wind_[i] - relative_[i]) : velocities[i];
-    if (!wind.empty()) wind_[i] = wind.size() == 1 ? wind[0] : wind[i];
-    relative_[i] = wind_[i] - velocity;
+    const mesh::Point velocity = velocities.empty() ? mesh::Point(here - relative) : velocities[i];
+    if (!wind.empty()) here = wind.size() == 1 ? wind[0] : wind[i];
+    relative = here - velocity;
   }
 }
 

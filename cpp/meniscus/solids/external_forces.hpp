@@ -37,21 +37,20 @@ class PointLoads final : public Force {
 /// taken from the last `update`.
 class Wind {
  public:
-  explicit Wind(Index nodes) : wind_(static_cast<std::size_t>(nodes), mesh::Point::Zero()), relative_(wind_) {}
+  explicit Wind(Index nodes) : nodes_(static_cast<std::size_t>(nodes)), values_(2 * nodes_, mesh::Point::Zero()) {}
   /// One value for all nodes, or one for each; m/s. An empty argument changes nothing.
   void set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities);
-  const mesh::Point& at(std::size_t node) const { return wind_[node]; }
-  std::span<const mesh::Point> wind() const { return wind_; }
-  std::span<const mesh::Point> relative() const { return relative_; }
-  /// Restores both from the state of another object, bit by bit.
-  void restore(std::span<const mesh::Point> wind, std::span<const mesh::Point> relative);
+  const mesh::Point& at(std::size_t node) const { return values_[node]; }
   /// Wind minus velocity at the last update.
-  const mesh::Point& relative(std::size_t node) const { return relative_[node]; }
-  std::size_t nbytes() const { return 2 * wind_.capacity() * sizeof(mesh::Point); }
+  const mesh::Point& relative(std::size_t node) const { return values_[nodes_ + node]; }
+  /// Both, as of the last update.
+  std::span<double> memory() { return doubles_of(values_); }
+  std::size_t nbytes() const { return values_.capacity() * sizeof(mesh::Point); }
 
  private:
-  std::vector<mesh::Point> wind_;
-  std::vector<mesh::Point> relative_;
+  std::size_t nodes_;
+  /// The wind at each node, then the wind minus velocity at each.
+  std::vector<mesh::Point> values_;
 };
 
 /// Isotropic drag: F = c (wind - v), or c |wind - v| (wind - v).
@@ -71,6 +70,7 @@ class Drag final : public Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  std::span<double> memory() override { return wind_.memory(); }
   std::size_t nbytes() const override { return coefficient_.capacity() * sizeof(double) + wind_.nbytes(); }
 
  private:

@@ -10,6 +10,12 @@
 
 namespace meniscus::solids {
 
+/// Coordinates of points, one point after the other.
+inline std::span<double> doubles_of(std::span<mesh::Point> points) {
+  static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
+  return {reinterpret_cast<double*>(points.data()), 3 * points.size()};
+}
+
 /// A 3 x 3 block of a stiffness or damping matrix.
 using Block3 = Eigen::Matrix3d;
 
@@ -61,6 +67,10 @@ class Force {
 
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
   virtual double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const = 0;
+
+  /// Memory of the force from step to step, such as directions that springs keep. It is state of the body: a failed step and a
+  /// restored snapshot bring it back. Always the same memory; empty for most forces.
+  virtual std::span<double> memory() { return {}; }
 
   /// Memory, bytes.
   virtual std::size_t nbytes() const = 0;

@@ -70,6 +70,7 @@ class WindDrag final : public Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  std::span<double> memory() override { return wind_.memory(); }
   std::size_t nbytes() const override;
 
  private:

@@ -9,13 +9,16 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
-from meniscus.collision.continuous.detection import ContactMode
-from meniscus.collision.proximity.intersection import DegenerateContact
+from meniscus._options import CoreOption
+from meniscus.collision.continuous.detection import CONTACT_MODE, ContactMode
+from meniscus.collision.proximity.intersection import DEGENERATE_CONTACT, DegenerateContact
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 BroadPhase = Literal["tree", "grid", "brute-force"]
+
+BROAD_PHASE = CoreOption(BroadPhase, _collision.BroadPhase)
 _FLOAT64 = np.dtype(np.float64)
 
 
@@ -99,7 +102,7 @@ class CollisionMesh:
 
         Source: Kamel and Faloutsos, "On packing R-trees", 1993 (tree); Brochu 2012, section 3.3.5 (grid).
         """
-        chosen = getattr(_collision.BroadPhase, _checks.choice("method", method, BroadPhase).replace("-", "_"))
+        chosen = BROAD_PHASE("method", method)
         grown = _checks.number("inflation", inflation)
         return CollisionPairs(*self._core.candidates(_positions("start", start), _positions("end", end), grown, chosen))
 
@@ -155,7 +158,7 @@ class CollisionMesh:
 
         Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
         """
-        return bool(self._core.collides(*self._detection(start, end), _mode(mode), _flags(changed), bool(moving_frame)))
+        return bool(self._core.collides(*self._detection(start, end), CONTACT_MODE("mode", mode), _flags(changed), bool(moving_frame)))
 
     def collisions(
         self,
@@ -172,7 +175,7 @@ class CollisionMesh:
 
         Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
         """
-        pairs = self._core.collisions(*self._detection(start, end), _mode(mode), _flags(changed), bool(moving_frame))
+        pairs = self._core.collisions(*self._detection(start, end), CONTACT_MODE("mode", mode), _flags(changed), bool(moving_frame))
         return CollisionPairs(*pairs)
 
     def time_of_impact(
@@ -217,8 +220,7 @@ class CollisionMesh:
 
         Source: Brochu 2012, section 3.2.3.
         """
-        chosen = _checks.choice("degenerate", degenerate, DegenerateContact).replace(" ", "_")
-        pairs = self._core.self_intersections(_positions("positions", positions), getattr(_collision.DegenerateContact, chosen))
+        pairs = self._core.self_intersections(_positions("positions", positions), DEGENERATE_CONTACT("degenerate", degenerate))
         return pairs  # type: ignore[no-any-return]
 
     @staticmethod
@@ -229,10 +231,6 @@ class CollisionMesh:
 def _positions(name: str, value: Floats) -> Floats:
     checked: Floats = _checks.points(name, value, _FLOAT64, 3)  # type: ignore[assignment]
     return checked
-
-
-def _mode(mode: ContactMode) -> Any:
-    return getattr(_collision.ContactMode, _checks.choice("mode", mode, ContactMode))
 
 
 def _flags(value: Bools | None) -> Bools | None:

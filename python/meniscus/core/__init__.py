@@ -1,4 +1,4 @@
-"""Threads, vector width, scratch memory and counter-based random numbers."""
+"""Threads, vector width, scratch memory, counter-based random numbers and declared state."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import numpy.typing as npt
 from meniscus._checks import integer
 from meniscus._meniscus import core as _core
 from meniscus._meniscus.core import Workspace
+from meniscus.core.state import Restorable, State
+from meniscus.core.stateful import Stateful
 
 __all__ = [
+    "Restorable",
+    "State",
+    "Stateful",
     "Workspace",
     "block_allocations",
     "block_bytes",

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.surface import LevelSet
-from meniscus.surface.shapes.solid_boundary import Slip, SolidLike, solid_core
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 _S = TypeVar("_S", bound=CachedSolver)
 

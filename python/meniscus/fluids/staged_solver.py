@@ -1,40 +1,103 @@
-"""Base of the fluid solvers: a step of named stages that happens as a whole or not at all."""
+"""Base of the fluid solvers: a step of named stages inside of a transaction."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy.typing as npt
+
 from meniscus import _checks
+from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
+from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.pressure.sampled_solid import SampledSolid
+from meniscus.grid.boundary import BoundarySpec, Slip
+from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.uniform import Grid
+from meniscus.numerics.solve import SolveInfo
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
-Report = TypeVar("Report")
+NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
+"""Report of a step without a projection."""
 
 
-class StagedSolver(ABC, Generic[Report]):
-    """Base of the fluid solvers: their stages in order, the transaction around them, time and the last report.
-
-    A subclass names its `stages`, methods that take the length of the step, and defines how its state is saved and restored.
+@dataclass(kw_only=True)
+class StepReport:
+    """Report of one step, for all solvers.
 
     Attributes:
-        time: s.
+        dt: seconds.
+        kinetic_energy: J (J/m in 2-D), unless a solver says otherwise.
+        max_speed: largest velocity component, m/s.
+        projection: report of the pressure solve.
+        viscosity: reports of the viscosity solves.
+    """
+
+    dt: float = 0.0
+    kinetic_energy: float = 0.0
+    max_speed: float = 0.0
+    projection: ProjectionInfo = NO_PROJECTION
+    viscosity: tuple[SolveInfo, ...] = ()
+
+
+Report = TypeVar("Report", bound=StepReport)
+
+
+class StagedSolver(Stateful, Generic[Report]):
+    """Base of the fluid solvers: velocity, pressure, solid and time; the stages of a step and the transaction around them.
+
+    A subclass names its `stages`, methods that take the length of the step, and declares its state. Stages write their results into
+    `running_report`.
+
+    Args:
+        grid: of all fields.
+        dtype: of the velocity.
+        boundary: of the velocity.
+        solid: the obstacle.
+        slip: of the fluid on the solid.
+
+    Attributes:
+        grid: of all fields.
+        velocity: m/s.
+        pressure: of the last projection, Pa, float64.
+        time: s; only a step changes it.
         report: of the last step; None before the first.
+        running_report: results of the stages since the last step.
     """
 
     stages: ClassVar[tuple[str, ...]]
+    settings: ClassVar[tuple[str, ...]] = ("solid",)
+    _report_type: type[Report]
 
-    def __init__(self) -> None:
-        self.time = 0.0
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
+        self.grid = _checks.one_of_type("grid", grid, Grid)
+        self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
+        self.pressure = self.declare("pressure", CellField(grid), changed_by=("project",))
+        self.time = self.declare("time", 0.0)
         self.report: Report | None = None
-        self._parts: dict[str, Any] = {}
-        """Contributions of the stages to the report of the step."""
+        self.running_report: Report = self._report_type()
+        self._solid = SampledSolid(grid, self.velocity.dtype, solid, slip)
+        self._workspace = Workspace()
+
+    @property
+    def solid(self) -> SolidLike | None:
+        """The obstacle; may be set."""
+        return self._solid.solid
+
+    @solid.setter
+    def solid(self, value: SolidLike | None) -> None:
+        self._solid.solid = value
+        self._state_replaced()
 
     def step(self, dt: float, on_stage: Callable[[str, Any], None] | None = None) -> Report:
         """Advance by dt seconds.
 
         Args:
             dt: seconds, positive.
-            on_stage: called with the name of each stage and this solver, after the stage.
+            on_stage: called with the name of each stage and this solver, after the stage; it may change the state.
 
         Returns:
             The report of the step; also stored as `report`.
@@ -44,30 +107,29 @@ class StagedSolver(ABC, Generic[Report]):
             ValueError: dt is not positive, or a value is no longer finite; nothing has changed.
         """
         dt = _checks.positive("dt", dt)
-        self._save()
-        time, last = self.time, self.report
-        self._parts = {}
+        self.running_report = report = self._report_type(dt=dt)
         try:
-            for name in self.stages:
-                getattr(self, name)(dt)
-                if on_stage:
-                    on_stage(name, self)
-            report = self._summarise(dt)
-            self.time, self.report = time + dt, report
-        except BaseException:
-            self._restore()
-            self.time, self.report = time, last
-            raise
+            with self.transaction(self.changed_by(self.stages) if on_stage is None else None):
+                for name in self.stages:
+                    getattr(self, name)(dt)
+                    if on_stage:
+                        on_stage(name, self)
+                self._complete(report)
+                self.time += dt
+        finally:
+            self.running_report = self._report_type()
+        self.report = report
         return report
 
-    @abstractmethod
-    def _save(self) -> None:
-        """Save the state that the stages may change."""
+    def __repr__(self) -> str:
+        """One line: cells, time, state, memory."""
+        cells = "x".join(map(str, self.grid.shape))
+        state = ", ".join(name for name, part in self.state.items() if part is not None and name != "time")
+        return f"<{type(self).__name__} {cells} cells, t = {self.time:g} s, {state}, {self.nbytes / 1e6:.3g} MB>"
 
     @abstractmethod
-    def _restore(self) -> None:
-        """Restore the saved state."""
+    def _complete(self, report: Report) -> None:
+        """Add to a report the values after all stages of a step. Raises ValueError if a value is not finite."""
 
-    @abstractmethod
-    def _summarise(self, dt: float) -> Report:
-        """Return the report of a step of dt; raises ValueError where something is no longer finite."""
+    def _state_replaced(self) -> None:
+        self._solid.forget()

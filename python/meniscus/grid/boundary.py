@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus._options import CoreOption
 from meniscus.grid.uniform import AXES, Grid
 
 BoundaryFunction = Callable[[npt.NDArray[np.float64], float], npt.ArrayLike]
 """f(positions (n, dim) in metres, time in seconds) -> values (n,) or, for velocities, (n, dim)."""
 
 Slip = Literal["free", "no-slip"]
+
+SLIP = CoreOption(Slip, _grid.Slip)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus.core.state import Arguments, State
 from meniscus.grid.boundary import BoundarySpec, SideCondition, resolve, to_core
 from meniscus.grid.uniform import AXES, Grid
 
@@ -21,7 +22,7 @@ def _suffix(grid: Grid, dtype: np.dtype[Any]) -> str:
     return f"{grid.dimension}{'f' if dtype == np.float32 else 'd'}"
 
 
-class _Field:
+class _Field(State):
     """Base of scalar and vector fields."""
 
     _core: Any
@@ -65,24 +66,20 @@ class _Field:
         for a, s in zip(arrays, checked, strict=True):
             a[...] = s
 
-    def copy(self: _Self) -> _Self:
-        """Return an independent field with the same samples."""
-        other = self._empty()
-        for mine, its in zip(self._arrays(), other._arrays(), strict=True):
-            its[...] = mine
-        return other
+    def assign(self: _Self, other: _Self) -> None:
+        """Copy all samples, with ghosts, from a field of the same kind and dtype on the same grid. Raises TypeError or ValueError for
+        others."""
+        if type(other) is not type(self) or other._dtype != self._dtype:
+            raise TypeError(f"only a {type(self).__name__} of dtype {self._dtype} can be assigned, not {other!r}")
+        if other._grid != self._grid:
+            raise ValueError(f"only a field on {self._grid} can be assigned, not one on {other._grid}")
+        for mine, its in zip(self._blocks(), other._blocks(), strict=True):
+            np.copyto(mine, its)
 
-    def __copy__(self: _Self) -> _Self:
-        """Same as `copy`: a field owns its samples."""
-        return self.copy()
-
-    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the constructor arguments and the samples; boundary functions must be picklable (not lambdas)."""
-        return _rebuild, (type(self), self._arguments(), self.snapshot())
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples with their ghosts."""
+        return sum(int(block.nbytes) for block in self._blocks())
 
     def __repr__(self) -> str:
         """One line: kind, shape, dtype, range."""
@@ -92,14 +89,14 @@ class _Field:
     def _arrays(self) -> list[npt.NDArray[Any]]:
         raise TypeError("not a concrete field")
 
+    def _blocks(self) -> list[npt.NDArray[Any]]:
+        raise TypeError("not a concrete field")
+
     def _names(self) -> list[str]:
         raise TypeError("not a concrete field")
 
-    def _arguments(self) -> dict[str, Any]:
-        return {"grid": self._grid, "dtype": self._dtype.name, "boundary": self._boundary}
-
-    def _empty(self: _Self) -> _Self:
-        return type(self)(**self._arguments())
+    def _arguments(self) -> Arguments:
+        return (), {"grid": self._grid, "dtype": self._dtype.name, "boundary": self._boundary}
 
 
 class ScalarField(_Field):
@@ -144,6 +141,9 @@ class ScalarField(_Field):
 
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [self.array]
+
+    def _blocks(self) -> list[npt.NDArray[Any]]:
+        return [self.with_ghosts]
 
     def _names(self) -> list[str]:
         return ["values"]
@@ -251,6 +251,9 @@ class MacField(_Field):
     def _arrays(self) -> list[npt.NDArray[Any]]:
         return [self.component(d) for d in range(self._grid.dimension)]
 
+    def _blocks(self) -> list[npt.NDArray[Any]]:
+        return [self.component_with_ghosts(d) for d in range(self._grid.dimension)]
+
     def _names(self) -> list[str]:
         return [f"{c}" for c in "uvw"[: self._grid.dimension]]
 
@@ -258,10 +261,3 @@ class MacField(_Field):
 def component_shapes(grid: Grid) -> list[tuple[int, ...]]:
     """Return the shapes of u, v[, w] on a grid."""
     return [tuple(n + (a == d) for a, n in enumerate(grid.local_shape)) for d in range(len(AXES[: grid.dimension]))]
-
-
-def _rebuild(kind: type[_Self], arguments: dict[str, Any], samples: tuple[npt.NDArray[Any], ...]) -> _Self:
-    field = kind(**arguments)
-    for target, source in zip(field._arrays(), samples, strict=True):
-        target[...] = source
-    return field

@@ -2,8 +2,8 @@
 
 The file begins with a user block of 512 bytes that holds a checksum of all that follows, so that a file that was cut short or damaged is
 recognised before HDF5 looks at it. After it, `header` is a JSON text (scene, parameters, clock, numbers), and every array of the state is a
-data set `state/NAME/...`, with the grid of its object as attributes of `state/NAME`: global shape, spacing, origin and the first cell of
-the arrays. Any program that reads HDF5 can open the file.
+data set `state/NAME/...`, with the grid of a field as attributes of its group: global shape, spacing, origin and the first cell of the
+arrays. Any program that reads HDF5 can open the file.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from meniscus.core.atomic_file import atomic_path
+from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid
 
-SCHEMA = 1
-"""Version of the layout; files of another one are refused."""
+SCHEMA = 2
+"""Version of the layout; files of other versions are refused. 2: scenes save their solvers whole."""
 
 _USER_BLOCK = 512
 _MAGIC = b"meniscus checkpoint, blake2b of what follows this block: "
@@ -43,7 +44,7 @@ class Checkpoint:
         version: of the package that wrote it.
         progress: progress of the run, as JSON values, including `step`, `frame` and `time`.
         state: the snapshots by name: arrays, numbers, and tuples, lists and dicts of them.
-        grids: the grids of those states that have one, by the same names.
+        grids: the grids of fields by their path in the state, such as 'solver/velocity'.
     """
 
     scene: str
@@ -52,6 +53,18 @@ class Checkpoint:
     progress: Mapping[str, Any]
     state: Mapping[str, Any]
     grids: Mapping[str, Grid] = field(default_factory=dict)
+
+
+def grids_of(owner: Stateful) -> dict[str, Grid]:
+    """Return the grid of every declared part that has one, and of the parts of these, by their paths: 'solver/velocity'."""
+    found: dict[str, Grid] = {}
+    for name, part in owner.state.items():
+        grid = getattr(part, "grid", None)
+        if isinstance(part, Stateful):
+            found.update({f"{name}/{path}": inner for path, inner in grids_of(part).items()})
+        elif isinstance(grid, Grid):
+            found[name] = grid
+    return found
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -90,7 +103,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
     with h5py.File(io.BytesIO(content), "r") as file:
         schema = int(file.attrs["schema"])
         if schema != SCHEMA:
-            raise ValueError(f"{path} has version {schema} of the checkpoint layout, but this meniscus reads version {SCHEMA}")
+            raise ValueError(
+                f"{path} has version {schema} of the checkpoint layout, but this meniscus reads version {SCHEMA}; "
+                "go on with the meniscus that wrote it, or start the run anew"
+            )
         header = json.loads(file["header"][()])
         state = {name: _unflatten(tree, file) for name, tree in header["state"].items()}
     grids = {name: Grid(**arguments) for name, arguments in header["grids"].items()}

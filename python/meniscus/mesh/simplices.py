@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
+from meniscus.core.state import Arguments, State
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -37,7 +38,7 @@ class Rows(NamedTuple):
         return self.values[self.starts[i] : self.starts[i + 1]]
 
 
-class SimplexMesh:
+class SimplexMesh(State):
     """Rest positions and the elements between them: what `SegmentMesh`, `TriangleMesh` and `TetMesh` have in common.
 
     A mesh does not change. Its arrays are read-only; whoever deforms it has positions of its own. What is derived (edges, neighbours,
@@ -229,6 +230,25 @@ class SimplexMesh:
         """Memory of vertices and elements, bytes."""
         return self._vertices.nbytes + self._elements.nbytes
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of vertices and elements."""
+        return {"vertices": np.array(self._vertices), "elements": np.array(self._elements)}
+
+    def restore(self, snapshot: Any) -> None:
+        """Check that a snapshot is of an equal mesh, since a mesh does not change. Raises ValueError otherwise."""
+        mine = self.snapshot()
+        if not isinstance(snapshot, dict) or set(snapshot) != set(mine) or not all(np.array_equal(mine[n], snapshot[n]) for n in mine):
+            raise ValueError(f"a mesh does not change, and this snapshot is not of {self!r}")
+
+    def assign(self: _M, other: _M) -> None:
+        """Check that another mesh is equal, since a mesh does not change. Raises ValueError otherwise."""
+        if self != other:
+            raise ValueError(f"a mesh does not change, and {other!r} is not {self!r}")
+
+    def copy(self: _M) -> _M:
+        """Return this mesh, which is shared since it does not change."""
+        return self
+
     def check_positions(self, name: str, positions: Floats, *, writable: bool = False) -> Floats:
         """Return `positions` if they are one row of three float64 per vertex; raise TypeError or ValueError otherwise."""
         _checks.points(name, positions, FLOAT64, 3, writable=writable)
@@ -239,6 +259,9 @@ class SimplexMesh:
     # --- what the classes share inside ----------------------------------------------------------------------------------------------
 
     _topology_names: ClassVar[tuple[str, ...]] = ("_graph", "one_rings", "used_vertices", "_components", "_topology")
+
+    def _arguments(self) -> Arguments:
+        return (np.asarray(self._vertices), np.asarray(self._elements)), {}
 
     @cached_property
     def _graph(self) -> Any:
@@ -266,7 +289,7 @@ class SimplexMesh:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Meshes are pickled as their arrays."""
-        return type(self), (np.asarray(self._vertices), np.asarray(self._elements))
+        return type(self), self._arguments()[0]
 
     def __repr__(self) -> str:
         """One line with the counts and the bounding box."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
+from meniscus._options import CoreOption
 from meniscus.numerics.convergence import ConvergenceStudy, mean_local_order, observed_orders
 from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
@@ -33,6 +34,8 @@ __all__ = [
 
 Scheme = Literal["forward-euler", "bfecc", "maccormack"]
 
+SCHEME = CoreOption(Scheme, _numerics.CompensationScheme)
+
 
 def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
     """Return the factor by which one step multiplies y in y' = lambda y, z = dt lambda, with forward Euler as the building block.
@@ -48,8 +51,7 @@ def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
 
     Source: Selle 2008, section 2.5.
     """
-    kind = getattr(_numerics.CompensationScheme, _checks.choice("scheme", scheme, Scheme).replace("-", "_"))
-    return _numerics.amplification(kind, np.asarray(z, dtype=np.complex128))
+    return _numerics.amplification(SCHEME("scheme", scheme), np.asarray(z, dtype=np.complex128))
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,12 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
+from meniscus._options import CoreOption
 
 Floats = npt.NDArray[np.float64]
 RotationMethod = Literal["polar", "svd", "quaternion", "newton", "gram-schmidt"]
 
-_METHODS = {
-    "polar": _numerics.RotationMethod.polar,
-    "svd": _numerics.RotationMethod.svd,
-    "quaternion": _numerics.RotationMethod.quaternion,
-    "newton": _numerics.RotationMethod.newton,
-    "gram-schmidt": _numerics.RotationMethod.gram_schmidt,
-}
+ROTATION_METHOD = CoreOption(RotationMethod, _numerics.RotationMethod)
 
 
 def polar_rotation(
@@ -55,7 +50,7 @@ def polar_rotation(
     2016.
     """
     a = _matrices(matrices)
-    kind = _METHODS[_checks.choice("method", method, RotationMethod)]
+    kind = ROTATION_METHOD("method", method)
     if start is not None:
         if method != "quaternion":
             raise ValueError(f"start is for the method 'quaternion', not {method!r}")

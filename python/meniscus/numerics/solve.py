@@ -7,8 +7,11 @@ from typing import Any, Literal
 
 from meniscus import _checks
 from meniscus._meniscus import numerics as _numerics
+from meniscus._options import CoreOption
 
 SolveMethod = Literal["multigrid", "incomplete-cholesky"]
+
+SOLVE_METHOD = CoreOption(SolveMethod, _numerics.SolveMethod)
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def solve_options(tolerance: float, max_iterations: int, method: SolveMethod) ->
     tolerance = _checks.positive("tolerance", tolerance)
     if tolerance >= 1:
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
-    chosen = getattr(_numerics.SolveMethod, _checks.choice("method", method, SolveMethod).replace("-", "_"))
+    chosen = SOLVE_METHOD("method", method)
     return _numerics.SolveOptions(tolerance, _checks.integer("max_iterations", max_iterations, at_least=1), chosen)
 
 

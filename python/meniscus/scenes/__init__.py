@@ -5,72 +5,44 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.deformable import Deforming
-from meniscus.scenes.library.ball_splash import BallSplash
-from meniscus.scenes.library.billow import Billow
-from meniscus.scenes.library.cantilever import Cantilever
-from meniscus.scenes.library.cavity import Cavity
-from meniscus.scenes.library.dam_break import DamBreak
-from meniscus.scenes.library.drape import Drape
-from meniscus.scenes.library.explosion import Explosion
-from meniscus.scenes.library.falling_drop import FallingDrop
-from meniscus.scenes.library.flag import Flag
-from meniscus.scenes.library.plume import Plume
-from meniscus.scenes.library.pour import Pour
-from meniscus.scenes.library.recovery import Recovery
-from meniscus.scenes.library.river import River
-from meniscus.scenes.library.swirl import Swirl
-from meniscus.scenes.library.twist import Twist
-from meniscus.scenes.library.wake import Wake
-from meniscus.scenes.library.wave import Wave
-from meniscus.scenes.library.zalesak import Zalesak
 from meniscus.scenes.pictures import Renderer, render
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.state import Restorable
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water
 
 __all__ = [
     "CHECKPOINT_FOLDER",
     "SCENES",
-    "BallSplash",
-    "Billow",
-    "Cantilever",
-    "Cavity",
-    "DamBreak",
     "Deforming",
-    "Drape",
-    "Explosion",
-    "FallingDrop",
-    "Flag",
     "Frame",
-    "Plume",
-    "Pour",
-    "Recovery",
     "Renderer",
-    "Restorable",
-    "River",
     "RunOptions",
     "Scene",
     "Step",
-    "Swirl",
     "TimeStepper",
-    "Twist",
-    "Wake",
     "Water",
-    "Wave",
-    "Zalesak",
     "find",
     "frames",
     "parameter",
     "render",
     "run",
 ]
+
+# All scenes of the library.
+__all__ += [kind.__name__ for kind in SCENES.values()]
+globals().update({kind.__name__: kind for kind in SCENES.values()})
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Return a scene of the library by the name of its class."""
+
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(RunOptions))
 

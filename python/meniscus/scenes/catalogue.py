@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import pkgutil
 import sys
 from pathlib import Path
 
-from meniscus.scenes.library.ball_splash import BallSplash
-from meniscus.scenes.library.billow import Billow
-from meniscus.scenes.library.cantilever import Cantilever
-from meniscus.scenes.library.cavity import Cavity
-from meniscus.scenes.library.dam_break import DamBreak
-from meniscus.scenes.library.drape import Drape
-from meniscus.scenes.library.explosion import Explosion
-from meniscus.scenes.library.falling_drop import FallingDrop
-from meniscus.scenes.library.flag import Flag
-from meniscus.scenes.library.plume import Plume
-from meniscus.scenes.library.pour import Pour
-from meniscus.scenes.library.recovery import Recovery
-from meniscus.scenes.library.river import River
-from meniscus.scenes.library.swirl import Swirl
-from meniscus.scenes.library.twist import Twist
-from meniscus.scenes.library.wake import Wake
-from meniscus.scenes.library.wave import Wave
-from meniscus.scenes.library.zalesak import Zalesak
-from meniscus.scenes.scene import Scene
+from meniscus.scenes import library
+from meniscus.scenes.scene import Scene, registered
 
-_SCENES = (
-    BallSplash,
-    Billow,
-    Cantilever,
-    Cavity,
-    DamBreak,
-    Drape,
-    Explosion,
-    FallingDrop,
-    Flag,
-    Plume,
-    Pour,
-    Recovery,
-    River,
-    Swirl,
-    Twist,
-    Wake,
-    Wave,
-    Zalesak,
-)
 
-SCENES: dict[str, type[Scene]] = {s.name: s for s in _SCENES}
+def _library() -> dict[str, type[Scene]]:
+    """Import every module of the library of scenes; return the scenes that have registered themselves, by name."""
+    for module in pkgutil.iter_modules(library.__path__, f"{library.__name__}."):
+        importlib.import_module(module.name)
+    found: dict[str, type[Scene]] = {}
+    for (module_name, name), kind in sorted(registered.items(), key=lambda item: item[0][1]):
+        if module_name.startswith(f"{library.__name__}."):
+            if name in found:
+                raise ValueError(f"the scenes {found[name].__name__} and {kind.__name__} have the same name, {name!r}")
+            found[name] = kind
+    return found
+
+
+SCENES: dict[str, type[Scene]] = _library()
 """The scenes of the package, by name."""
 
 

@@ -14,7 +14,6 @@ from meniscus.grid import Particles
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.mesh import TetMesh, TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import DeformableBody
 
@@ -49,7 +48,7 @@ class Deforming(Scene):
     def setup(self) -> TimeStepper:
         """Create the body."""
         self.mesh = self.make_mesh()
-        self.body = self.make_body(self.mesh)
+        self.body = self.declare("body", self.make_body(self.mesh))
         self.nodes = Particles(self.body.positions, velocity=self.body.velocities)
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
@@ -68,10 +67,6 @@ class Deforming(Scene):
         mean = self.body.positions.mean(axis=0)
         speed = float(np.linalg.norm(self.body.velocities, axis=1).max())
         return {**e, "max speed": speed, "mean x": float(mean[0]), "mean y": float(mean[1]), "mean z": float(mean[2])}
-
-    def state(self) -> Mapping[str, State]:
-        """The body."""
-        return {"body": self.body}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The nodes with their velocities."""

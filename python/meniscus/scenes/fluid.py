@@ -18,8 +18,8 @@ class FluidScene(Scene, Generic[Solver]):
 
     def use(self, solver: Solver) -> None:
         """Set the solver of the run."""
-        self.solver: Solver = solver
-        self.steps_done = 0
+        self.solver: Solver = self.declare("solver", solver)
+        self.steps_done = self.declare("steps_done", 0)
 
     def add_particles(self, time: float, dt: float) -> None:
         """Add the vortex particles of a step; here none."""
@@ -32,6 +32,5 @@ class FluidScene(Scene, Generic[Solver]):
         """Seed vortex particles, then step the solver and time each stage."""
         with self.stage("seed"):
             self.add_particles(time, dt)
-        self.solver.time = time
         self.solver.step(dt, on_stage=self.after_stage)
         self.steps_done += 1

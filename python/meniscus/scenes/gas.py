@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,11 +21,9 @@ from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import Pose, SolidSample, Sphere
-
-Background = Literal["dark", "light"]
+from meniscus.viz.smoke import Background
 
 WIDTH = 1.0
 """Of the boxes of smoke, m."""
@@ -49,20 +47,6 @@ class GasScene(FluidScene[SmokeSolver]):
             "pressure iterations": 0.0 if last is None else float(last.projection.iterations),
         }
 
-    def state(self) -> Mapping[str, State]:
-        """The fields and the vortex particles; solids and sources follow from the time."""
-        s = self.solver
-        state: dict[str, State] = {
-            "velocity": s.velocity,
-            "density": s.density,
-            "temperature": s.temperature,
-            "pressure": s.pressure,
-            "steps_done": self.steps_done,
-        }
-        if s.vortices is not None:
-            state["vortices"] = s.vortices
-        return state
-
 
 @dataclass(kw_only=True)
 class BoxOfSmoke(GasScene):
@@ -80,7 +64,7 @@ class BoxOfSmoke(GasScene):
     vortex_radius: float = parameter(3.0, "reach of a vortex particle, cells")
     vortex_force: float = parameter(6.0, "acceleration of the air beside a vortex particle, m/s^2")
     seed: int = parameter(1, "of the random numbers of the vortex particles")
-    background: Background = parameter("dark", "of the pictures", choices=("dark", "light"))
+    background: Background = parameter("dark", "of the pictures")
     azimuth: float = parameter(28.0, "of the camera, degrees")
 
     def make_grid(self) -> Grid:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh import read
+from meniscus.viz.smoke import UpAxis
 
 Vertices = npt.NDArray[np.float64]
 Triangles = npt.NDArray[np.int32]
 Mesh = tuple[Vertices, Triangles]
-UpAxis = Literal["x", "y", "z"]
 
 
 def knot(around: int = 240, across: int = 24, thickness: float = 0.5) -> Mesh:

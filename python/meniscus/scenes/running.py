@@ -16,13 +16,12 @@ from meniscus import _checks
 from meniscus._meniscus import __version__
 from meniscus.io import checkpoint as checkpoints
 from meniscus.io import vtk
-from meniscus.io.checkpoint import Checkpoint
+from meniscus.io.checkpoint import Checkpoint, grids_of
 from meniscus.io.frames import FrameData, collect
 from meniscus.scenes.interrupts import Interruption
 from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
 from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
 from meniscus.scenes.scene import Scene, StageTimes
-from meniscus.scenes.state import bring_back, check_state, grids_of, take_snapshot
 
 CHECKPOINT_FOLDER = "checkpoints"
 """Folder of checkpoints in the folder of a run."""
@@ -133,15 +132,13 @@ class _Run:
             with tempfile.TemporaryFile(dir=folder):
                 pass  # a folder that cannot be written is noticed before a long setup
         self._stepper = scene.setup()
-        state = scene.state()
-        check_state(scene, state)
         self._stages = StageTimes(scene, options.on_stage)
         self._frames_done = 0
         self._diagnostics: dict[str, float] = {}
-        self._checkpoints = self._wants_checkpoints(bool(state))
+        self._checkpoints = self._wants_checkpoints(bool(scene.state))
         self._files = self._wants_files()
         self._series: list[tuple[float, list[Path]]] = []
-        self._cells = max((math.prod(g.shape) for g in grids_of(state).values()), default=0)
+        self._cells = max((math.prod(g.shape) for g in grids_of(scene).values()), default=0)
         # State to which a cancelled step returns: None while it is not known, or not needed because the live state is complete.
         self._whole = True
         self._before: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
@@ -180,22 +177,22 @@ class _Run:
                     self._end_if(interruption)
                     every = self._options.checkpoint_every
                     if every is not None and clock.monotonic() - self._saved_at >= every:
-                        self._save(self._progress(), take_snapshot(self._scene.state()))
+                        self._save(self._progress(), self._scene.snapshot())
                 frame = self._finish_frame()
                 self._frames_done += 1
-                self._save(self._progress(), take_snapshot(self._scene.state()))
+                self._save(self._progress(), self._scene.snapshot())
                 self._end_if(interruption)
                 return frame
         except KeyboardInterrupt:
             if self._whole:
-                self._save(self._progress(), take_snapshot(self._scene.state()))
+                self._save(self._progress(), self._scene.snapshot())
             elif self._before is not None:
                 self._save(*self._before)
             raise
 
     def _step(self) -> None:
         if self._checkpoints and self._seconds >= SLOW_STEP:
-            self._before = self._progress(), take_snapshot(self._scene.state())
+            self._before = self._progress(), self._scene.snapshot()
         else:
             self._before = None
         self._whole = False
@@ -258,7 +255,7 @@ class _Run:
         assert self._folder is not None
         if self._log_file is not None:
             self._log_file.flush()
-        made = Checkpoint(self._scene.name, parameters_of(self._scene), __version__, progress, state, grids_of(self._scene.state()))
+        made = Checkpoint(self._scene.name, parameters_of(self._scene), __version__, progress, state, grids_of(self._scene))
         checkpoints.save_checkpoint(self._folder / CHECKPOINT_FOLDER, made)
         self._saved_at = clock.monotonic()
 
@@ -287,7 +284,7 @@ class _Run:
         return found
 
     def _restore(self, found: Checkpoint) -> None:
-        bring_back(self._scene, self._scene.state(), found.state)
+        self._scene.restore(found.state)
         self._stepper.restore(found.progress)
         self._frames_done = int(found.progress["frames done"])
         self._diagnostics = dict(found.progress["diagnostics"])
@@ -313,7 +310,7 @@ class _Run:
             return False
         if not has_state:
             if self._options.resume:
-                raise ValueError(f"scene {self._scene.name!r} names no state(), so it cannot be resumed")
+                raise ValueError(f"scene {self._scene.name!r} declares no state, so it cannot be resumed")
             return False
         if not checkpoints.available():
             _log.warning("no checkpoints are written, because h5py is not installed (pip install 'meniscus[io]')")

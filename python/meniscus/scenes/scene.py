@@ -9,20 +9,21 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+from meniscus.core.state import Arguments
+from meniscus.core.stateful import Stateful
 from meniscus.io.frames import FrameData, FrameItem
-from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 
 
 @dataclass(kw_only=True)
-class Scene:
+class Scene(Stateful):
     """A named experiment: a dataclass of parameters, whose fields become options of the command line.
 
     A subclass sets `name` and `summary`, declares its parameters with `parameter`, and implements `setup`, `max_dt`, `advance` and
-    `report`. It names its `state`, which makes its runs resumable, and its `frame_data`, from which frames are written and drawn. It
-    composes the library and contains no numerics of its own.
+    `report`. In `setup` it declares its state with `declare`, which makes its runs resumable; from its `frame_data` frames are written and
+    drawn. It composes the library and contains no numerics of its own. A subclass with a name is registered under it, see `registered`.
     """
 
     name: ClassVar[str]
@@ -34,8 +35,18 @@ class Scene:
     source: ClassVar[str | None] = None
     """The file that a scene of a user was loaded from."""
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Register a scene that has a name of its own."""
+        super().__init_subclass__(**arguments)
+        if "name" in vars(cls):
+            registered[cls.__module__, cls.name] = cls
+
     def setup(self) -> TimeStepper:
-        """Create the state at time 0 and return the clock of the run."""
+        """Create and declare the state at time 0, and return the clock of the run.
+
+        Declared is everything that the next steps depend on and that `setup` does not create anew. A run of a scene that declares nothing
+        cannot be resumed.
+        """
         raise TypeError(f"scene {type(self).__name__} has no setup()")
 
     def max_dt(self) -> float:
@@ -48,14 +59,6 @@ class Scene:
 
     def report(self, time: float) -> dict[str, float]:
         """Return the diagnostics of the state at `time`, by name: the same names at every step. Changes nothing."""
-        return {}
-
-    def state(self) -> Mapping[str, State]:
-        """Return everything that the next steps depend on and that `setup` does not create anew, by name.
-
-        It may name fields, particles, level sets and other objects with snapshots, random generators, arrays of fixed shape, and plain
-        values that are attributes of the scene. A run of a scene that names nothing cannot be resumed.
-        """
         return {}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
@@ -104,12 +107,21 @@ class Scene:
         if times is not None:
             times.end(name, self)
 
+    def _arguments(self) -> Arguments:
+        return (), {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+    def _make_parts(self) -> None:
+        self.setup()
+
     def _times(self, name: str) -> StageTimes | None:
         if name not in self.stages:
             raise ValueError(f"scene {type(self).__name__} has no stage {name!r}; its stages are {', '.join(self.stages) or 'none'}")
         times: StageTimes | None = self.__dict__.get("_stage_times")
         return times
 
+
+registered: dict[tuple[str, str], type[Scene]] = {}
+"""All scenes that were defined with a name, by module and name."""
 
 _UNTIMED: AbstractContextManager[None] = contextlib.nullcontext()
 
@@ -152,6 +164,13 @@ class StageTimes:
         self._mark = clock.perf_counter()
 
 
-def parameter(default: Any, help: str, *, choices: tuple[Any, ...] | None = None) -> Any:
-    """Return a dataclass field of a scene with its help text (units included) and, if limited, its choices."""
-    return dataclasses.field(default=default, metadata={"help": help, "choices": choices})
+def parameter(default: Any, help: str) -> Any:
+    """Return a dataclass field of a scene with its help text (units included). The choices of a `Literal` annotation become those of the
+    field."""
+    return dataclasses.field(default=default, metadata={"help": help})
+
+
+def choices_of(scene: type[Scene]) -> dict[str, tuple[Any, ...]]:
+    """Return the choices of the parameters of a scene that have any, by name."""
+    types = get_type_hints(scene)
+    return {f.name: get_args(types[f.name]) for f in dataclasses.fields(scene) if get_origin(types[f.name]) is Literal}

@@ -16,7 +16,6 @@ from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
 from meniscus.scenes.scene import parameter
-from meniscus.scenes.state import State
 from meniscus.surface import LevelSet
 
 
@@ -28,10 +27,10 @@ class Water(FluidScene[LiquidSolver]):
     frames_per_second: ClassVar[float] = 24.0
 
     cfl: float = parameter(1.0, "cells that the fastest liquid passes in a step")
-    method: Method = parameter("maccormack", "transport of the velocity", choices=("semi-lagrangian", "bfecc", "maccormack"))
-    limiter: LimiterName = parameter("reversion", "limiter of the transport", choices=("none", "clamp", "reversion"))
-    surface_order: SurfaceOrder = parameter("second", "order of the transport at the surface", choices=("second", "first"))
-    tracking: Tracking = parameter("particle-level-set", "of the surface", choices=("particle-level-set", "level-set"))
+    method: Method = parameter("maccormack", "transport of the velocity")
+    limiter: LimiterName = parameter("reversion", "limiter of the transport")
+    surface_order: SurfaceOrder = parameter("second", "order of the transport at the surface")
+    tracking: Tracking = parameter("particle-level-set", "of the surface")
     spray: bool = parameter(True, "let escaped particles fly on as drops")
     drift_correction: bool = parameter(False, "keep the volume of every part of the liquid")
     azimuth: float = parameter(28.0, "of the camera, degrees")
@@ -52,7 +51,6 @@ class Water(FluidScene[LiquidSolver]):
 
     def report(self, time: float) -> dict[str, float]:
         """Volumes, their error, the number of drops, energy, largest speed, and the iterations of the pressure in the last step."""
-        self.solver.time = time
         volume, last = self.solver.volume_report(), self.solver.report
         worst = max((abs(c.error) for c in volume.components if c.cells > 8), default=0.0)
         return {
@@ -67,10 +65,6 @@ class Water(FluidScene[LiquidSolver]):
             "max speed": 0.0 if last is None else last.max_speed,
             "pressure iterations": 0.0 if last is None else float(last.projection.iterations),
         }
-
-    def state(self) -> Mapping[str, State]:
-        """The solver; solids and sources follow from the time."""
-        return {"solver": self.solver, "steps_done": self.steps_done}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The level set, the velocity, the drops and the signed distance of the solid."""

@@ -17,9 +17,9 @@ from meniscus.solids.elements.tetrahedra import (
     element_stiffness,
 )
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
-from meniscus.solids.force import Force
+from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
-from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TangentName, TimeStepLimits, VerletFormName
+from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TimeStepLimits, VerletFormName
 from meniscus.solids.springs.altitude_and_bending import (
     AltitudeSelection,
     AltitudeSprings,
@@ -31,6 +31,7 @@ from meniscus.solids.springs.edge_springs import BendingSprings, EdgeSprings, So
 from meniscus.solids.springs.options import SpringOptions
 
 __all__ = [
+    "FORCES",
     "AltitudeSelection",
     "AltitudeSprings",
     "BendingSprings",
@@ -58,7 +59,7 @@ __all__ = [
     "StiffnessStorage",
     "StrainMeasure",
     "StressMeasure",
-    "TangentName",
+    "Tangent",
     "TetElements",
     "TimeStepLimits",
     "TriangleMembrane",

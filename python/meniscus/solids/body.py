@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
+from meniscus.core.memory import held_bytes
+from meniscus.core.state import Arguments
+from meniscus.core.stateful import Stateful
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
 from meniscus.solids.options import (
@@ -31,11 +34,15 @@ Floats = npt.NDArray[np.float64]
 _Self = TypeVar("_Self", bound="DeformableBody")
 
 
-class DeformableBody(NodeConstraints):
+class DeformableBody(NodeConstraints, Stateful):
     """Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
-    `step` is transactional: an error, a failed solve or Ctrl-C leaves the body unchanged. A node of infinite mass keeps its velocity,
-    whatever acts on it.
+    `step` is transactional: an error, a failed solve or Ctrl-C leaves the body and the memory of its forces unchanged. A node of infinite
+    mass keeps its velocity, whatever acts on it.
+
+    The state is positions, velocities, time, the previous positions of Verlet's method, and the memory of forces: the directions that
+    springs keep, and the wind of the last step. Masses, gravity, forces and constraints are the set-up: copies and pickles have them,
+    snapshots do not. A copy has forces of its own.
 
     Args:
         mesh: anything with `vertices` and, unless `masses` are given, `node_masses(density)`; or positions (n, 3), m, float64. Copied.
@@ -80,6 +87,10 @@ class DeformableBody(NodeConstraints):
         self._paths: list[tuple[npt.NDArray[np.int32], Path]] = []
         self._targets: dict[int, Floats] = {}
         self.report: StepInfo | None = None
+        self._made_with = ((), {})  # a copy is made of positions and masses, so that the mesh need not be kept
+        for name in ("positions", "velocities", "time", "force_memory"):
+            self.declare(name, getattr(self, name))
+        self.previous = self.declare("previous", PreviousPositions(self._core))
         if gravity is not None:
             self.gravity = gravity
 
@@ -123,7 +134,7 @@ class DeformableBody(NodeConstraints):
 
     @property
     def time(self) -> float:
-        """Seconds; assignable."""
+        """Seconds; assignable between steps."""
         return self._core.time
 
     @time.setter
@@ -131,9 +142,14 @@ class DeformableBody(NodeConstraints):
         self._core.time = _checks.number("time", value)
 
     @property
+    def force_memory(self) -> list[Floats]:
+        """The memory of forces from step to step, of those that have any: writable views."""
+        return [memory for memory in (_force_core(force).memory for force in self._forces) if memory.size]
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the state and of scratch memory; without the forces."""
-        return int(self._core.nbytes) + self._workspace.bytes
+        return int(self._core.nbytes) + int(self._workspace.nbytes) + held_bytes(self._backups)
 
     def energy(self) -> dict[str, float]:
         """Return the energies in J: "kinetic", "elastic", "gravity" (0 for nodes at the origin) and their sum, "total"."""
@@ -221,15 +237,16 @@ class DeformableBody(NodeConstraints):
         dt = _checks.positive("dt", dt)
         kind = integrator_of(integrator)
         chosen = step_options(**options)
-        for force in self._forces:
-            # Some forces, such as wind, ask for the state at the start of the step.
-            if hasattr(force, "prepare"):
-                force.prepare(self.positions, self.velocities, self.time)
-        raw = _solids.StepReport()
-        done = self._core.step(kind, dt, self._motion(dt), chosen, self._workspace, raw)
-        info = step_info(dt, integrator, raw)
-        if not done:
-            raise ConvergenceError(_failure(info), info.solves[-1])
+        with self.transaction(("force_memory",)):
+            for force in self._forces:
+                # Some forces, such as wind, ask for the state at the start of the step.
+                if hasattr(force, "prepare"):
+                    force.prepare(self.positions, self.velocities, self.time)
+            raw = _solids.StepReport()
+            done = self._core.step(kind, dt, self._motion(dt), chosen, self._workspace, raw)
+            info = step_info(dt, integrator, raw)
+            if not done:
+                raise ConvergenceError(_failure(info), info.solves[-1])
         self._targets.clear()
         self.report = info
         return info
@@ -279,59 +296,23 @@ class DeformableBody(NodeConstraints):
         """Return the longest step (s) that `limits` allows; infinite where there is no limit. Options and errors as there."""
         return self.limits(integrator, **options).dt
 
-    # --- snapshots -----------------------------------------------------------------------------------------------------------
+    # --- snapshots and copies ------------------------------------------------------------------------------------------------
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of positions, velocities, time and the previous positions of Verlet, for `restore`.
-
-        Masses, gravity, forces and constraints are the set-up and not part of it.
-        """
-        saved: dict[str, Any] = {"positions": self.positions.copy(), "velocities": self.velocities.copy(), "time": self.time}
-        if self._core.previous_dt > 0:
-            saved["previous positions"] = self._core.previous_positions()
-            saved["previous dt"] = self._core.previous_dt
-        return saved
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Restore the state of a snapshot, bit by bit.
 
-        Raises TypeError or ValueError if it is not that of a body with as many nodes; then nothing is changed.
+        Raises TypeError or ValueError if it is not that of a body with as many nodes and the same forces; then nothing is changed.
         """
-        known = {"positions", "velocities", "time", "previous positions", "previous dt"}
-        if not {"positions", "velocities", "time"} <= set(snapshot) <= known:
-            raise ValueError(f"snapshot must hold positions, velocities and time, not {', '.join(snapshot) or 'nothing'}")
-        shape, double = (len(self), 3), np.dtype(np.float64)
-        arrays = {n: _checks.incoming(f"{n} in the snapshot", snapshot[n], double, shape) for n in snapshot if n.endswith("s")}
-        time = _checks.number("time in the snapshot", snapshot["time"])
-        before = _checks.positive("previous dt in the snapshot", snapshot["previous dt"]) if "previous dt" in snapshot else 0.0
-        self.positions[...] = arrays["positions"]
-        self.velocities[...] = arrays["velocities"]
-        self._core.time = time
-        if before:
-            self._core.set_previous(before, np.ascontiguousarray(arrays["previous positions"]))
-        else:
-            self._core.forget_previous()
+        for name, part in (("positions", self.positions), ("velocities", self.velocities)):
+            if isinstance(snapshot, Mapping) and name in snapshot:
+                _checks.incoming(f"{name} in the snapshot", snapshot[name], part.dtype, part.shape)
+        super().restore(snapshot)
 
     def copy(self: _Self) -> _Self:
-        """Return an independent body in the same state with the same forces (shared) and constraints."""
-        other = type(self).__new__(type(self))
-        other._set_up(self._parts(), list(self._forces), list(self._paths), dict(self._targets))
-        return other
-
-    def __copy__(self: _Self) -> _Self:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
-        """Return an independent body with forces of its own."""
-        other = type(self).__new__(type(self))
-        memo[id(self)] = other
-        other._set_up(self._parts(), copy.deepcopy(self._forces, memo), copy.deepcopy(self._paths, memo), dict(self._targets))
-        return other
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle state, set-up and forces; forces and functions of time must be picklable."""
-        return _rebuild, (type(self), self._parts(), list(self._forces), list(self._paths), dict(self._targets))
+        """Return an independent body in the same state, with copies of the forces and the same constraints."""
+        arguments, named = self._arguments()
+        setup = {**self._setup, "forces": [copy.copy(force) for force in self._forces]}
+        return self._duplicate(arguments, named, {"gravity": self.gravity, "_setup": setup})
 
     def __repr__(self) -> str:
         """One line: nodes, forces, constraints, time."""
@@ -340,30 +321,47 @@ class DeformableBody(NodeConstraints):
 
     # --- internals -----------------------------------------------------------------------------------------------------------
 
-    def _parts(self) -> dict[str, Any]:
-        sliding, normals = self._core.sliding()
-        return {
-            "masses": self.masses.copy(),
-            "gravity": tuple(self.gravity),
-            "held": self._core.held,
-            "moved": self._core.moved,
-            "sliding": sliding,
-            "normals": normals,
-            "state": self.snapshot(),
-        }
+    settings = ("gravity", "_setup")
 
-    def _set_up(self, parts: dict[str, Any], forces: list[Any], paths: list[Any], targets: dict[int, Floats]) -> None:
-        state = parts["state"]
-        self._core = _solids.DeformableBody(state["positions"], parts["masses"])
-        self._workspace = Workspace()
-        self._forces, self._paths, self._targets, self.report = [], paths, targets, None
-        self.gravity = parts["gravity"]
-        for f in forces:
-            self.add(f)
-        self._core.fix(np.setdiff1d(parts["held"], np.union1d(parts["moved"], parts["sliding"])).astype(np.int32))
-        self._core.move(parts["moved"])
-        self._core.restore_sliding(parts["sliding"], parts["normals"])
-        self.restore(state)
+    def _arguments(self) -> Arguments:
+        return (self.positions.copy(),), {"masses": self.masses.copy()}
+
+    @property
+    def _setup(self) -> dict[str, Any]:
+        """Forces and constraints."""
+        sliding, normals = self._core.sliding()
+        holds = {"held": self._core.held, "moved": self._core.moved, "sliding": sliding, "normals": normals}
+        return {"forces": list(self._forces), "paths": list(self._paths), "targets": dict(self._targets), **holds}
+
+    @_setup.setter
+    def _setup(self, setup: Mapping[str, Any]) -> None:
+        for force in setup["forces"]:
+            self.add(force)
+        self._paths, self._targets = setup["paths"], setup["targets"]
+        self._core.fix(np.setdiff1d(setup["held"], np.union1d(setup["moved"], setup["sliding"])).astype(np.int32))
+        self._core.move(setup["moved"])
+        self._core.restore_sliding(setup["sliding"], setup["normals"])
+
+
+class PreviousPositions:
+    """State of the position form of Verlet's method: the positions before the last step, and its length."""
+
+    def __init__(self, core: _solids.DeformableBody) -> None:
+        self._core = core
+
+    def snapshot(self) -> dict[str, Any] | None:
+        """Return copies; None where there are none."""
+        dt = self._core.previous_dt
+        return {"dt": dt, "positions": self._core.previous_positions()} if dt > 0 else None
+
+    def restore(self, snapshot: Mapping[str, Any] | None) -> None:
+        """Restore the state of a snapshot. Raises TypeError or ValueError; then nothing is changed."""
+        if snapshot is None:
+            self._core.forget_previous()
+            return
+        dt = _checks.positive("previous dt in the snapshot", snapshot["dt"])
+        x = _checks.incoming("previous positions in the snapshot", snapshot["positions"], np.dtype(np.float64), (self._core.size, 3))
+        self._core.set_previous(dt, np.ascontiguousarray(x))
 
 
 def _force_core(force: Any) -> Any:
@@ -385,9 +383,3 @@ def _failure(info: StepInfo) -> str:
         f"the velocity solve reached a residual of {failed.residual:.1e} in {failed.iterations} iterations and ended because "
         f"{failed.reason}; the body is as before"
     )
-
-
-def _rebuild(kind: type[_Self], parts: dict[str, Any], forces: list[Any], paths: list[Any], targets: dict[int, Floats]) -> _Self:
-    body = kind.__new__(kind)
-    body._set_up(parts, forces, paths, targets)
-    return body

@@ -30,12 +30,6 @@ class _InWind(Force):
         self._wind = None
         self._core.set_wind(_velocities(wind, self.nodes), _NO_VELOCITIES)
 
-    def _changes(self) -> Any:
-        return self._core.wind
-
-    def _restore(self, changes: Any) -> None:
-        self._core.restore_wind(*changes)
-
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
         """Update the wind at positions `x` (m) and a `time` (s), and the velocities `v` (m/s) for the factor of quadratic drag."""
         _checks.points("x", x, FLOAT64, 3)

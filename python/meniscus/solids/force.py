@@ -9,18 +9,18 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Tangent = Literal["exact", "definite", "frozen"]
 FLOAT64 = np.dtype(np.float64)
 
-_TANGENTS = {"exact": _solids.Tangent.exact, "definite": _solids.Tangent.definite, "frozen": _solids.Tangent.frozen}
+TANGENT = CoreOption(Tangent, _solids.Tangent)
 
 
-def tangent_of(value: Tangent) -> _solids.Tangent:
-    """Return the option of the compiled core with a name."""
-    return _TANGENTS[_checks.choice("tangent", value, Tangent)]
+FORCES: dict[str, type[Force]] = {}
+"""The kinds of forces of the package, by name: each registers itself when it is defined."""
 
 
 class Force:
@@ -35,13 +35,19 @@ class Force:
     _core: Any
     _made_of: tuple[Any, ...]
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Register a kind of force of the package."""
+        super().__init_subclass__(**arguments)
+        if cls.__module__.startswith("meniscus.") and not cls.__name__.startswith("_"):
+            FORCES[cls.__name__] = cls
+
     def _make(self, kind: Any, *arguments: Any) -> None:
         """Make the compiled force from its arguments, and store copies of these for pickles."""
         self._core = kind(*arguments)
         self._made_of = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
 
     def _changes(self) -> Any:
-        """Return the state that may have changed since the force was made, for `_restore`."""
+        """Return the state that the user may have changed since the force was made, for `_restore`."""
 
     def _restore(self, changes: Any) -> None:
         """Restore the result of `_changes`."""
@@ -49,7 +55,7 @@ class Force:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments of the force and the changes since; functions of time must be picklable. Copies are pickles."""
         parts = {name: value for name, value in self.__dict__.items() if name != "_core"}
-        return _rebuild, (type(self), type(self._core), parts, self._changes())
+        return _rebuild, (type(self), type(self._core), parts, self._changes(), self.memory.copy())
 
     @property
     def core(self) -> _solids.Force:
@@ -60,6 +66,11 @@ class Force:
     def nodes(self) -> int:
         """One more than the highest node that the force acts on."""
         return int(self._core.nodes)
+
+    @property
+    def memory(self) -> Floats:
+        """Memory of the force from step to step (k,): a writable view; state of the body that it acts on. Empty for most forces."""
+        return self._core.memory  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
@@ -97,7 +108,7 @@ class Force:
         """
         x, dx = _nodes("x", x), _nodes("dx", dx)
         f = np.zeros_like(dx)
-        self._core.linearise(x, tangent_of(tangent))
+        self._core.linearise(x, TANGENT("tangent", tangent))
         self._core.add_differentials(dx, 1.0, f)
         return f
 
@@ -113,7 +124,7 @@ class Force:
         """Return the diagonal blocks (n, 3, 3) of `stiffness_scale` times the derivative of the forces plus `damping_scale` times D."""
         x = _nodes("x", x)
         blocks = np.zeros((len(x), 3, 3))
-        self._core.linearise(x, tangent_of(tangent))
+        self._core.linearise(x, TANGENT("tangent", tangent))
         self._core.add_diagonal(_checks.number("stiffness_scale", stiffness_scale), _checks.number("damping_scale", damping_scale), blocks)
         return blocks
 
@@ -132,12 +143,13 @@ class Force:
         return float(self._core.strain_rate(_nodes("x", x), _nodes("v", v)))
 
 
-def _rebuild(kind: Any, core: Any, parts: dict[str, Any], changes: Any) -> Any:
+def _rebuild(kind: Any, core: Any, parts: dict[str, Any], changes: Any, memory: Floats) -> Any:
     """Make a force from its pickle."""
     force = kind.__new__(kind)
     force.__dict__.update(parts)
     force._core = core(*force._made_of)
     force._restore(changes)
+    force.memory[...] = memory
     return force
 
 

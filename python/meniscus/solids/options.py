@@ -7,18 +7,23 @@ from typing import Any, Literal, get_args
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
 from meniscus.numerics.solve import SolveInfo, facts
+from meniscus.solids.force import TANGENT, Tangent
 
 IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
 """Integrator of a step."""
-TangentName = Literal["exact", "definite", "frozen"]
-"""Linearisation of implicit elastic forces."""
 Finish = Literal["trapezoid", "backward-euler"]
 """Last stage of a Newmark step."""
 Elasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
 """Solves of a Newmark step with implicit elastic forces, and their part of the step."""
 VerletFormName = Literal["positions", "velocities"]
 """Form of Verlet's method."""
+
+INTEGRATOR = CoreOption(IntegratorName, _solids.Integrator)
+FINISH = CoreOption(Finish, _solids.NewmarkFinish)
+ELASTICITY = CoreOption(Elasticity, _solids.ImplicitElasticity)
+VERLET_FORM = CoreOption(VerletFormName, _solids.VerletForm)
 
 STABILITY: dict[str, float] = {
     "explicit-euler": 2.0,
@@ -100,7 +105,7 @@ def step_options(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     preconditioner: bool = True,
-    tangent: TangentName = "definite",
+    tangent: Tangent = "definite",
     elasticity: Elasticity = "explicit",
     finish: Finish = "trapezoid",
     form: VerletFormName = "positions",
@@ -116,11 +121,10 @@ def step_options(
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
     o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
-    o.tangent = getattr(_solids.Tangent, _checks.choice("tangent", tangent, TangentName))
-    name = _checks.choice("elasticity", elasticity, Elasticity).replace("-", "_")
-    o.elasticity = getattr(_solids.ImplicitElasticity, "none" if name == "explicit" else name)
-    o.finish = getattr(_solids.NewmarkFinish, _checks.choice("finish", finish, Finish).replace("-", "_"))
-    o.verlet = getattr(_solids.VerletForm, _checks.choice("form", form, VerletFormName))
+    o.tangent = TANGENT("tangent", tangent)
+    o.elasticity = ELASTICITY("elasticity", elasticity)
+    o.finish = FINISH("finish", finish)
+    o.verlet = VERLET_FORM("form", form)
     o.newton = _checks.one_of_type("newton", newton, bool)
     o.newton_tolerance = _checks.positive("newton_tolerance", newton_tolerance)
     o.max_newton = _checks.integer("max_newton", max_newton, 1)
@@ -130,7 +134,7 @@ def step_options(
 
 def integrator_of(name: object) -> Any:
     """Check and translate the name of an integrator."""
-    return getattr(_solids.Integrator, _checks.choice("integrator", name, IntegratorName).replace("-", "_"))
+    return INTEGRATOR("integrator", name)
 
 
 def step_info(dt: float, integrator: str, raw: Any) -> StepInfo:

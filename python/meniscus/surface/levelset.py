@@ -13,6 +13,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
+from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
@@ -23,7 +24,7 @@ from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWar
 Location = Literal["nodes", "cells"]
 
 
-class LevelSet:
+class LevelSet(State):
     """A function phi on a grid (m) whose zero set is a surface: phi <= 0 inside, phi > 0 outside.
 
     Args:
@@ -258,29 +259,19 @@ class LevelSet:
         """Set the samples from a snapshot. Raises ValueError or TypeError; then nothing is changed."""
         self._field.restore(snapshot)
 
-    def copy(self) -> LevelSet:
-        """Return an independent level set with the same samples."""
-        return _rebuild(type(self), self.grid, self.location, self.dtype.name, self.snapshot())
+    def assign(self, other: LevelSet) -> None:
+        """Take the samples of a level set of the same kind. Raises TypeError or ValueError; then nothing is changed."""
+        self._field.assign(_checks.one_of_type("the level set to assign", other, LevelSet)._field)
 
-    def __copy__(self) -> LevelSet:
-        """Same as `copy`: a level set owns its samples."""
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> LevelSet:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by grid, location, dtype and samples."""
-        return _rebuild, (type(self), self.grid, self.location, self.dtype.name, self.snapshot())
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the samples with their ghosts."""
+        return self._field.nbytes
 
     def __repr__(self) -> str:
         """One line: shape, location, dtype, range."""
         cells = "x".join(map(str, self.grid.shape))
         return f"<LevelSet {cells} cells, at {self.location}, {self.dtype.name}, phi in [{self.array.min():.4g}, {self.array.max():.4g}]>"
 
-
-def _rebuild(kind: type[LevelSet], grid: Grid, location: Location | str, dtype: str, snapshot: tuple[npt.NDArray[Any], ...]) -> LevelSet:
-    result: LevelSet = kind(grid, location, dtype)  # type: ignore[arg-type]
-    result.restore(snapshot)
-    return result
+    def _arguments(self) -> Arguments:
+        return (self.grid, self.location, self.dtype.name), {}

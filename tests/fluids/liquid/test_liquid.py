@@ -85,7 +85,7 @@ def test_a_falling_ball(dimension: int, tracking: Any, dtype: type) -> None:
         solver.step(dt)
         fallen += speed * dt
         speed += G * dt
-    wet = solver._wet.wet(solver.levelset)
+    wet = solver.faces.wet(solver.levelset)
     for d in range(dimension):
         expected = -speed if d == dimension - 1 else 0.0
         assert np.abs(solver.velocity.component(d) - expected)[wet[d]].max() < tolerance

@@ -201,15 +201,15 @@ def test_a_workspace_is_reused(scheme: dict, dimension: int, dtype: type, rng: n
 
     step(f, space)
     step(plain, None)
-    held = space.bytes
+    held = space.nbytes
     assert held > 0
     before = ms.core.block_allocations()
     for _ in range(3):
         step(f, space)
     assert ms.core.block_allocations() == before
-    assert space.bytes == held
+    assert space.nbytes == held
     for _ in range(3):
         step(plain, None)
     assert same_bits(f.array, plain.array)
     space.clear()
-    assert space.bytes == 0
+    assert space.nbytes == 0

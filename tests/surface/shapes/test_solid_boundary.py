@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import meniscus as ms
+from meniscus.grid.fields import component_shapes
 from meniscus.surface import KinematicSolid, LevelSet, SolidBoundary, Sphere
 from meniscus.surface.shapes.solid_boundary import solid_boundary
 
@@ -141,7 +142,7 @@ def test_a_problem_keeps_its_fields_alive(name: str) -> None:
     liquid, boundary = ms.CellField(grid), SolidBoundary(ms.NodeField(grid))
     parts: dict[str, Any] = {"liquid": liquid._core, "solid": boundary._core}
     if name.startswith("Pressure"):
-        parts |= {"grid": grid._core, "given_faces": tuple(np.zeros(s, bool) for s in ms.grid.component_shapes(grid))}
+        parts |= {"grid": grid._core, "given_faces": tuple(np.zeros(s, bool) for s in component_shapes(grid))}
     problem = getattr(fluids, name)(**parts)
     references = [weakref.ref(liquid._core), weakref.ref(boundary._core)]
     del liquid, boundary, parts

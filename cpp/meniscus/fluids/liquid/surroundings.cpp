@@ -43,6 +43,7 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
 template <class T, int D>
 double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& levelset) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
+  grid::require_one_block(velocity.grid(), "the energy of a liquid");
   const FieldView<const T, D> phi = levelset.view();
   const Index length = phi.extents[D - 1];
   double total = 0.0;

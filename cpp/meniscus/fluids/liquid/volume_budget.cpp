@@ -54,6 +54,7 @@ VolumeBudget<D>::VolumeBudget(const grid::Grid<D>& grid)
       cell_(std::pow(grid.spacing(), D)),
       labels_(product<D>(grid.local_shape())),
       next_(product<D>(grid.local_shape())) {
+  grid::require_one_block(grid, "the volume budget of a liquid");
   std::fill(labels_.begin(), labels_.end(), 0);
 }
 

@@ -249,6 +249,7 @@ Index seed_liquid(grid::ParticleSet& particles, Field<T, D>& phi, const PointTes
                   Field<double, D>* solid, Workspace& workspace) {
   require(seeding.per_cell >= 1 && seeding.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", seeding.per_cell);
   require(phi.stagger() == grid::Stagger<D>::cell(), "the region must be on cells");
+  grid::require_one_block(phi.grid(), "seeding of liquid particles");
   require(!solid || solid->grid() == phi.grid(), "the level set of the solid must be on the grid of the region");
   const T* const present = grid::particle_positions<T, D>(particles);
   static_cast<void>(grid::particle_values<T>(particles, "velocity", D));

@@ -334,6 +334,7 @@ void add_vortex_forces(grid::MacField<T, D>& velocity, grid::ParticleSet& partic
   const VortexColumns<T, D> columns(particles);
   const Index n = particles.size();
   const grid::Grid<D>& grid = velocity.grid();
+  grid::require_one_block(grid, "forcing by vortex particles");
   const double h = grid.spacing();
   require(std::isfinite(dt), "dt must be finite, got ", dt);
   require(std::isfinite(epsilon), "epsilon must be finite, got ", epsilon);

@@ -119,11 +119,11 @@ void sample_vorticity(const grid::MacField<T, D>& velocity, const T* points, Ind
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template struct VortexColumns<T, D>;                                                                                      \
-  template grid::FateCounts advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,               \
-                                                           const VortexAdvance&, const grid::SolidBoundary<T, D>*, double,  \
-                                                           Workspace&);                                                     \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
+  template struct VortexColumns<T, D>;                                                                                     \
+  template grid::FateCounts advance_vortex_particles<T, D>(grid::ParticleSet&, grid::MacField<T, D>&, double,              \
+                                                           const VortexAdvance&, const grid::SolidBoundary<T, D>*, double, \
+                                                           Workspace&);                                                    \
   template void sample_vorticity<T, D>(const grid::MacField<T, D>&, const T*, Index, T*);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -57,6 +57,7 @@ void compute_vorticity(grid::MacField<T, D>& velocity, double time,
 
 template <class T, int D>
 double enstrophy(grid::MacField<T, D>& velocity, double time) {
+  grid::require_one_block(velocity.grid(), "the enstrophy");
   velocity.fill_ghosts(time);
   const CellGradient<T, D> gradient(velocity);
   const Coord<D>& cells = velocity.grid().local_shape();
@@ -78,6 +79,7 @@ double enstrophy(grid::MacField<T, D>& velocity, double time) {
 template <class T, int D>
 double kinetic_energy(const grid::MacField<T, D>& velocity) {
   const grid::Grid<D>& grid = velocity.grid();
+  grid::require_one_block(grid, "the kinetic energy");
   double total = 0.0;
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<const T, D> u = velocity.component(d).view();

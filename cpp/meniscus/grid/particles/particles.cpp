@@ -117,6 +117,21 @@ Index ParticleSet::append(Index n) {
   return first;
 }
 
+void ParticleSet::assign(const ParticleSet& other) {
+  const auto same = [](const ParticleColumn& a, const ParticleColumn& b) {
+    return a.name == b.name && a.type == b.type && a.width == b.width;
+  };
+  require(std::equal(columns_.begin(), columns_.end(), other.columns_.begin(), other.columns_.end(), same),
+          "only particles with the same columns can be assigned");
+  if (&other == this) return;
+  if (other.size_ > capacity_) reserve(std::max(other.size_, capacity_ + capacity_ / 2));
+  for (std::size_t c = 0; c < columns_.size() && other.size_ > 0; ++c)
+    std::memcpy(columns_[c].data.data(), other.columns_[c].data.data(), bytes_of(other.size_ * columns_[c].row_bytes()));
+  size_ = other.size_;
+  next_id_ = other.next_id_;
+  runs_ = other.runs_;
+}
+
 Index ParticleSet::remove(const std::uint8_t* flags, Workspace& workspace) {
   auto kept = workspace.take<Index>(size_);
   Index n = 0;

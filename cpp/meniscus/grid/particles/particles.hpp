@@ -64,6 +64,10 @@ class ParticleSet {
   /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns their number.
   Index remove(const std::uint8_t* flags, Workspace& workspace);
 
+  /// Copies other particles with the same columns, with ids and cells; grows only if the capacity is too small. Throws
+  /// InvalidArgument for other columns; then nothing is changed.
+  void assign(const ParticleSet& other);
+
   /// Orders the particles by cell, those of one cell by id: an order that does not depend on how the particles came, nor on the
   /// blocks of the grid. Particles outside of the domain belong to the nearest cell, on periodic axes to the cell of their image.
   /// Throws InvalidArgument for a position that is not finite.

@@ -84,10 +84,12 @@ struct CellLayout {
     for (std::size_t d = 0; d < D; ++d) sum += first[d] + c[d];
     return static_cast<int>(sum & 1);
   }
-  /// Whether a cell lies where a periodic axis of odd length closes, so that its neighbour across has the same colour.
+  /// Whether a periodic axis of odd length closes somewhere, so that two neighbours have the same colour.
+  bool has_odd_seam(std::size_t axis) const { return periodic[axis] && domain[axis] % 2 == 1 && domain[axis] > 1; }
+  /// Whether a cell lies there.
   bool on_odd_seam(std::size_t axis, Index coordinate) const {
     const Index i = first[axis] + coordinate;
-    return periodic[axis] && domain[axis] % 2 == 1 && domain[axis] > 1 && (i == 0 || i == domain[axis] - 1);
+    return has_odd_seam(axis) && (i == 0 || i == domain[axis] - 1);
   }
   bool operator==(const CellLayout& o) const { return halo.block() == o.halo.block(); }
 };

@@ -39,7 +39,7 @@ template <int D>
 void PoissonLevel<D>::damp_odd_seams() {
   const CellLayout<D>& layout = matrix.layout;
   damped_ = false;
-  for (std::size_t d = 0; d < D; ++d) damped_ |= layout.on_odd_seam(d, 0);
+  for (std::size_t d = 0; d < D; ++d) damped_ |= layout.has_odd_seam(d);
   if (!damped_) return;
   const Index length = layout.cells[D - 1];
   parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
@@ -85,15 +85,20 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
       });
     });
   } else {
-    const float open_inverse = 1.0f / matrix.open_diagonal();
+    const float open_diagonal = matrix.open_diagonal(), open_inverse = 1.0f / open_diagonal;
     const float* diagonal = damped_ ? matrix.diagonal.data() : nullptr;
     simd_dispatch([=] {
       float relaxed[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         const int mine = parity ^ colour;
         if constexpr (kind == SegmentKind::constant) {
-          for (int l = 0; l < cells; ++l)
-            relaxed[l] = (couplings.template sum<kind>(values, first + l) + rhs[first + l]) * open_inverse;
+          for (int l = 0; l < cells; ++l) relaxed[l] = couplings.template sum<kind>(values, first + l) + rhs[first + l];
+          // One formula for all kinds of segments: which cells are in one depends on where the block begins.
+          if (diagonal)
+            for (int l = 0; l < cells; ++l)
+              relaxed[l] = values[first + l] + (relaxed[l] - open_diagonal * values[first + l]) * open_inverse;
+          else
+            for (int l = 0; l < cells; ++l) relaxed[l] *= open_inverse;
         } else {
           for (int l = 0; l < cells; ++l) relaxed[l] = couplings.template sum<kind>(values, first + l) + rhs[first + l];
           if (diagonal)
@@ -166,7 +171,7 @@ void PoissonLevel<D>::compute_residual() {
   const CellLayout<D>& layout = matrix.layout;
   // The last half-sweep leaves no residual in black cells, unless two of them meet across a periodic side.
   bool black_too = false;
-  for (std::size_t d = 0; d < D; ++d) black_too |= layout.periodic[d] && layout.domain[d] % 2 == 1;
+  for (std::size_t d = 0; d < D; ++d) black_too |= layout.has_odd_seam(d) || layout.single_cell_ring(d);
   parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first, Index last) {
     const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first)];
     const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last)];

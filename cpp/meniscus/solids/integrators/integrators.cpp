@@ -26,6 +26,58 @@ bool continues_verlet(const DeformableBody& body) {
          }) == body.size();
 }
 
+/// Memory of the forces of a body; restored unless it is released.
+class SavedMemory {
+ public:
+  SavedMemory(const DeformableBody& body, Workspace& workspace) : forces_(body.forces()) {
+    std::size_t size = 0;
+    for (const auto& force : forces_) size += force->memory().size();
+    if (size == 0) return;
+    saved_ = workspace.take<double>(static_cast<Index>(size));
+    double* to = saved_.data();
+    for (const auto& force : forces_) to = std::copy(force->memory().begin(), force->memory().end(), to);
+  }
+  SavedMemory(const SavedMemory&) = delete;
+  SavedMemory& operator=(const SavedMemory&) = delete;
+  ~SavedMemory() {
+    if (let_go_) return;
+    const double* from = saved_.data();
+    for (const auto& force : forces_) {
+      const std::span<double> memory = force->memory();
+      std::copy_n(from, memory.size(), memory.begin());
+      from += memory.size();
+    }
+  }
+  void let_go() { let_go_ = true; }
+
+ private:
+  const std::vector<std::shared_ptr<Force>>& forces_;
+  Workspace::Lease<double> saved_;
+  bool let_go_ = false;
+};
+
+bool step_with(Integrator integrator, BodyStep& step, const StepOptions& options, StepReport& report) {
+  switch (integrator) {
+    case Integrator::explicit_euler:
+      return explicit_euler(step, report);
+    case Integrator::symplectic_euler:
+      return symplectic_euler(step, report);
+    case Integrator::rk2:
+      return rk2(step, report);
+    case Integrator::rk4:
+      return rk4(step, report);
+    case Integrator::verlet:
+      return verlet(step, options.verlet, report);
+    case Integrator::velocity_verlet:
+      return velocity_verlet(step, report);
+    case Integrator::newmark:
+      return newmark(step, options, report);
+    case Integrator::implicit_euler:
+      break;
+  }
+  return implicit_euler(step, options, report);
+}
+
 }  // namespace
 
 bool explicit_euler(BodyStep& step, StepReport& report) {
@@ -174,26 +226,11 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   report.fell_back = false;
   report.converged = true;
   report.max_speed = 0;
+  SavedMemory memory(body, workspace);
   BodyStep step(body, dt, motion, workspace);
-  switch (integrator) {
-    case Integrator::explicit_euler:
-      return explicit_euler(step, report);
-    case Integrator::symplectic_euler:
-      return symplectic_euler(step, report);
-    case Integrator::rk2:
-      return rk2(step, report);
-    case Integrator::rk4:
-      return rk4(step, report);
-    case Integrator::verlet:
-      return verlet(step, options.verlet, report);
-    case Integrator::velocity_verlet:
-      return velocity_verlet(step, report);
-    case Integrator::newmark:
-      return newmark(step, options, report);
-    case Integrator::implicit_euler:
-      break;
-  }
-  return implicit_euler(step, options, report);
+  if (!step_with(integrator, step, options, report)) return false;
+  memory.let_go();
+  return true;
 }
 
 }  // namespace meniscus::solids

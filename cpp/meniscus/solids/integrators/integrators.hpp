@@ -82,8 +82,8 @@ struct StepReport {
   double max_speed = 0;
 };
 
-/// Takes a step. False where a solve failed and that is not accepted: the body is unchanged. Throws InvalidArgument as `BodyStep`
-/// does, for input and for results that are not finite; Interrupted.
+/// Takes a step. False where a solve failed and that is not accepted: the body and the memory of its forces are unchanged. Throws
+/// InvalidArgument as `BodyStep` does, for input and for results that are not finite; Interrupted.
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report);
 

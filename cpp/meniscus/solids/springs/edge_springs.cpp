@@ -55,11 +55,6 @@ EdgeSprings::EdgeSprings(std::span<const Ends> ends, std::span<const double> res
   }
 }
 
-void EdgeSprings::restore_directions(std::span<const mesh::Point> directions) {
-  require_per_spring(directions.size(), direction_.size(), "direction");
-  std::copy(directions.begin(), directions.end(), direction_.begin());
-}
-
 void EdgeSprings::set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping) {
   const std::size_t n = ends_.size();
   require_per_spring(rest_length.size(), n, "rest length");

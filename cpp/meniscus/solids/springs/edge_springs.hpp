@@ -34,11 +34,6 @@ class EdgeSprings final : public Force {
   /// Takes other rest lengths (m), spring constants (N/m) and damping coefficients (N s/m); this allocates.
   void set(std::span<const double> rest_length, std::span<const double> stiffness, std::span<const double> damping);
 
-  /// The directions that springs without length keep; empty unless they do.
-  std::span<const mesh::Point> directions() const { return direction_; }
-  /// Restores these from the state of another object, bit by bit.
-  void restore_directions(std::span<const mesh::Point> directions);
-
   Index size() const { return static_cast<Index>(ends_.size()); }
   std::span<const Ends> ends() const { return ends_; }
   std::span<const double> rest_length() const { return rest_length_; }
@@ -55,6 +50,8 @@ class EdgeSprings final : public Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  /// The directions that springs without length keep; empty unless they do.
+  std::span<double> memory() override { return doubles_of(direction_); }
   std::size_t nbytes() const override;
 
  private:

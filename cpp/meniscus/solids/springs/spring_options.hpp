@@ -1,6 +1,7 @@
 /// Options of all kinds of springs: stiffness, damping and stress.
 #pragma once
 
+#include "meniscus/core/types.hpp"
 #include "meniscus/solids/springs/stress_strain.hpp"
 
 #include <span>

@@ -56,7 +56,7 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
   const StripGrid<D>& grid = strips.grid;
   StripQueue<D> queue(grid, workspace);
   if (!find_interface<T, D, Visibility>(phi, options.interface, visibility, strips, queue, workspace)) require_finite(phi, "phi");
-  if (options.method == EikonalMethod::rounds)
+  if (options.method == EikonalMethod::parallel)
     march_in_parallel<T, D, Visibility>(strips, queue, limit, visibility);
   else
     march<T, D, Visibility>(strips, limit, visibility, workspace);

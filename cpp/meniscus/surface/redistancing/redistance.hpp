@@ -6,12 +6,12 @@
 namespace meniscus::surface {
 
 enum class EikonalMethod {
-  rounds,         ///< in parallel, see parallel_marching.hpp
+  parallel,       ///< in parallel, see parallel_marching.hpp
   fast_marching,  ///< serially, see fast_marching.hpp
 };
 
 struct RedistanceOptions {
-  EikonalMethod method = EikonalMethod::rounds;
+  EikonalMethod method = EikonalMethod::parallel;
   InterfaceDistance interface = InterfaceDistance::closest_point;
   /// Metres; infinite: everywhere.
   double band = std::numeric_limits<double>::infinity();

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus._options import CoreOption
 from meniscus.collision.point_location.tet_locator import numbers, tetrahedra
 
 Floats = npt.NDArray[np.float64]
@@ -17,6 +18,8 @@ Longs = npt.NDArray[np.int64]
 _FLOAT64 = np.dtype(np.float64)
 
 CellHash = Literal["corrected", "printed", "teschner"]
+
+CELL_HASH = CoreOption(CellHash, _collision.CellHash)
 
 
 class BodyPoints(NamedTuple):
@@ -125,7 +128,7 @@ def points_of_bodies(boxes: Floats, points: Floats, displacement: float | Floats
 
 
 def _hash(hash: str) -> Any:
-    return getattr(_collision.CellHash, _checks.choice("hash", hash, CellHash))
+    return CELL_HASH("hash", hash)
 
 
 def _cell_size(cell_size: float | None) -> float:

@@ -9,11 +9,14 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus._options import CoreOption
 from meniscus.collision._elements import elements, same_length
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 SimplexMethod = Literal["cramer", "elimination", "integer-elimination"]
+
+SIMPLEX_METHOD = CoreOption(SimplexMethod, _collision.SimplexMethod)
 
 
 class SpaceTimeContacts(NamedTuple):
@@ -86,10 +89,6 @@ def cubic_edge_edge(start: Floats, end: Floats, tolerance: float = 1e-6) -> Floa
     return _cubic(_collision.PairKind.edge_edge, start, end, tolerance)
 
 
-def _method(method: SimplexMethod) -> Any:
-    return getattr(_collision.SimplexMethod, _checks.choice("method", method, SimplexMethod).replace("-", "_"))
-
-
 def _indices(indices: Ints | None, points: Floats) -> Ints | None:
     if indices is None:
         return None
@@ -105,7 +104,7 @@ def _indices(indices: Ints | None, points: Floats) -> Ints | None:
 def _space_time(kind: Any, start: Floats, end: Floats, indices: Ints | None, method: SimplexMethod) -> SpaceTimeContacts:
     x0, x1 = elements("start", start, 4), elements("end", end, 4)
     same_length("end", x1, "start", x0)
-    return SpaceTimeContacts(*_collision.space_time_contacts(kind, x0, x1, _indices(indices, x0), _method(method)))
+    return SpaceTimeContacts(*_collision.space_time_contacts(kind, x0, x1, _indices(indices, x0), SIMPLEX_METHOD("method", method)))
 
 
 def space_time_vertex_face(start: Floats, end: Floats, indices: Ints | None = None, method: SimplexMethod = "cramer") -> SpaceTimeContacts:
@@ -175,4 +174,4 @@ def space_time_point_segment(
         if not value.flags.c_contiguous:
             raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
     same_length("end", end, "start", start)
-    return SpaceTimeContacts(*_collision.space_time_point_segment(start, end, _indices(indices, start), _method(method)))
+    return SpaceTimeContacts(*_collision.space_time_point_segment(start, end, _indices(indices, start), SIMPLEX_METHOD("method", method)))

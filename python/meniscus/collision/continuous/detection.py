@@ -9,15 +9,18 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus._options import CoreOption
 from meniscus.collision._elements import elements
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 ContactMode = Literal["parity", "any"]
 
+CONTACT_MODE = CoreOption(ContactMode, _collision.ContactMode)
+
 
 def _contacts(kind: Any, start: Floats, end: Floats, mode: ContactMode) -> Bools:
-    chosen = getattr(_collision.ContactMode, _checks.choice("mode", mode, ContactMode))
+    chosen = CONTACT_MODE("mode", mode)
     result: Bools = _collision.contacts(kind, elements("start", start, 4), elements("end", end, 4), chosen)
     return result
 

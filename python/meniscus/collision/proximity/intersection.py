@@ -9,14 +9,13 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus._options import CoreOption
 from meniscus.collision._elements import elements, same_length
 
 Floats = npt.NDArray[np.float64]
 DegenerateContact = Literal["counts", "does not count"]
-_POLICIES = {
-    "counts": _collision.DegenerateContact.counts,
-    "does not count": _collision.DegenerateContact.does_not_count,
-}
+
+DEGENERATE_CONTACT = CoreOption(DegenerateContact, _collision.DegenerateContact)
 
 
 def edge_triangle(edges: Floats, triangles: Floats, degenerate: DegenerateContact = "counts") -> npt.NDArray[np.bool_]:
@@ -37,7 +36,7 @@ def edge_triangle(edges: Floats, triangles: Floats, degenerate: DegenerateContac
     e = elements("edges", edges, 2)
     t = elements("triangles", triangles, 3)
     same_length("triangles", t, "edges", e)
-    return _collision.edge_triangle(e, t, _policy(degenerate))
+    return _collision.edge_triangle(e, t, DEGENERATE_CONTACT("degenerate", degenerate))
 
 
 def triangle_triangle(first: Floats, second: Floats, degenerate: DegenerateContact = "counts") -> npt.NDArray[np.bool_]:
@@ -58,7 +57,7 @@ def triangle_triangle(first: Floats, second: Floats, degenerate: DegenerateConta
     s = elements("first", first, 3)
     t = elements("second", second, 3)
     same_length("second", t, "first", s)
-    return _collision.triangle_triangle(s, t, _policy(degenerate))
+    return _collision.triangle_triangle(s, t, DEGENERATE_CONTACT("degenerate", degenerate))
 
 
 def point_in_tetrahedron(points: Floats, tetrahedra: Floats) -> npt.NDArray[np.int8]:
@@ -77,7 +76,3 @@ def point_in_tetrahedron(points: Floats, tetrahedra: Floats) -> npt.NDArray[np.i
     t = elements("tetrahedra", tetrahedra, 4)
     same_length("tetrahedra", t, "points", p)
     return _collision.point_in_tetrahedron(p, t)
-
-
-def _policy(degenerate: str) -> _collision.DegenerateContact:
-    return _POLICIES[_checks.choice("degenerate", degenerate, DegenerateContact)]

@@ -10,6 +10,7 @@ from typing import Any
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
 from meniscus.grid.fields import CellField, MacField
 from meniscus.surface import Pose, Shape
 
@@ -59,7 +60,7 @@ class Emitter:
         return self.start <= time < self.end
 
 
-class EmitterCells:
+class EmitterCells(MemoryOwner):
     """The cells of an emitter on one grid; recomputed only while it moves."""
 
     def __init__(self, emitter: Emitter, phi: CellField) -> None:

@@ -9,9 +9,10 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import Method, advect
-from meniscus.surface.shapes.solid_boundary import Slip, SolidLike, solid_boundary
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_boundary
 
 Splitting = Literal["projection", "reflection"]
 

@@ -10,13 +10,16 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus._meniscus import grid as _grid
+from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField
-from meniscus.grid.transport.advection import Trace, workspace_or_new
+from meniscus.grid.transport.advection import TRACE, Trace, workspace_or_new
 from meniscus.numerics import FractalNoise
 
-Sampling = Literal["auto", "pointwise", "discrete-curl"]
+FaceSampling = Literal["pointwise", "discrete-curl"]
+Sampling = Literal["auto", FaceSampling]
+
+FACE_SAMPLING = CoreOption(FaceSampling, _fluids.FlowSampling)
 Floats = npt.NDArray[np.float64]
 
 
@@ -78,7 +81,7 @@ class Flow:
             self._core,
             velocity._core,
             _checks.number("time", time),
-            getattr(_fluids.FlowSampling, sampling.replace("-", "_")),
+            FACE_SAMPLING("sampling", sampling),
             workspace_or_new(workspace),
         )
 
@@ -90,7 +93,7 @@ class Flow:
             x,
             _checks.number("time", time),
             _checks.number("dt", dt),
-            getattr(_grid.Trace, _checks.choice("method", method, Trace)),
+            TRACE("method", method),
             workspace_or_new(workspace),
         )
 

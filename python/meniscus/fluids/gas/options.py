@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from meniscus import _checks
-from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
-from meniscus.numerics.solve import SolveInfo
-from meniscus.surface.shapes.solid_boundary import Slip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,31 +64,21 @@ class SmokeOptions:
         _checks.choice("slip", self.slip, Slip)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SmokeReport:
-    """Report of one step.
+@dataclass(kw_only=True)
+class SmokeReport(StepReport):
+    """Report of one step of a `SmokeSolver`; the kinetic energy is per density, m^(dim + 2)/s^2.
 
     Attributes:
-        dt: seconds.
         smoke: integral of the density outside of the solid after the step, density times m^dim.
         emitted: part of it that emitters have added.
         transport_change: change of it by transport: through open sides, else the error of the scheme.
         uncovered: change of it by the motion of the solid: smoke next to uncovered cells is extended into them, smoke in covered ones is
             lost.
-        kinetic_energy: per density, m^(dim + 2)/s^2.
-        max_speed: largest component, m/s.
-        projection: report of the pressure solve.
-        viscosity: reports of the viscosity solves.
         vortices: report of the vortex particles.
     """
 
-    dt: float
-    smoke: float
-    emitted: float
-    transport_change: float
-    uncovered: float
-    kinetic_energy: float
-    max_speed: float
-    projection: ProjectionInfo
-    viscosity: tuple[SolveInfo, ...] = ()
+    smoke: float = math.nan
+    emitted: float = 0.0
+    transport_change: float = 0.0
+    uncovered: float = 0.0
     vortices: VortexInfo | None = None

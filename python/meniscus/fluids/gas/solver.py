@@ -11,18 +11,16 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
-from meniscus.core import Workspace
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
-from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
-from meniscus.grid.fields import CellField, MacField, ScalarField
+from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect, max_speed
 from meniscus.grid.uniform import Grid
 from meniscus.surface import SolidBoundary
@@ -59,6 +57,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
     """
 
     stages = ("emit", "transport", "add_forces", "diffuse", "project")
+    _report_type = SmokeReport
 
     def __init__(
         self,
@@ -71,57 +70,24 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         emitters: Sequence[Emitter] = (),
         vortices: VortexParticles | None = None,
     ) -> None:
-        super().__init__()
-        self.options = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
-        self.velocity = MacField(grid, dtype, boundary)
-        self.density = CellField(grid, dtype)
-        self.temperature = CellField(grid, dtype)
+        self.options = o = SmokeOptions() if options is None else _checks.one_of_type("options", options, SmokeOptions)
+        super().__init__(grid, dtype, boundary, solid, o.slip)
+        self.density = self.declare("density", CellField(grid, dtype), changed_by=("emit", "transport"))
+        self.temperature = self.declare("temperature", CellField(grid, dtype), changed_by=("emit", "transport"))
         self.temperature.array[...] = self.options.ambient
-        self.pressure = CellField(grid)
-        self._solid = SampledSolid(grid, self.velocity.dtype, solid, self.options.slip)
-        self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self._grid = grid
+        given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
+        self.vortices = self.declare("vortices", given, changed_by=("transport",))
         self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid, dtype)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
-        self._backup = (self.velocity.copy(), self.density.copy(), self.temperature.copy(), self.pressure.copy())
-        self._workspace = Workspace()
-        o = self.options
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
         self._projection = ProjectionStage(grid, o.air_density, o.tolerance)
-
-    @property
-    def grid(self) -> Grid:
-        """The grid."""
-        return self._grid
-
-    @property
-    def solid(self) -> SolidLike | None:
-        """The obstacle; may be set."""
-        return self._solid.solid
-
-    @solid.setter
-    def solid(self, value: SolidLike | None) -> None:
-        self._solid.solid = value
-        self._solid.forget()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held by fields, scratch and solvers, without vortex particles and the own memory of solids."""
-        fields: list[ScalarField] = [self.density, self.temperature, self.pressure, *self._backup[1:], *(e.phi for e in self._emitters)]
-        velocities = [self.velocity, self._backup[0]]
-        if self._divergence is not None:
-            fields.append(self._divergence)
-        total = self._solid.nbytes + sum(f.with_ghosts.nbytes for f in fields)
-        for v in velocities:
-            total += sum(v.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
-        return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
 
     def max_dt(self) -> float:
         """Return the step (s) in which air passes `cfl` cells: at the present speed, or at the one that buoyancy gives it on the way.
 
         Solids and emitters count with their speed, because the air takes it from them.
         """
-        h, o = self._grid.spacing, self.options
+        h, o = self.grid.spacing, self.options
         samples: Any = _grid  # overloaded over dimension and scalar
         lift = abs(o.density_weight) * samples.largest_deviation(self.density._core, 0.0, None)
         lift += abs(o.temperature_weight) * samples.largest_deviation(self.temperature._core, o.ambient, None)
@@ -150,7 +116,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
                 velocity=self.velocity,
                 workspace=self._workspace,
             )
-        self._parts["emitted"] = self._smoke(solid) - before
+        self.running_report.emitted = self._smoke(solid) - before
 
     def transport(self, dt: float) -> None:
         """Advect smoke, heat, vortex particles and the velocity itself for dt."""
@@ -170,10 +136,10 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         before = self._smoke(solid)
         for field in (self.density, self.temperature):
             advect(field, self.velocity, dt, **schemes)
-        after = self._parts["carried"] = self._smoke(solid)
-        self._parts["transport_change"] = after - before
+        self.running_report.smoke = self._smoke(solid)
+        self.running_report.transport_change = self.running_report.smoke - before
         if self.vortices is not None:
-            self._parts["vortices"] = advance_vortices(
+            self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
         advect(self.velocity, self.velocity, dt, **schemes)
@@ -202,11 +168,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
+        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
 
     def project(self, dt: float) -> None:
         """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
-        self._parts["projection"] = self._projection.act(
+        self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )
 
@@ -214,45 +180,14 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         """Return the integral of the density, outside of a solid."""
         where = None if solid is None else solid.outside_cells
         samples: Any = _grid  # overloaded over dimension and scalar
-        return float(samples.sum_samples(self.density._core, where)) * self._grid.spacing**self._grid.dimension
+        return float(samples.sum_samples(self.density._core, where)) * self.grid.spacing**self.grid.dimension
 
-    def _summarise(self, dt: float) -> SmokeReport:
-        smoke = self._smoke(self._solid.at(self.time + dt))
-        energy = kinetic_energy(self.velocity)
+    def _complete(self, report: SmokeReport) -> None:
+        smoke = self._smoke(self._solid.at(self.time + report.dt))
+        report.uncovered = 0.0 if math.isnan(report.smoke) else smoke - report.smoke
+        report.smoke, report.kinetic_energy, report.max_speed = smoke, kinetic_energy(self.velocity), max_speed(self.velocity)
         samples: Any = _grid  # overloaded over dimension and scalar
         heat = float(samples.sum_samples(self.temperature._core, None))
-        for name, total in (("density", smoke), ("temperature", heat), ("velocity", energy)):
+        for name, total in (("density", smoke), ("temperature", heat), ("velocity", report.kinetic_energy)):
             if not math.isfinite(total):
                 raise ValueError(f"the {name} must be finite after a step")
-        return SmokeReport(
-            dt=dt,
-            smoke=smoke,
-            emitted=self._parts.get("emitted", 0.0),
-            transport_change=self._parts.get("transport_change", 0.0),
-            uncovered=smoke - self._parts.get("carried", smoke),
-            kinetic_energy=energy,
-            max_speed=max_speed(self.velocity),
-            projection=self._parts["projection"],
-            viscosity=self._parts.get("viscosity", ()),
-            vortices=self._parts.get("vortices"),
-        )
-
-    def _save(self) -> None:
-        velocity, density, temperature, pressure = self._backup
-        for d in range(self._grid.dimension):
-            velocity.component(d)[...] = self.velocity.component(d)
-        density.array[...] = self.density.array
-        temperature.array[...] = self.temperature.array
-        pressure.array[...] = self.pressure.array
-        self._kept_vortices = None if self.vortices is None else self.vortices.snapshot()
-
-    def _restore(self) -> None:
-        velocity, density, temperature, pressure = self._backup
-        for d in range(self._grid.dimension):
-            self.velocity.component(d)[...] = velocity.component(d)
-        self.density.array[...] = density.array
-        self.temperature.array[...] = temperature.array
-        self.pressure.array[...] = pressure.array
-        if self.vortices is not None and self._kept_vortices is not None:
-            self.vortices.restore(self._kept_vortices)
-        self._solid.forget()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.pressure.projection import PressureSolver, project
 from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
@@ -20,7 +21,7 @@ _BALANCED = 2.5  # cells of air that are made divergence-free
 _BALANCE_TOLERANCE = 1e-4
 
 
-class LiquidFaces:
+class LiquidFaces(Stateful):
     """Masks of the faces of one velocity, one array per axis.
 
     Attributes:
@@ -31,15 +32,9 @@ class LiquidFaces:
         self._solver = PressureSolver(velocity.grid) if balanced else None
         self._air: Bools = np.zeros(velocity.grid.shape, bool)
         shapes = component_shapes(velocity.grid)
-        self.known: list[Bools] = [np.zeros(s, bool) for s in shapes]
+        self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
         self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
         self._near: list[Bools] = []
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        solver = 0 if self._solver is None else self._solver.nbytes
-        return sum(m.nbytes for m in (*self.known, *self._wet, *self._near)) + self._air.nbytes + solver
 
     def wet(self, levelset: LevelSet) -> list[Bools]:
         """Return the faces next to liquid; overwritten by the next call."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from meniscus import _checks
-from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
-from meniscus.numerics.solve import SolveInfo
-from meniscus.surface.shapes.solid_boundary import Slip
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]
@@ -156,28 +155,18 @@ class VolumeReport:
         return self.error / total if total > 0 else 0.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiquidReport:
-    """Report of one step.
+@dataclass(kw_only=True)
+class LiquidReport(StepReport):
+    """Report of one step of a `LiquidSolver`.
 
     Attributes:
-        dt: seconds.
         volume: enclosed by the level set, outside of solids, m^dim.
-        kinetic_energy: of the liquid, J (J/m in 2-D).
-        max_speed: largest component in the liquid, m/s.
-        projection: report of the pressure solve.
-        viscosity: reports of the viscosity solves.
         vortices: report of the vortex particles.
         drops: number of flying drops.
         correction: largest distance by which the drift correction has moved the surface, m.
     """
 
-    dt: float
-    volume: float
-    kinetic_energy: float
-    max_speed: float
-    projection: ProjectionInfo
-    viscosity: tuple[SolveInfo, ...] = ()
+    volume: float = 0.0
     vortices: VortexInfo | None = None
     drops: int = 0
     correction: float = 0.0

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
-from meniscus.core import Workspace
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.liquid.faces import LiquidFaces
@@ -19,12 +18,11 @@ from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeRe
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
-from meniscus.grid.fields import CellField, MacField
+from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, Shape, SolidBoundary
@@ -53,6 +51,10 @@ class LiquidSolver(StagedSolver[LiquidReport]):
     Attributes:
         velocity: of the liquid, extended into the air around it, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
+        surface: the level set, its particles, and the drops.
+        volume: measured and expected volumes of the components of the liquid.
+        faces: which of them the liquid touches.
+        vortices: vortex particles, or None.
         time: seconds.
         report: of the last step.
 
@@ -63,6 +65,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
     """
 
     stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")
+    settings = ("solid", "gravity")
+    _report_type = LiquidReport
 
     def __init__(
         self,
@@ -76,62 +80,32 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         drains: Sequence[Drain] = (),
         vortices: VortexParticles | None = None,
     ) -> None:
-        super().__init__()
         self.options = o = LiquidOptions() if options is None else _checks.one_of_type("options", options, LiquidOptions)
-        self._grid = _checks.one_of_type("grid", grid, Grid)
+        super().__init__(grid, dtype, boundary, solid, o.slip)
         down = (0.0,) * (grid.dimension - 1) + (-9.81,)
         self.gravity = np.array(down if o.gravity is None else _checks.vector("gravity", o.gravity, grid.dimension))
-        self.velocity = MacField(grid, dtype, boundary)
-        self.pressure = CellField(grid)
-        self.vortices = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self._surface = LiquidSurface(grid, o, self.velocity)
-        self._solid = SampledSolid(grid, self.velocity.dtype, solid, o.slip)
-        self._volume = LiquidVolume(grid, self.velocity)
-        self._wet = LiquidFaces(self.velocity, o.balanced_extension)
+        self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
+        budget = ("emit", "transport", "spray", "correct_volume")
+        self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
+        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("extend",))
+        given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
+        self.vortices = self.declare("vortices", given, changed_by=("transport",))
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
-        self._backup = (self.velocity.copy(), self.pressure.copy())
-        self._workspace = Workspace()
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
 
     @property
-    def grid(self) -> Grid:
-        """The grid."""
-        return self._grid
-
-    @property
     def levelset(self) -> LevelSet:
         """Signed distance to the surface, m, on cells: liquid where <= 0. After writing to it, call `set_surface`."""
-        return self._surface.levelset
+        return self.surface.levelset
 
     @property
     def particles(self) -> ParticleLevelSet | None:
         """The particle level set, with markers and spray; None if the surface is tracked by the level set alone."""
-        return self._surface.particles
-
-    @property
-    def solid(self) -> SolidLike | None:
-        """The obstacle; may be set."""
-        return self._solid.solid
-
-    @solid.setter
-    def solid(self, value: SolidLike | None) -> None:
-        self._solid.solid = value
-        self._solid.forget()
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held by fields, particles, scratch and solvers, without vortex particles and the own memory of solids."""
-        d = range(self._grid.dimension)
-        total = sum(v.component_with_ghosts(k).nbytes for v in (self.velocity, self._backup[0]) for k in d)
-        fields = [self.pressure, self._backup[1], *(r.phi for r in (*self._sources, *self._drains))]
-        fields += [] if self._curvature is None else [self._curvature]
-        total += sum(f.with_ghosts.nbytes for f in fields)
-        total += self._surface.nbytes + self._solid.nbytes + self._volume.nbytes + self._wet.nbytes
-        return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
+        return self.surface.particles
 
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
         """Add liquid, and restart with the resulting surface.
@@ -143,11 +117,11 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
         """
-        given = None if velocity is None else _checks.vector("velocity", velocity, self._grid.dimension)
+        given = None if velocity is None else _checks.vector("velocity", velocity, self.grid.dimension)
         before = self.levelset.array > 0
         self.levelset.unite(region)
         if given is not None:
-            new = CellField(self._grid, self.velocity.dtype)
+            new = CellField(self.grid, self.velocity.dtype)
             new.array[...] = np.where((self.levelset.array <= 0) & before, -1, 1)
             set_face_velocity(self.velocity, new, given)
         self.set_surface()
@@ -161,8 +135,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         _checks.require_finite("levelset", self.levelset.array)
         solid = self._solid.at(self.time)
         self._continue_into_solid(solid)
-        self._surface.reset(solid, self.time)
-        self._volume.reset(self.levelset, self._outside(solid))
+        self.surface.reset(solid, self.time)
+        self.volume.reset(self.levelset, self._outside(solid))
         self.extend(0.0)
 
     def max_dt(self) -> float:
@@ -171,8 +145,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         Solids and sources count with their speed. With surface tension the step also stays below the one in which the shortest
         capillary wave passes half a cell.
         """
-        h, o = self._grid.spacing, self.options
-        speed = self._wet.max_speed(self.velocity, self.levelset) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
+        h, o = self.grid.spacing, self.options
+        speed = self.faces.max_speed(self.velocity, self.levelset) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
         for source in (r.owner for r in self._sources):
             if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
                 speed = max(speed, float(np.abs(source.velocity).max()))
@@ -184,37 +158,37 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
+        drained_drops = 0.0
         for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
             active = [r for r in group if r.owner.is_on(self.time)]
             for region in active:
                 phi = region.at(self.time, self._workspace)
                 if isinstance(region.owner, LiquidSource):
-                    self._surface.add(phi)
+                    self.surface.add(phi)
                     if region.owner.velocity is not None:
                         set_face_velocity(self.velocity, phi, region.owner.velocity)
                 else:
-                    self._parts["drained drops"] = self._parts.get("drained drops", 0.0) + self._surface.take(phi)
+                    drained_drops += self.surface.take(phi)
             if active:
-                self._surface.settle()
-                self._volume.change(total, self.levelset, self._outside(self._solid.at(self.time)))
-        if "drained drops" in self._parts:
-            self._volume.totals["drained"] += self._parts["drained drops"]
+                self.surface.settle()
+                self.volume.change(total, self.levelset, self._outside(self._solid.at(self.time)))
+        self.volume.totals["drained"] += drained_drops
 
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
-        self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
+        self.volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         self._continue_into_solid(solid)
-        self._surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
-        self._volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
+        self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
+        self.volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
         if self.vortices is not None:
-            self._parts["vortices"] = advance_vortices(
+            self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
-            self._surface.remove_outside(self.vortices)
-        near = o.cfl * self._grid.spacing if o.surface_order == "first" else None
-        self._volume.follow(self.velocity, dt, self.levelset, self._outside(self._solid.at(self.time + dt, dt)))
+            self.surface.remove_outside(self.vortices)
+        near = o.cfl * self.grid.spacing if o.surface_order == "first" else None
+        self.volume.follow(self.velocity, dt, self.levelset, self._outside(self._solid.at(self.time + dt, dt)))
         advect(
             self.velocity,
             self.velocity,
@@ -223,26 +197,26 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             trace=o.trace,
             interpolation=o.interpolation,
             limiter=o.limiter,
-            active=self._wet.known,
-            first_order=None if near is None else self._wet.near_surface(self.levelset, near),
+            active=self.faces.known,
+            first_order=None if near is None else self.faces.near_surface(self.levelset, near),
             time=self.time,
             workspace=self._workspace,
         )
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
-        self._volume.share()
+        self.volume.share()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
-            self._parts["correction"] = self._volume.correct(self.levelset, outside)
-            self._surface.surface_moved(self._parts["correction"])
+            self.running_report.correction = self.volume.correct(self.levelset, outside)
+            self.surface.surface_moved(self.running_report.correction)
 
     def spray(self, dt: float) -> None:
         """Move drops, which may hit solids or join the liquid, and turn escaped particles into drops."""
         if self.particles is None or not self.options.spray:
             return
         solid = self._solid.at(self.time + dt, dt)
-        self._surface.fly(self.velocity, dt, self.gravity, solid, self.time, self._volume)
+        self.surface.fly(self.velocity, dt, self.gravity, solid, self.time, self.volume)
 
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
@@ -252,7 +226,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
+        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
@@ -263,7 +237,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self.levelset.curvature(out=self._curvature)
             samples: Any = _grid  # overloaded over dimension and scalar
             samples.scale(self._curvature._core, o.surface_tension)
-        self._parts["projection"] = self._projection.act(
+        self.running_report.projection = self._projection.act(
             self.velocity,
             dt,
             self._solid,
@@ -279,80 +253,24 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         o = self.options
         time = self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
-        self._wet.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
+        self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the liquid, and inflow and outflow since the surface was set."""
-        return self._volume.report(self.levelset, self._outside(self._solid.at(self.time)), self._surface.spray_volume)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of everything that the next steps depend on, except solids and sources, which follow from the time."""
-        return {
-            "velocity": self.velocity.snapshot(),
-            "pressure": self.pressure.snapshot(),
-            "surface": self._surface.snapshot(),
-            "volume": self._volume.snapshot(),
-            "known": [k.copy() for k in self._wet.known],
-            "vortices": None if self.vortices is None else self.vortices.snapshot(),
-            "time": self.time,
-        }
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore the state of a snapshot; steps continue with the same bits."""
-        self.velocity.restore(snapshot["velocity"])
-        self.pressure.restore(snapshot["pressure"])
-        self._surface.restore(snapshot["surface"])
-        self._volume.restore(snapshot["volume"])
-        for mine, saved in zip(self._wet.known, snapshot["known"], strict=True):
-            mine[...] = saved
-        if self.vortices is not None:
-            self.vortices.restore(snapshot["vortices"])
-        self.time = float(snapshot["time"])
-        self._solid.forget()
+        return self.volume.report(self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume)
 
     def _continue_into_solid(self, solid: SolidBoundary | None) -> None:
         """Extend the level set into the solid, so that the liquid meets it at a right angle without air between them."""
         if solid is not None:
-            self._surface.continue_into(solid, self._workspace)
+            self.surface.continue_into(solid, self._workspace)
 
     def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""
         return None if solid is None else solid.levelset
 
-    def _summarise(self, dt: float) -> LiquidReport:
-        energy, speed = self._wet.energy(self.velocity, self.levelset), self._wet.max_speed(self.velocity, self.levelset)
+    def _complete(self, report: LiquidReport) -> None:
+        energy = self.faces.energy(self.velocity, self.levelset)
         if not math.isfinite(energy):
             raise ValueError("the velocity must be finite after a step")
-        return LiquidReport(
-            dt=dt,
-            volume=self._volume.total,
-            kinetic_energy=self.options.density * energy,
-            max_speed=speed,
-            projection=self._parts["projection"],
-            viscosity=self._parts.get("viscosity", ()),
-            vortices=self._parts.get("vortices"),
-            drops=self._surface.drops,
-            correction=self._parts.get("correction", 0.0),
-        )
-
-    def _save(self) -> None:
-        velocity, pressure = self._backup
-        for d in range(self._grid.dimension):
-            velocity.component(d)[...] = self.velocity.component(d)
-        pressure.array[...] = self.pressure.array
-        vortices = None if self.vortices is None else self.vortices.snapshot()
-        self._kept = (self._surface.snapshot(), self._volume.snapshot(), [k.copy() for k in self._wet.known], vortices)
-
-    def _restore(self) -> None:
-        velocity, pressure = self._backup
-        for d in range(self._grid.dimension):
-            self.velocity.component(d)[...] = velocity.component(d)
-        self.pressure.array[...] = pressure.array
-        surface, volume, known, vortices = self._kept
-        self._surface.restore(surface)
-        self._volume.restore(volume)
-        for mine, saved in zip(self._wet.known, known, strict=True):
-            mine[...] = saved
-        if self.vortices is not None and vortices is not None:
-            self.vortices.restore(vortices)
-        self._solid.forget()
+        report.kinetic_energy, report.max_speed = self.options.density * energy, self.faces.max_speed(self.velocity, self.levelset)
+        report.volume, report.drops = self.volume.total, self.surface.drops

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from meniscus import _checks
 from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
 from meniscus.grid.fields import CellField
 from meniscus.surface import Pose, Shape
 
@@ -64,7 +65,7 @@ class Drain(_Region):
     """
 
 
-class RegionCells:
+class RegionCells(MemoryOwner):
     """The signed distance of a region on one grid; recomputed only while it moves."""
 
     def __init__(self, owner: LiquidSource | Drain, phi: CellField, band: float) -> None:

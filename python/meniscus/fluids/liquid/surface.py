@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
@@ -25,7 +26,7 @@ _AIR_DEPTH = {2: 0.1, 3: 0.2}
 # loses several times as much.
 
 
-class LiquidSurface:
+class LiquidSurface(Stateful):
     """The level set of a liquid, on cells, and its motion.
 
     Args:
@@ -37,7 +38,7 @@ class LiquidSurface:
     def __init__(self, grid: Grid, options: LiquidOptions, velocity: MacField) -> None:
         self._options = options
         self._workspace = Workspace()
-        self.particles: ParticleLevelSet | None = None
+        particles = None
         if options.tracking == "particle-level-set":
             chosen = ParticleOptions(
                 per_cell=options.per_cell,
@@ -48,8 +49,9 @@ class LiquidSurface:
                 trace=options.trace,
                 seed=options.seed,
             )
-            self.particles = ParticleLevelSet(grid, "cells", velocity.dtype, options=chosen)
-        self.levelset = LevelSet(grid, "cells", velocity.dtype) if self.particles is None else self.particles.levelset
+            particles = ParticleLevelSet(grid, "cells", velocity.dtype, options=chosen)
+        self.particles = self.declare("particles", particles)
+        self.levelset = particles.levelset if particles is not None else self.declare("levelset", LevelSet(grid, "cells", velocity.dtype))
         self.levelset.array[...] = (options.band + 1) * grid.spacing
         self._near = np.zeros(grid.shape, bool) if self.particles is None else None
         self._first_new: int | None = None
@@ -70,12 +72,6 @@ class LiquidSurface:
     def spray_volume(self) -> float:
         """Their volume, m^dim."""
         return 0.0 if self.particles is None else self.particles.spray_volume
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        own = self._workspace.bytes + (0 if self._near is None else self._near.nbytes)
-        return own + (self.levelset.field.with_ghosts.nbytes if self.particles is None else self.particles.nbytes)
 
     def reset(self, solid: Any, time: float) -> None:
         """Start from the level set as it is: no drops, new markers."""
@@ -156,18 +152,7 @@ class LiquidSurface:
         core: Any = _surface  # overloaded over dimension and scalar
         core.remove_outside(self.levelset.field._core, vortices._core, self._workspace)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies, for `restore`."""
-        if self.particles is not None:
-            return self.particles.snapshot()
-        return {"levelset": self.levelset.snapshot()}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore the state of a snapshot."""
-        if self.particles is not None:
-            self.particles.restore(snapshot)
-        else:
-            self.levelset.restore(snapshot["levelset"])
+    def _state_replaced(self) -> None:
         self._first_new = None
 
     def _combine(self, operation: Any, region: CellField, sign: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import ComponentVolume, VolumeReport
 from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField, NodeField
@@ -22,7 +24,7 @@ Labels = npt.NDArray[np.int32]
 TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 
 
-class LiquidVolume:
+class LiquidVolume(Stateful):
     """Measures the liquid outside of solids, by part, and knows how much there should be of each.
 
     When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge, their
@@ -39,7 +41,9 @@ class LiquidVolume:
         self._scratch = CellField(grid, velocity.dtype)
         self._fractions: Any = None
         self._workspace = Workspace()
-        self.totals = dict.fromkeys(TOTALS, 0.0)
+        self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
+        self.declare("labels", self.labels)
+        self.declare("budget", self.budget, resizable=True)
         sides = velocity.boundary
         self._sides = [
             (d, sign)
@@ -70,10 +74,14 @@ class LiquidVolume:
         return float(self._budget.total)
 
     @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        fractions = 0 if self._fractions is None else self._fractions.with_ghosts.nbytes
-        return int(self._budget.bytes) + self._scratch.with_ghosts.nbytes + fractions + self._workspace.bytes
+    def budget(self) -> dict[str, Any]:
+        """Copies of the measured and the expected volumes, and the expected volume of no component, m^dim; may be set."""
+        return {"volumes": np.array(self.volumes), "expected": np.array(self.expected), "unassigned": float(self._budget.unassigned)}
+
+    @budget.setter
+    def budget(self, value: Mapping[str, Any]) -> None:
+        volumes, expected = ([float(v) for v in value[name]] for name in ("volumes", "expected"))
+        self._budget.set(volumes, expected, float(value["unassigned"]))
 
     def reset(self, levelset: LevelSet, solid: NodeField | None) -> None:
         """Start from a surface that was set."""
@@ -121,18 +129,6 @@ class LiquidVolume:
         # Parts that nobody has followed yet have no expected volume.
         parts = component_volumes(labels, volumes, expected) if len(volumes) == len(expected) else ()
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **self.totals)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies, for `restore`."""
-        arrays = {"labels": self.labels.copy(), "volumes": self.volumes, "expected": self.expected}
-        return {**arrays, "unassigned": self._budget.unassigned, "totals": [self.totals[k] for k in TOTALS]}
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore the state of a snapshot."""
-        volumes, expected = ([float(v) for v in snapshot[k]] for k in ("volumes", "expected"))
-        self._budget.set(volumes, expected, float(snapshot["unassigned"]))
-        self.labels[...] = snapshot["labels"]
-        self.totals = dict(zip(TOTALS, (float(t) for t in snapshot["totals"]), strict=True))
 
     def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
         """Return a liquid as the core wants it: level set, solid, scratch."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.particles.transfer import particles_to_grid
 from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
@@ -20,18 +21,13 @@ from meniscus.surface import LevelSet, SolidBoundary
 Bools = npt.NDArray[np.bool_]
 
 
-class ParticleFaces:
+class ParticleFaces(MemoryOwner):
     """Masks of the faces of one velocity, one array per axis."""
 
     def __init__(self, velocity: MacField) -> None:
         shapes = component_shapes(velocity.grid)
         self._given: list[Bools] = [np.zeros(s, bool) for s in shapes]
         self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return sum(m.nbytes for m in (*self._given, *self._wet))
 
     def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
         """Set the velocity to that of the particles, and extend it to liquid faces without particles nearby."""

@@ -9,9 +9,9 @@ from typing import Literal
 from meniscus import _checks
 from meniscus.fluids.particles.surface import ParticleSurface
 from meniscus.fluids.pressure.projection import ProjectionInfo
+from meniscus.fluids.staged_solver import StepReport
+from meniscus.grid.boundary import Slip
 from meniscus.grid.transport.advection import Trace
-from meniscus.numerics.solve import SolveInfo
-from meniscus.surface.shapes.solid_boundary import Slip
 
 Transfer = Literal["flip", "pic", "apic"]
 
@@ -81,30 +81,20 @@ class ParticleLiquidOptions:
         _checks.integer("seed", self.seed, 0, 2**64)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ParticleLiquidReport:
-    """Report of one step.
+@dataclass(kw_only=True)
+class ParticleLiquidReport(StepReport):
+    """Report of one step of a `ParticleLiquidSolver`; the kinetic energy is without the rotation of affine particles.
 
     Attributes:
-        dt: seconds.
         particles: their number.
         volume: volume of the particles, m^dim.
-        kinetic_energy: of the particles, J (J/m in 2-D), without the rotation of affine particles.
-        max_speed: largest component of a particle, m/s.
-        projection: report of the pressure solve.
-        viscosity: reports of the viscosity solves.
         correction: report of the solve of the density correction, or None.
         left: particles that left through open sides.
         in_solid: particles in the solid that could not be pushed out.
     """
 
-    dt: float
-    particles: int
-    volume: float
-    kinetic_energy: float
-    max_speed: float
-    projection: ProjectionInfo
-    viscosity: tuple[SolveInfo, ...] = ()
+    particles: int = 0
+    volume: float = 0.0
     correction: ProjectionInfo | None = None
     left: int = 0
     in_solid: int = 0

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus.core import Workspace
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -23,11 +22,9 @@ from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
-from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
-from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.points import trace
 from meniscus.grid.uniform import Grid
@@ -57,6 +54,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         particles: with the columns 'velocity', m/s, and for APIC 'affine', 1/s. All have the same volume.
         velocity: of the grid, extended into the air around the liquid, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
+        volume: counts of added and removed particles.
         time: seconds.
         report: of the last step.
 
@@ -77,6 +75,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         "move",
         "resample",
     )
+    settings = ("solid", "gravity")
+    _report_type = ParticleLiquidReport
 
     def __init__(
         self,
@@ -89,30 +89,23 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         sources: Sequence[LiquidSource] = (),
         drains: Sequence[Drain] = (),
     ) -> None:
-        super().__init__()
         self.options = o = ParticleLiquidOptions() if options is None else _checks.one_of_type("options", options, ParticleLiquidOptions)
-        self._grid = _checks.one_of_type("grid", grid, Grid)
-        dimension = grid.dimension
+        super().__init__(grid, dtype, boundary, solid, o.slip)
+        dimension, kind = grid.dimension, self.velocity.dtype
         down = (0.0,) * (dimension - 1) + (-9.81,)
         self.gravity = np.array(down if o.gravity is None else _checks.vector("gravity", o.gravity, dimension))
-        self.velocity = MacField(grid, dtype, boundary)
-        kind = self.velocity.dtype
         columns = {"velocity": np.empty((0, dimension), kind)}
         if o.transfer == "apic":
             columns["affine"] = np.empty((0, dimension**2), kind)
-        self.particles = Particles(np.empty((0, dimension), kind), **columns)
-        self.pressure = CellField(grid)
+        self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))
         self._per_cell = 2**dimension if o.per_cell is None else o.per_cell
+        self.volume = self.declare("volume", ParticleVolume(grid, self._per_cell))
         self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
-        self._solid = SampledSolid(grid, kind, solid, o.slip)
         self._faces = ParticleFaces(self.velocity)
-        self._volume = ParticleVolume(grid, self._per_cell)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
-        self._backup = (self.velocity.copy(), self.pressure.copy())
-        self._workspace = Workspace()
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
         sides = self.velocity.boundary
@@ -123,11 +116,6 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         ]
 
     @property
-    def grid(self) -> Grid:
-        """The grid."""
-        return self._grid
-
-    @property
     def levelset(self) -> LevelSet:
         """The surface of the particles, m, on cells: liquid where <= 0; close to a distance near the surface. Do not write to it."""
         if self._stale:
@@ -135,33 +123,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         return self._levelset
 
     @property
-    def solid(self) -> SolidLike | None:
-        """The obstacle; may be set."""
-        return self._solid.solid
-
-    @solid.setter
-    def solid(self, value: SolidLike | None) -> None:
-        self._solid.solid = value
-        self._solid.forget()
-        self._stale = True
-
-    @property
     def particle_volume(self) -> float:
         """The volume of a particle, m^dim."""
-        return self._volume.each
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held by particles, fields, scratch and solvers, without the own memory of solids."""
-        p, d = self.particles, range(self._grid.dimension)
-        row = p.positions.itemsize * self._grid.dimension * (2 + ("affine" in p.columns) * self._grid.dimension) + 8
-        total = p.capacity * row
-        total += sum(v.component_with_ghosts(k).nbytes for v in (self.velocity, self._before, self._backup[0]) for k in d)
-        fields = [self.pressure, self._backup[1], self._levelset.field]
-        total += sum(f.with_ghosts.nbytes for f in fields)
-        total += self._solid.nbytes + self._faces.nbytes + self._supply.nbytes
-        total += 0 if self._spacing is None else self._spacing.nbytes
-        return total + self._workspace.bytes + self._projection.nbytes + self._viscosity.nbytes
+        return self.volume.each
 
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> int:
         """Fill a region outside of the solid with particles; they count as present from the start.
@@ -178,8 +142,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """
         added = self._supply.fill(self.particles, region, velocity, self._outside(self._solid.at(self.time)))
         self._stale = True
-        self._volume.totals["initial"] += added
-        self.particles.sort_by_cell(self._grid, workspace=self._workspace)
+        self.volume.totals["initial"] += added
+        self.particles.sort_by_cell(self.grid, workspace=self._workspace)
         return added
 
     def set_particles(self) -> None:
@@ -191,15 +155,15 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         _checks.require_finite("positions", self.particles.positions)
         _checks.require_finite("velocities", self.particles["velocity"])
         self._stale = True
-        self._volume.reset(len(self.particles))
-        self.particles.sort_by_cell(self._grid, workspace=self._workspace)
+        self.volume.reset(len(self.particles))
+        self.particles.sort_by_cell(self.grid, workspace=self._workspace)
 
     def max_dt(self) -> float:
         """Return the step (s) in which particles pass `cfl` cells, at their speed or at the one that gravity gives them on the way.
 
         Solids and sources count with their speed.
         """
-        h, o = self._grid.spacing, self.options
+        h, o = self.grid.spacing, self.options
         speed = self._speed() + math.sqrt(h * float(np.linalg.norm(self.gravity)))
         speed = max(speed, self._supply.speed(self.time))
         speed = max(speed, self._solid.max_speed(self.time))
@@ -209,8 +173,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """Fill the regions of sources and empty those of drains."""
         added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)))
         removed = self._supply.drain(self.particles, self.time)
-        self._volume.totals["emitted"] += added
-        self._volume.totals["drained"] += removed
+        self.volume.totals["emitted"] += added
+        self.volume.totals["drained"] += removed
         self._stale = self._stale or added + removed > 0
 
     def transfer_to_grid(self, dt: float) -> None:
@@ -218,7 +182,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         if self._stale:
             self._find_surface(self._solid.at(self.time))
         self._faces.from_particles(self.particles, self.velocity, self._workspace)
-        _copy(self.velocity, self._before)
+        self._before.assign(self.velocity)
 
     def add_forces(self, dt: float) -> None:
         """Add gravity for dt."""
@@ -226,7 +190,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self._parts["viscosity"] = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self._levelset)
+        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self._levelset)
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
@@ -234,7 +198,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         solid = self._solid.at(self.time + dt, dt)
         if self._solid.moves:
             self._continue_into(solid)
-        self._parts["projection"] = self._projection.act(
+        self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, liquid=self._levelset, air_pressure=o.air_pressure
         )
 
@@ -248,7 +212,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         before = self._before if o.transfer == "flip" else None
         # As far as any particle may get, and the samples around it there.
         speed = self._speed() + dt * float(np.abs(self.gravity).max())
-        band = max(o.band, math.ceil(speed * dt / self._grid.spacing) + 1)
+        band = max(o.band, math.ceil(speed * dt / self.grid.spacing) + 1)
         self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace)
 
     def transfer_to_particles(self, dt: float) -> None:
@@ -281,32 +245,12 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """Move particles towards the wanted number per cell, if the options ask for it, and sort them."""
         if self._spacing is not None and len(self.particles):
             self._correct_density(self._spacing, dt)
-        self.particles.sort_by_cell(self._grid, workspace=self._workspace)
+        self.particles.sort_by_cell(self.grid, workspace=self._workspace)
 
     def volume_report(self) -> VolumeReport:
         """Return the volume inside of the surface, and of each connected part of it, with that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
-        return self._volume.report(levelset, self._outside(solid), self.particles)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of everything that the next steps depend on, except solids and sources, which follow from the time."""
-        return {
-            "particles": self.particles.snapshot(),
-            "velocity": self.velocity.snapshot(),
-            "pressure": self.pressure.snapshot(),
-            "volume": self._volume.snapshot(),
-            "time": self.time,
-        }
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore the state of a snapshot; steps continue with the same bits."""
-        self.particles.restore(snapshot["particles"])
-        self.velocity.restore(snapshot["velocity"])
-        self.pressure.restore(snapshot["pressure"])
-        self._volume.restore(snapshot["volume"])
-        self.time = float(snapshot["time"])
-        self._stale = True
-        self._solid.forget()
+        return self.volume.report(levelset, self._outside(solid), self.particles)
 
     def _speed(self) -> float:
         """Return the largest velocity component of a particle, m/s."""
@@ -319,7 +263,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def _find_surface(self, solid: SolidBoundary | None) -> None:
         particle_levelset(
             self.particles,
-            self._grid,
+            self.grid,
             method=self.options.surface,
             cover=True,
             out=self._levelset,
@@ -337,7 +281,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._find_surface(solid)
-        self._parts["correction"] = spacing.correct(
+        self.running_report.correction = spacing.correct(
             self.particles,
             self._per_cell,
             self._levelset,
@@ -353,46 +297,19 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         levelset = None if solid is None else solid.levelset._core
         core: Any = _fluids  # overloaded over dimension and scalar
         gone, stuck, _ = core.apply_boundary_and_remove(self.particles._core, self.velocity._core, self._open, levelset, self._workspace)
-        self._volume.totals["outflow"] += gone
-        self._parts["left"] = self._parts.get("left", 0) + gone
-        self._parts["in_solid"] = stuck
+        self.volume.totals["outflow"] += gone
+        self.running_report.left += gone
+        self.running_report.in_solid = stuck
         self._stale = True
 
-    def _save(self) -> None:
-        velocity, pressure = self._backup
-        _copy(self.velocity, velocity)
-        pressure.array[...] = self.pressure.array
-        self._kept = self.particles.snapshot(), self._volume.snapshot()
-
-    def _restore(self) -> None:
-        velocity, pressure = self._backup
-        particles, volumes = self._kept
-        self.particles.restore(particles)
-        _copy(velocity, self.velocity)
-        self.pressure.array[...] = pressure.array
-        self._volume.restore(volumes)
+    def _state_replaced(self) -> None:
+        super()._state_replaced()
         self._stale = True
-        self._solid.forget()
 
-    def _summarise(self, dt: float) -> ParticleLiquidReport:
-        n = len(self.particles)
-        energy = 0.5 * self.options.density * self.particle_volume * float(_fluids.sum_of_squares(self.particles._core, "velocity"))
-        if not math.isfinite(energy):
+    def _complete(self, report: ParticleLiquidReport) -> None:
+        squares = float(_fluids.sum_of_squares(self.particles._core, "velocity"))
+        report.particles, report.volume = len(self.particles), len(self.particles) * self.particle_volume
+        report.kinetic_energy = 0.5 * self.options.density * self.particle_volume * squares
+        report.max_speed = self._speed()
+        if not math.isfinite(report.kinetic_energy):
             raise ValueError("the velocities of the particles must be finite after a step")
-        return ParticleLiquidReport(
-            dt=dt,
-            particles=n,
-            volume=n * self.particle_volume,
-            kinetic_energy=energy,
-            max_speed=self._speed(),
-            projection=self._parts["projection"],
-            viscosity=self._parts.get("viscosity", ()),
-            correction=self._parts.get("correction"),
-            left=self._parts["left"],
-            in_solid=self._parts["in_solid"],
-        )
-
-
-def _copy(source: MacField, target: MacField) -> None:
-    for d in range(source.grid.dimension):
-        target.component(d)[...] = source.component(d)

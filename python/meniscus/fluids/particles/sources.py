@@ -9,6 +9,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.particles.seeding import ParticleSeeder, liquid_region
 from meniscus.grid.fields import CellField, NodeField
@@ -17,7 +18,7 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape
 
 
-class ParticleSources:
+class ParticleSources(MemoryOwner):
     """Adds and removes the particles of one solver."""
 
     def __init__(
@@ -30,11 +31,6 @@ class ParticleSources:
         reach = 2 * grid.spacing
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        return self._workspace.bytes + sum(r.phi.with_ghosts.nbytes for r in (*self._sources, *self._drains))
 
     def speed(self, time: float) -> float:
         """Return the largest velocity component of a source that is on, m/s."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.particles.faces import mark_open_faces
 from meniscus.fluids.particles.transfer import particle_density
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, project
@@ -27,7 +28,7 @@ TOLERANCE = 1e-4
 """Of the solve: the next step corrects what this one leaves."""
 
 
-class ParticleSpacing:
+class ParticleSpacing(MemoryOwner):
     """Correction that displaces particles so that their density becomes uniform.
 
     Source: Kugelstadt et al., "Implicit density projection for volume conserving liquids", 2019.
@@ -41,13 +42,6 @@ class ParticleSpacing:
         self._target = CellField(grid, dtype)
         self._known: list[Bools] = [np.zeros(s, bool) for s in component_shapes(grid)]
         self._solver = PressureSolver(grid)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held."""
-        total = sum(self._shift.component_with_ghosts(d).nbytes for d in range(self._shift.grid.dimension))
-        total += self._density.with_ghosts.nbytes + self._target.with_ghosts.nbytes + sum(m.nbytes for m in self._known)
-        return total + self._solver.nbytes
 
     def correct(
         self,

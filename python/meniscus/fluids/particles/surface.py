@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.fluids.particles.transfer import require_cells
 from meniscus.grid.particles.storage import Particles
@@ -18,6 +19,8 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet
 
 ParticleSurface = Literal["spheres", "average", "anisotropic"]
+
+PARTICLE_SURFACE = CoreOption(ParticleSurface, _fluids.ParticleSurface)
 
 SPHERE = {2: 1.02 * math.sqrt(2) / 2, 3: 1.02 * math.sqrt(3) / 2}
 """Radius in cells of spheres that cover the cell of their particle."""
@@ -67,7 +70,6 @@ def particle_levelset(
     Source: Zhu and Bridson 2005, section 4; Yu and Turk, "Reconstructing surfaces of particle-based fluids using anisotropic kernels",
         2013.
     """
-    _checks.choice("method", method, ParticleSurface)
     if isinstance(particles, np.ndarray):
         particles = Particles(particles)
     _checks.one_of_type("particles", particles, Particles)
@@ -81,7 +83,7 @@ def particle_levelset(
     if radius is None:
         radius = SPHERE[dimension] * h if method == "spheres" else HALF_SPACE[dimension] * reach
     options = _fluids.ParticleSurfaceOptions(
-        getattr(_fluids.ParticleSurface, method),
+        PARTICLE_SURFACE("method", method),
         _checks.positive("radius", radius),
         reach,
         2.0 * h if band is None else _checks.positive("band", band),

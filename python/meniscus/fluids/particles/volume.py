@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.volume import component_volumes, measure_parts
 from meniscus.grid.fields import CellField, NodeField
@@ -15,7 +16,7 @@ from meniscus.surface import LevelSet
 TOTALS = ("initial", "emitted", "drained", "outflow")
 
 
-class ParticleVolume:
+class ParticleVolume(Stateful):
     """Volume of particles of equal size, compared with the volume inside of the surface.
 
     Attributes:
@@ -24,7 +25,7 @@ class ParticleVolume:
     """
 
     def __init__(self, grid: Grid, per_cell: int) -> None:
-        self.totals = dict.fromkeys(TOTALS, 0)
+        self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0))
         self.each = float(grid.spacing**grid.dimension / per_cell)
         self._grid = grid
 
@@ -40,11 +41,3 @@ class ParticleVolume:
         totals = {name: self.each * n for name, n in self.totals.items()}
         parts = component_volumes(labels, volumes, expected)
         return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=parts, **totals)
-
-    def snapshot(self) -> list[int]:
-        """Return the totals, for `restore`."""
-        return [self.totals[name] for name in TOTALS]
-
-    def restore(self, snapshot: list[int]) -> None:
-        """Restore the state of a snapshot."""
-        self.totals = dict(zip(TOTALS, (int(n) for n in snapshot), strict=True))

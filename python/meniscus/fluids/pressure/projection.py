@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._options import CoreOption
 from meniscus.fluids.problems import cells_of, core_type, solver_for
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
@@ -20,6 +21,7 @@ from meniscus.surface import LevelSet
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 FluxFix = Literal["volume", "walls"]
+FLUX_FIX = CoreOption(FluxFix, _fluids.FluxFix)
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def project(
     )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),
-        getattr(_fluids.FluxFix, _checks.choice("flux_fix", flux_fix, FluxFix)),
+        FLUX_FIX("flux_fix", flux_fix),
         not raise_on_failure,
     )
     raw, setup_seconds, regions = solver._core.project(velocity._core, _checks.positive("dt", dt), problem, options)

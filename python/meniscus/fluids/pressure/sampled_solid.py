@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.core.memory import MemoryOwner
+from meniscus.grid.boundary import Slip
 from meniscus.grid.uniform import Grid
 from meniscus.surface import KinematicSolid, Shape, Solid, SolidBoundary, SolidSample
-from meniscus.surface.shapes.solid_boundary import Slip, SolidLike, solid_boundary
+from meniscus.surface.shapes.solid_boundary import SolidLike, solid_boundary
 
 
-class SampledSolid:
+class SampledSolid(MemoryOwner):
     """Boundary of a solid, or of none, for the stages of a solver; its sample is reused as long as it is valid.
 
     Args:
@@ -19,6 +21,8 @@ class SampledSolid:
         solid: anything that `project` takes, or None.
         slip: condition of the flow at the solid.
     """
+
+    borrowed = ("solid", "_sampled", "_described")
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, solid: SolidLike | None, slip: Slip) -> None:
         self._grid = grid
@@ -29,16 +33,6 @@ class SampledSolid:
         self._sampled: tuple[Solid, float, float | None] | None = None
         self._boundary: SolidBoundary | None = None
         self._described: SolidLike | None = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the stored sample and its masks."""
-        total = 0 if self._boundary is None else self._boundary.nbytes
-        if self._sample is not None:
-            velocity = self._sample.velocity
-            total += self._sample.levelset.with_ghosts.nbytes
-            total += sum(velocity.component_with_ghosts(d).nbytes for d in range(self._grid.dimension))
-        return total
 
     @property
     def moves(self) -> bool:

@@ -7,11 +7,12 @@ from typing import Any
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.problems import solver_for, viscosity_problem
+from meniscus.grid.boundary import Slip
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.poisson.cached_solver import CachedSolver
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 from meniscus.surface import LevelSet
-from meniscus.surface.shapes.solid_boundary import Slip, SolidLike
+from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class LiquidViscositySolver(CachedSolver):

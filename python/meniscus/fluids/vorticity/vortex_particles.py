@@ -12,10 +12,11 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import grid as _grid
+from meniscus._options import CoreOption
 from meniscus.core import Workspace, uniform
 from meniscus.grid.fields import MacField
 from meniscus.grid.particles.storage import Particles
-from meniscus.grid.transport.advection import Trace, workspace_or_new
+from meniscus.grid.transport.advection import TRACE, Trace, workspace_or_new
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
@@ -24,6 +25,10 @@ InSolid = Literal["remove", "push-out"]
 Leaving = Literal["remove", "clamp"]
 Kernel = Literal["gaussian", "tent"]
 Direction = Literal["random", "tangent", "axis"]
+STRETCHING = CoreOption(Stretching, _fluids.Stretching)
+IN_SOLID = CoreOption(InSolid, _grid.InSolid)
+LEAVING = CoreOption(Leaving, _fluids.LeavingParticles)
+KERNEL = CoreOption(Kernel, _fluids.VortexKernel)
 Floats = npt.NDArray[np.float64]
 
 # A region that fills less of its bounding box than a millionth is not worth waiting for: 1e-6 of the particles fail this often.
@@ -122,10 +127,10 @@ def advance_vortices(
     _fits(particles, velocity)
     t = _checks.number("time", time)
     options = _fluids.VortexAdvance(
-        getattr(_grid.Trace, _checks.choice("method", method, Trace)),
-        getattr(_fluids.Stretching, _checks.choice("stretching", stretching, Stretching)),
-        getattr(_grid.InSolid, _checks.choice("in_solid", in_solid, InSolid).replace("-", "_")),
-        getattr(_fluids.LeavingParticles, _checks.choice("leaving", leaving, Leaving)),
+        TRACE("method", method),
+        STRETCHING("stretching", stretching),
+        IN_SOLID("in_solid", in_solid),
+        LEAVING("leaving", leaving),
     )
     counts = _fluids.advance_vortex_particles(
         particles._core,
@@ -184,7 +189,7 @@ def add_vortex_forces(
     else:
         one = _checks.number("epsilon", epsilon)
     options = _fluids.VortexForcing(
-        getattr(_fluids.VortexKernel, _checks.choice("kernel", kernel, Kernel)),
+        KERNEL("kernel", kernel),
         bool(balance),
         bool(reduce),
         _checks.number("time", time),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
+from meniscus.core.state import Arguments, State
 from meniscus.grid.uniform import Grid
 
 _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float64", "int8", "int32", "int64", "uint8")}
@@ -17,7 +18,7 @@ _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float6
 _Self = TypeVar("_Self", bound="Particles")
 
 
-class Particles:
+class Particles(State):
     """Positions, unique ids and any further columns, one contiguous array each.
 
     Columns are exposed as views. When particles are appended beyond the capacity, the columns move to new memory: old views stay valid
@@ -65,6 +66,12 @@ class Particles:
     def capacity(self) -> int:
         """Particles that fit before the columns move."""
         return self._core.capacity
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all columns, at their capacity."""
+        arrays = [self.positions, self.ids, *(self[name] for name in self.columns)]
+        return self.capacity * sum(a.itemsize * int(np.prod(a.shape[1:])) for a in arrays)
 
     @property
     def generation(self) -> int:
@@ -163,8 +170,9 @@ class Particles:
         Raises ValueError or TypeError if its columns are not those of these particles; then nothing is changed.
         """
         names = self._core.column_names()
-        if set(snapshot) != {*names, "next id"}:
-            raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(snapshot)}")
+        given = snapshot if isinstance(snapshot, dict) else {}
+        if set(given) != {*names, "next id"}:
+            raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(given) or 'none'}")
         mine = {n: self._core.column(n) for n in names}
         checked = {
             n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (len(snapshot["id"]), *a.shape[1:])) for n, a in mine.items()
@@ -176,29 +184,23 @@ class Particles:
             self._core.column(n)[...] = checked[n]
         self._core.next_id = next_id
 
-    def copy(self: _Self) -> _Self:
-        """Return independent particles with the same columns and ids."""
-        rebuild, arguments = self.__reduce__()
-        other: _Self = rebuild(*arguments)
-        return other
+    def assign(self: _Self, other: _Self) -> None:
+        """Copy other particles with the same columns, with ids and the order of cells; grows only if the capacity is too small.
 
-    def __copy__(self: _Self) -> _Self:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __deepcopy__(self: _Self, memo: dict[int, Any]) -> _Self:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle all columns."""
-        widths = {n: (self[n].dtype.str, 1 if self[n].ndim == 1 else self[n].shape[1]) for n in self.columns}
-        return _rebuild, (type(self), self.dimension, self.positions.dtype.str, widths, self.snapshot())
+        Raises TypeError or ValueError for another kind of particles or other columns; then nothing is changed.
+        """
+        if type(other) is not type(self):
+            raise TypeError(f"only {type(self).__name__} can be assigned, not {other!r}")
+        self._core.assign(other._core)
 
     def __repr__(self) -> str:
         """One line: number, dimension, dtype, columns."""
         extra = f", columns {', '.join(self.columns)}" if self.columns else ""
         return f"<{type(self).__name__} {len(self)} in {self.dimension}-D, {self.positions.dtype}{extra}>"
+
+    def _arguments(self) -> Arguments:
+        columns = {name: np.empty((0, *self[name].shape[1:]), self[name].dtype) for name in self.columns}
+        return (np.empty((0, self.dimension), self.positions.dtype),), columns
 
     def _checked(self, name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
         """Check values for a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""
@@ -224,14 +226,3 @@ class Particles:
         v = self._core.column(name)
         v.flags.writeable = writable
         return v
-
-
-def _rebuild(
-    kind: type[_Self], dimension: int, dtype: str, widths: dict[str, tuple[str, int]], snapshot: dict[str, npt.NDArray[Any]]
-) -> _Self:
-    p = kind.__new__(kind)
-    p._core = _grid.ParticleSet(dimension, _TYPES[np.dtype(dtype)])
-    for name, (column_type, width) in widths.items():
-        p.add_column(name, column_type, width)
-    p.restore(snapshot)
-    return p

@@ -10,16 +10,25 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus.grid import AdvectInfo
+from meniscus._options import CoreOption, require_same_names
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
 
-Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 Block = Literal["semi-lagrangian", "upwind"]
+Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 Trace = Literal["euler", "midpoint", "rk3"]
 Interpolation = Literal["linear", "cubic"]
 LimiterName = Literal["none", "clamp", "reversion"]
 FirstOrderNear = Literal["nothing", "objects", "walls"]
 HiddenValue = Literal["mean", "own"]
+
+require_same_names(Method, _grid.advection_schemes(), "the schemes of advection")
+BLOCK = CoreOption(Block, _grid.TransportBlock)
+TRACE = CoreOption(Trace, _grid.Trace)
+INTERPOLATION = CoreOption(Interpolation, _grid.Interpolation)
+LIMITER = CoreOption(LimiterName, _grid.Limiter)
+FIRST_ORDER_NEAR = CoreOption(FirstOrderNear, _grid.FirstOrderNear)
+HIDDEN_VALUE = CoreOption(HiddenValue, _grid.HiddenValue)
 
 Masks = npt.ArrayLike | Sequence[npt.ArrayLike] | None
 
@@ -79,9 +88,9 @@ def advect(
     options = _grid.AdvectOptions(
         _checks.choice("method", method, Method),
         _pass_options(block, trace, interpolation),
-        getattr(_grid.Limiter, _checks.choice("limiter", limiter, LimiterName)),
-        getattr(_grid.FirstOrderNear, _checks.choice("first_order_near", first_order_near, FirstOrderNear)),
-        getattr(_grid.HiddenValue, _checks.choice("hidden_value", hidden_value, HiddenValue)),
+        LIMITER("limiter", limiter),
+        FIRST_ORDER_NEAR("first_order_near", first_order_near),
+        HIDDEN_VALUE("hidden_value", hidden_value),
         _checks.number("time", time),
     )
     given = {"active": active, "visible": visible, "first_order": first_order}
@@ -175,9 +184,9 @@ def _require_pair(field: ScalarField | MacField, velocity: MacField) -> None:
 
 def _pass_options(block: Block, trace: Trace, interpolation: Interpolation) -> _grid.PassOptions:
     return _grid.PassOptions(
-        getattr(_grid.TransportBlock, _checks.choice("block", block, Block).replace("-", "_")),
-        getattr(_grid.Trace, _checks.choice("trace", trace, Trace)),
-        getattr(_grid.Interpolation, _checks.choice("interpolation", interpolation, Interpolation)),
+        BLOCK("block", block),
+        TRACE("trace", trace),
+        INTERPOLATION("interpolation", interpolation),
     )
 
 

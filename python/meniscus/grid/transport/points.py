@@ -9,12 +9,15 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField
 from meniscus.grid.particles.storage import Particles
-from meniscus.grid.transport.advection import Interpolation, Trace, workspace_or_new
+from meniscus.grid.transport.advection import INTERPOLATION, TRACE, Interpolation, Trace, workspace_or_new
 
 Outside = Literal["keep", "clamp"]
+
+OUTSIDE = CoreOption(Outside, _grid.OutsidePoints)
 
 
 def sample(
@@ -51,7 +54,7 @@ def sample(
             raise ValueError("a velocity is sampled with interpolation='linear'")
         _grid.sample(field._core, x, t, out)
     else:
-        _grid.sample(field._core, x, getattr(_grid.Interpolation, interpolation), t, out)
+        _grid.sample(field._core, x, INTERPOLATION("interpolation", interpolation), t, out)
     return out
 
 
@@ -90,8 +93,8 @@ def trace(
         velocity._core,
         x,
         _checks.number("dt", dt),
-        getattr(_grid.Trace, _checks.choice("method", method, Trace)),
-        getattr(_grid.OutsidePoints, _checks.choice("outside", outside, Outside)),
+        TRACE("method", method),
+        OUTSIDE("outside", outside),
         _checks.number("time", time),
         workspace_or_new(workspace),
     )

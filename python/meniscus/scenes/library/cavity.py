@@ -38,9 +38,9 @@ class Cavity(GasScene):
     end: float = parameter(40.0, "length of the run, s; the steady state takes longer at high Reynolds numbers")
     cfl: float = parameter(0.5, "cells that the fastest fluid passes in a step")
     reynolds: float = parameter(400.0, "Reynolds number of lid speed, side and viscosity")
-    method: Method = parameter("maccormack", "scheme", choices=("semi-lagrangian", "bfecc", "maccormack"))
-    limiter: LimiterName = parameter("none", "limiter of the scheme", choices=("none", "clamp", "reversion"))
-    interpolation: Interpolation = parameter("linear", "interpolation", choices=("linear", "cubic"))
+    method: Method = parameter("maccormack", "scheme")
+    limiter: LimiterName = parameter("none", "limiter of the scheme")
+    interpolation: Interpolation = parameter("linear", "interpolation")
 
     def setup(self) -> TimeStepper:
         """Create the fluid at rest."""

@@ -30,11 +30,7 @@ class Drape(Deforming):
     stiffness: float = parameter(20.0, "of the edges, N")
     bending: float = parameter(0.02, "stiffness of the springs across edges, N")
     damping: float = parameter(0.2, "fraction of the critical damping of an edge")
-    elasticity: Elasticity = parameter(
-        "full-step",
-        "where elastic forces are implicit",
-        choices=("explicit", "half-step", "full-step", "first-half-step", "first-full-step"),
-    )
+    elasticity: Elasticity = parameter("full-step", "where elastic forces are implicit")
     dt: float = parameter(1.0 / 240.0, "longest step, s")
 
     def make_mesh(self) -> TriangleMesh:

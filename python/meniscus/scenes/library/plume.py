@@ -10,10 +10,11 @@ import numpy as np
 
 from meniscus.io.frames import FrameItem
 from meniscus.scenes.gas import WIDTH, RisingSmoke
-from meniscus.scenes.obstacle import UpAxis, knot, load, placed
+from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.surface import KinematicSolid
+from meniscus.viz.smoke import UpAxis
 
 
 @dataclass(kw_only=True)
@@ -29,7 +30,7 @@ class Plume(RisingSmoke):
     summary: ClassVar[str] = "smoke that rises past a mesh"
 
     mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
-    mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward", choices=("x", "y", "z"))
+    mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward")
     mesh_size: float = parameter(0.6, "longest edge of the obstacle's bounding box, m")
     mesh_height: float = parameter(0.62, "of the middle of the obstacle, m")
 

@@ -10,11 +10,12 @@ from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.fluids.liquid.sources import LiquidSource
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameItem
-from meniscus.scenes.obstacle import UpAxis, knot, load, placed
+from meniscus.scenes.obstacle import knot, load, placed
 from meniscus.scenes.scene import parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.scenes.water import Water
 from meniscus.surface import KinematicSolid, Sphere
+from meniscus.viz.smoke import UpAxis
 
 
 @dataclass(kw_only=True)
@@ -29,7 +30,7 @@ class Pour(Water):
 
     resolution: int = parameter(56, "cells across the box, 1 m")
     mesh: str | None = parameter(None, "mesh file of the obstacle (OBJ, PLY, STL, OFF); default: a knotted tube is made")
-    mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward", choices=("x", "y", "z"))
+    mesh_up: UpAxis = parameter("y", "axis of the mesh file that points upward")
     mesh_size: float = parameter(0.6, "longest edge of the obstacle's bounding box, m")
     mesh_height: float = parameter(0.45, "of the middle of the obstacle, m")
     nozzle_radius: float = parameter(0.13, "of the ball that water comes from, m")

@@ -26,7 +26,7 @@ class Recovery(Deforming):
     box: ClassVar[Any] = ((-0.4, -0.4, -0.4), (1.4, 1.4, 1.4))
 
     resolution: int = parameter(5, "small boxes along a side, of six tetrahedra each")
-    damage: Literal["flat", "scrambled"] = parameter("flat", "how the block starts", choices=("flat", "scrambled"))
+    damage: Literal["flat", "scrambled"] = parameter("flat", "how the block starts")
     stiffness: float = parameter(40.0, "of the edges, N")
     altitude: float = parameter(40.0, "stiffness of the altitudes, N")
     damping: float = parameter(0.3, "fraction of the critical damping of a spring")

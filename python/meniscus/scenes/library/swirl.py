@@ -15,7 +15,6 @@ from meniscus.fluids.flows.procedural import single_vortex
 from meniscus.grid.transport.advection import Block, Interpolation, LimiterName, Method, Trace
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
-from meniscus.scenes.state import State
 from meniscus.scenes.stepper import TimeStepper
 
 
@@ -35,11 +34,11 @@ class Swirl(Scene):
     resolution: int = parameter(320, "cells per axis")
     cfl: float = parameter(1.5, "largest |velocity| dt / dx")
     period: float = parameter(4.0, "time until the flow is back at its start, s")
-    method: Method = parameter("maccormack", "scheme", choices=("upwind", "semi-lagrangian", "bfecc", "maccormack"))
-    block: Block = parameter("semi-lagrangian", "first-order block of the scheme", choices=("semi-lagrangian", "upwind"))
-    limiter: LimiterName = parameter("reversion", "limiter", choices=("none", "clamp", "reversion"))
-    trace: Trace = parameter("midpoint", "how characteristics are integrated", choices=("euler", "midpoint", "rk3"))
-    interpolation: Interpolation = parameter("linear", "interpolation", choices=("linear", "cubic"))
+    method: Method = parameter("maccormack", "scheme")
+    block: Block = parameter("semi-lagrangian", "first-order block of the scheme")
+    limiter: LimiterName = parameter("reversion", "limiter")
+    trace: Trace = parameter("midpoint", "how characteristics are integrated")
+    interpolation: Interpolation = parameter("linear", "interpolation")
     frames: int = parameter(16, "frames to write")
 
     def setup(self) -> TimeStepper:
@@ -48,7 +47,7 @@ class Swirl(Scene):
         grid = mg.Grid((n, n), 1.0 / n)
         self.flow = single_vortex(1.0, self.period)
         self.velocity = mg.MacField(grid)
-        self.dye = mg.CellField(grid)
+        self.dye = self.declare("dye", mg.CellField(grid))
         x, y = self.dye.coordinates()
         r = np.hypot(x - 0.5, y - 0.75)
         # A spot and a ring around (1/2, 3/4), smooth, zero from radius 0.21 on.
@@ -88,10 +87,6 @@ class Swirl(Scene):
             "max": float(a.max()),
             "mean": float(a.mean()),
         }
-
-    def state(self) -> Mapping[str, State]:
-        """The dye; the flow is given."""
-        return {"dye": self.dye}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The dye and the velocity of the last step."""

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
 from meniscus.numerics import polar_rotation
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, Tangent, of_mesh, tangent_of
+from meniscus.solids.force import FLOAT64, TANGENT, Floats, Force, Ints, Tangent, of_mesh
 from meniscus.solids.force import rest_positions as _rest_positions
 
 Material = Literal["linear", "corotational", "st-venant-kirchhoff", "neo-hookean"]
@@ -21,22 +22,9 @@ StressMeasure = Literal["cauchy", "first-piola", "second-piola"]
 StiffnessFormula = Literal["corrected", "printed-shear", "printed"]
 FaceForceFormula = Literal["cauchy", "printed-halved", "printed"]
 
-MATERIALS = {
-    "linear": _solids.Material.linear,
-    "corotational": _solids.Material.corotational,
-    "st-venant-kirchhoff": _solids.Material.st_venant_kirchhoff,
-    "neo-hookean": _solids.Material.neo_hookean,
-}
-_STIFFNESS = {
-    "corrected": _solids.StiffnessFormula.corrected,
-    "printed-shear": _solids.StiffnessFormula.printed_shear,
-    "printed": _solids.StiffnessFormula.printed,
-}
-_FACE_FORCES = {
-    "cauchy": _solids.FaceForceFormula.cauchy,
-    "printed-halved": _solids.FaceForceFormula.printed_halved,
-    "printed": _solids.FaceForceFormula.printed,
-}
+MATERIAL = CoreOption(Material, _solids.Material)
+STIFFNESS_FORMULA = CoreOption(StiffnessFormula, _solids.StiffnessFormula)
+FACE_FORCE_FORMULA = CoreOption(FaceForceFormula, _solids.FaceForceFormula)
 
 
 class StiffnessBlocks(NamedTuple):
@@ -88,7 +76,7 @@ class FiniteElements(Force):
         Raises:
             TypeError, ValueError: see the class; the stiffness is matrix-free.
         """
-        return StiffnessBlocks(*self._core.matrix_at(_checks.points("x", x, FLOAT64, 3), tangent_of(tangent)))
+        return StiffnessBlocks(*self._core.matrix_at(_checks.points("x", x, FLOAT64, 3), TANGENT("tangent", tangent)))
 
     def deformation_gradients(self, x: Floats) -> Floats:
         """Return F (m, 3, 3), or (m, 3, 2) for triangles, at positions `x` (m)."""
@@ -112,7 +100,7 @@ def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any
             parts[name] = _property(name, parts[name], count)
     properties = [parts["youngs_modulus"], parts["poissons_ratio"], np.empty(0) if parts["density"] is None else parts["density"]]
     options = [
-        MATERIALS[_checks.choice("material", parts["material"], Material)],
+        MATERIAL("material", parts["material"]),
         _checks.number("damping", parts["damping"]),
         _checks.number("mass_damping", parts["mass_damping"]),
         _checks.choice("stiffness", parts["stiffness"], StiffnessStorage) == "assembled",
@@ -283,7 +271,7 @@ def element_stiffness(corners: Floats, youngs_modulus: float, poissons_ratio: fl
 
     Source: Mueller et al., "Real time physics class notes", 2008, section 4.2.2.
     """
-    kind = _STIFFNESS[_checks.choice("formula", formula, StiffnessFormula)]
+    kind = STIFFNESS_FORMULA("formula", formula)
     return _solids.element_stiffness(_corners("corners", corners), *_constants(youngs_modulus, poissons_ratio), kind)
 
 
@@ -306,7 +294,7 @@ def element_face_forces(
 
     Source: Mueller et al., "Real time physics class notes", 2008, section 4.2.1.
     """
-    kind = _FACE_FORCES[_checks.choice("formula", formula, FaceForceFormula)]
+    kind = FACE_FORCE_FORMULA("formula", formula)
     rest, now = _corners("corners", corners), _corners("positions", positions)
     return _solids.element_face_forces(rest, now, *_constants(youngs_modulus, poissons_ratio), kind)
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.options import TangentName, step_options
+from meniscus.solids.force import Tangent
+from meniscus.solids.options import step_options
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,7 +23,7 @@ def solve_velocity(
     velocities: Floats | None = None,
     *,
     elastic_dt: float = 0.0,
-    tangent: TangentName = "definite",
+    tangent: Tangent = "definite",
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     preconditioner: bool = True,

@@ -10,12 +10,13 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus._options import CoreOption
 from meniscus.solids.force import FLOAT64, Floats, Force, Ints, elements, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
 
 BendingLaw = Literal["shell", "sine", "bridson"]
-_LAWS = {"shell": _solids.BendingLaw.shell, "sine": _solids.BendingLaw.sine, "bridson": _solids.BendingLaw.bridson}
+BENDING_LAW = CoreOption(BendingLaw, _solids.BendingLaw)
 
 
 class AltitudeSelection(NamedTuple):
@@ -186,7 +187,7 @@ class DihedralBending(Force):
         n = len(hinges)
         angles = _solids.hinge_angles(hinges, x) if rest_angles is None else _angles(rest_angles, n)
         core = core_options(options, n, int(hinges.max(initial=-1)) + 1, refused=("spring_constant", "pieces"))
-        kind = _LAWS[_checks.choice("law", law, BendingLaw)]
+        kind = BENDING_LAW("law", law)
         self._make(_solids.DihedralBending, hinges, x, core, angles, kind, _fraction("collapsed", collapsed))
         self._rest_angles = angles
 

@@ -69,12 +69,10 @@ class EdgeSprings(Force):
         return of_mesh("mesh", mesh, "edges", 2)
 
     def _changes(self) -> Any:
-        return self.rest_lengths, self.spring_constants, self.damping, np.asarray(self._core.directions)
+        return self.rest_lengths, self.spring_constants, self.damping
 
     def _restore(self, changes: Any) -> None:
-        *parameters, directions = changes
-        self._core.set(*parameters)
-        self._core.restore_directions(directions)
+        self._core.set(*changes)
 
     @property
     def edges(self) -> Ints:

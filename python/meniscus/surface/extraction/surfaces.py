@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid import CellField, NodeField, ScalarField
 
@@ -19,7 +20,7 @@ Sides = Literal["closed", "open"]
 Positions = Literal["linear", "cubic"]
 CurvatureKind = Literal["surface", "level", "columns"]
 
-_KINDS = {"surface": _surface.Curvature.surface, "level": _surface.Curvature.level, "columns": _surface.Curvature.columns}
+CURVATURE_KIND = CoreOption(CurvatureKind, _surface.Curvature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +204,8 @@ def curvature(
     kinds = CellField if field.on_side[0] == 0 else NodeField
     target: Any = kinds(field.grid, field.dtype) if out is None else _checks.one_of_type("out", out, kinds)
     _require_same(target, field)
-    name = _checks.choice("kind", kind, CurvatureKind)
-    _surface.level_set_curvature(field._core, _KINDS[name], _checks.positive("limit", limit), target._core)
+    chosen = CURVATURE_KIND("kind", kind)
+    _surface.level_set_curvature(field._core, chosen, _checks.positive("limit", limit), target._core)
     result: CellField | NodeField = target
     return result
 

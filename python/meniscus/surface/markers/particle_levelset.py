@@ -13,8 +13,10 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
+from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid, MacField, Particles, advect, max_speed
 from meniscus.grid.boundary import side_names
+from meniscus.grid.transport.advection import INTERPOLATION, TRACE
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.markers.options import (
     Correction,
@@ -27,7 +29,7 @@ from meniscus.surface.markers.options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.markers.particle_sets import columns_of, no_markers, none_removed, require_velocity
+from meniscus.surface.markers.particle_sets import no_markers, none_removed, require_velocity
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid import Solid, SolidSample
@@ -38,7 +40,7 @@ from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 _MARGIN = 2.0
 
 
-class ParticleLevelSet:
+class ParticleLevelSet(Stateful):
     """A level set with marker particles on both sides of its surface, which correct it where they are on the wrong side.
 
     A step is `advance`: the level set and the markers are advected, the markers correct the level set, it is redistanced and corrected
@@ -70,13 +72,13 @@ class ParticleLevelSet:
         options: ParticleOptions | None = None,
     ) -> None:
         self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
-        self.levelset = LevelSet(grid, location, dtype)
+        self.levelset = self.declare("levelset", LevelSet(grid, location, dtype))
         none = np.empty((0, grid.dimension), self.levelset.dtype)
-        self.particles = no_markers(none)
-        self.spray = none_removed(none)
-        self.bubbles = none_removed(none)
-        self._steps = 0
-        self._seedings = 0
+        self.particles = self.declare("particles", no_markers(none))
+        self.spray = self.declare("spray", none_removed(none))
+        self.bubbles = self.declare("bubbles", none_removed(none))
+        self.steps = self.declare("steps", 0)
+        self.seedings = self.declare("seedings", 0)
         self._workspace = Workspace()
         self._solid_sample: SolidSample | None = None
         self._active: npt.NDArray[np.bool_] | None = None
@@ -112,17 +114,10 @@ class ParticleLevelSet:
         p = self.particles
         return sum(a.itemsize * math.prod(a.shape[1:]) for a in (p.positions, p.ids, p["sign"], p["radius"]))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the samples with their ghosts, of all particles, and of the scratch memory."""
-        row = {id(p): sum(a.itemsize * math.prod(a.shape[1:]) for a in columns_of(p)) for p in self._sets()}
-        held = sum(row[id(p)] * p.capacity for p in self._sets())
-        return int(self.levelset.field.with_ghosts.nbytes) + held + int(self._workspace.bytes)
-
     def seed(self, *, solid: SolidLike | None = None, time: float = 0.0) -> Seeding:
         """Remove all markers and seed the band, as if for the first time. Arguments and what is raised: as `reseed`."""
         core = self._solid(solid, time)
-        self._steps = self._seedings = 0
+        self.steps = self.seedings = 0
         everything = np.ones(len(self.particles), bool)
         self.particles.remove(everything, workspace=self._workspace)
         return self._seed(core, time)
@@ -168,10 +163,10 @@ class ParticleLevelSet:
         corrections = first, self.correct(time=end)
         removal = self.remove_escaped(velocity, time=end)
         self.adjust_radii(time=end)
-        self._steps += 1
+        self.steps += 1
         every = self._options.reseed_every
         seeding = None
-        if every is not None and self._steps % every == 0:
+        if every is not None and self.steps % every == 0:
             if self._options.reread:
                 self._read_radii(_surface.RadiusOf.inside, end)
             seeding = self.reseed(solid=solid, time=end)
@@ -200,8 +195,8 @@ class ParticleLevelSet:
                 velocity._core,
                 seconds,
                 reach,
-                getattr(_grid.Trace, o.trace),
-                getattr(_grid.Interpolation, o.interpolation),
+                TRACE("trace", o.trace),
+                INTERPOLATION("interpolation", o.interpolation),
                 start,
                 self._workspace,
             )
@@ -220,7 +215,7 @@ class ParticleLevelSet:
                 time=start,
                 workspace=self._workspace,
             )
-        trace = getattr(_grid.Trace, o.marker_trace)
+        trace = TRACE("marker_trace", o.marker_trace)
         small = o.radius_bounds[0] * self.grid.spacing if o.radii_from == "flow" else 0.0
         args = velocity._core, seconds, trace, core
         motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))
@@ -397,46 +392,6 @@ class ParticleLevelSet:
         momentum = tuple(droplets[2][: self.grid.dimension])
         return Reincorporation(Transfer(*droplets[:2]), Transfer(*bubbles[:2]), momentum)
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return copies of everything that a step depends on, for `restore`."""
-        return {
-            "levelset": self.levelset.snapshot(),
-            "particles": self.particles.snapshot(),
-            "spray": self.spray.snapshot(),
-            "bubbles": self.bubbles.snapshot(),
-            "counters": (self._steps, self._seedings),
-        }
-
-    def restore(self, snapshot: dict[str, Any]) -> None:
-        """Restore the state of a snapshot, bit for bit. Raises ValueError or TypeError if it is of another kind."""
-        wanted = {"levelset", "particles", "spray", "bubbles", "counters"}
-        if not isinstance(snapshot, dict) or set(snapshot) != wanted:
-            raise ValueError("snapshot must be one of a particle level set")
-        before = self.snapshot()
-        try:
-            self._set(snapshot)
-        except BaseException:
-            self._set(before)
-            raise
-
-    def copy(self) -> ParticleLevelSet:
-        """Return an independent particle level set with the same contents."""
-        rebuild, arguments = self.__reduce__()
-        result: ParticleLevelSet = rebuild(*arguments)
-        return result
-
-    def __copy__(self) -> ParticleLevelSet:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ParticleLevelSet:
-        """Same as `copy`."""
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle grid, location, dtype, options and contents."""
-        return _rebuild, (type(self), self.grid, self.levelset.location, self.dtype.name, self._options, self.snapshot())
-
     def __repr__(self) -> str:
         """One line: the level set, and how many particles there are."""
         extra = "".join(f", {len(p)} {name}" for name, p in (("droplets", self.spray), ("bubbles", self.bubbles)) if len(p))
@@ -451,11 +406,11 @@ class ParticleLevelSet:
             max(o.correction_threshold, 0.0),
             o.spare_escaped,
             o.seed,
-            self._seedings,
+            self.seedings,
         )
         when = _checks.number("time", time)
         info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
-        self._seedings += 1
+        self.seedings += 1
         return Seeding(*info)
 
     def _read_radii(self, which: Any, time: float) -> None:
@@ -478,21 +433,3 @@ class ParticleLevelSet:
 
     def _require_velocity(self, velocity: MacField) -> None:
         require_velocity(velocity, self.levelset)
-
-    def _sets(self) -> tuple[Particles, Particles, Particles]:
-        return self.particles, self.spray, self.bubbles
-
-    def _set(self, snapshot: dict[str, Any]) -> None:
-        self.levelset.restore(snapshot["levelset"])
-        for name in ("particles", "spray", "bubbles"):
-            getattr(self, name).restore(snapshot[name])
-        steps, seedings = snapshot["counters"]
-        self._steps, self._seedings = int(steps), int(seedings)
-
-
-def _rebuild(
-    kind: type[ParticleLevelSet], grid: Grid, location: Location, dtype: str, options: ParticleOptions, snapshot: dict[str, Any]
-) -> ParticleLevelSet:
-    result = kind(grid, location, dtype, options=options)
-    result.restore(snapshot)
-    return result

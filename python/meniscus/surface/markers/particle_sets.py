@@ -22,11 +22,6 @@ def none_removed(positions: npt.NDArray[Any]) -> Particles:
     return Particles(positions, velocity=np.empty_like(positions), radius=np.empty(0, positions.dtype))
 
 
-def columns_of(particles: Particles) -> list[npt.NDArray[Any]]:
-    """Return all columns."""
-    return [particles.positions, particles.ids, *(particles[n] for n in particles.columns)]
-
-
 def require_velocity(velocity: MacField, levelset: LevelSet) -> None:
     """Raise TypeError or ValueError unless the velocity has the grid and dtype of the level set."""
     _checks.one_of_type("velocity", velocity, MacField)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus._options import CoreOption
 from meniscus.core import Workspace
 from meniscus.grid import CellField, MacField, NodeField, ScalarField
 from meniscus.grid.transport.advection import component_masks, workspace_or_new
@@ -19,6 +20,10 @@ from meniscus.grid.transport.advection import component_masks, workspace_or_new
 Method = Literal["parallel", "fast-marching"]
 Side = Literal["outside", "both"]
 Interface = Literal["closest-point", "axis-crossings"]
+
+METHOD = CoreOption(Method, _surface.EikonalMethod)
+SIDE = CoreOption(Side, _surface.ExtensionSide)
+INTERFACE = CoreOption(Interface, _surface.InterfaceDistance)
 
 
 class HoldsLevelSet(Protocol):
@@ -66,10 +71,9 @@ def redistance(
     """
     field = scalar_field(levelset)
     reach = math.inf if band is None else _checks.positive("band", band)
-    eikonal = _surface.EikonalMethod
     options = _surface.RedistanceOptions(
-        eikonal.rounds if _checks.choice("method", method, Method) == "parallel" else eikonal.fast_marching,
-        getattr(_surface.InterfaceDistance, _checks.choice("interface", interface, Interface).replace("-", "_")),
+        METHOD("method", method),
+        INTERFACE("interface", interface),
         reach,
     )
     mask = None if hidden is None else _checks.mask("hidden", hidden, field.shape)
@@ -133,7 +137,7 @@ def extend(
     _checks.one_of_type("field", field, (CellField, NodeField))
     phi, reach = _level_for(field, levelset, band)
     mask = _mask_into("known", known, "out", out, field.shape)
-    reached, unreached = _surface.extend(field._core, phi._core, mask, reach, _side(side), workspace_or_new(workspace))
+    reached, unreached = _surface.extend(field._core, phi._core, mask, reach, SIDE("side", side), workspace_or_new(workspace))
     return Extended(mask, reached, unreached)
 
 
@@ -176,7 +180,7 @@ def extend_velocity(
     space = workspace_or_new(workspace)
     reached = unreached = 0
     for d, mask in enumerate(targets):
-        a, b = _surface.extend_component(velocity._core, d, phi._core, mask, reach, _side(side), space)
+        a, b = _surface.extend_component(velocity._core, d, phi._core, mask, reach, SIDE("side", side), space)
         reached, unreached = reached + a, unreached + b
     return Extended(targets, reached, unreached)
 
@@ -188,10 +192,6 @@ def _level_for(field: ScalarField | MacField, levelset: HoldsLevelSet | ScalarFi
     if phi.dtype != field.dtype:
         raise TypeError(f"levelset must be of dtype {field.dtype} like the field, not {phi.dtype}")
     return phi, 5.0 * field.grid.spacing if band is None else _checks.positive("band", band)
-
-
-def _side(side: Side) -> Any:
-    return getattr(_surface.ExtensionSide, _checks.choice("side", side, Side))
 
 
 def _mask_into(name: str, value: npt.ArrayLike, out_name: str, out: Any, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:

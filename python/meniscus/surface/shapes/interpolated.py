@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Literal
 
 from meniscus import _checks
-from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
+from meniscus._options import CoreOption
 from meniscus.grid import MacField
+from meniscus.grid.transport.advection import INTERPOLATION, Interpolation
 from meniscus.surface.levelset import LevelSet
 
 BlendMethod = Literal["two-sided", "one-sided", "linear"]
-Interpolation = Literal["linear", "cubic"]
+
+BLEND_METHOD = CoreOption(BlendMethod, _surface.Blend)
 
 
 def interpolate_levelsets(
@@ -56,8 +58,8 @@ def interpolate_levelsets(
             raise TypeError(f"{name} must be of dtype {phi0.dtype}, not {phi.dtype}")
         if (phi.grid, phi.location) != (phi0.grid, phi0.location):
             raise ValueError(f"{name} must have the samples of phi0")
-    kind = _checks.choice("method", method, BlendMethod)
-    used = {"two-sided": 2, "one-sided": 1, "linear": 0}[kind]
+    blend = BLEND_METHOD("method", method)
+    used = {"two-sided": 2, "one-sided": 1, "linear": 0}[method]
     velocities = [velocity0, velocity1]
     for name, velocity in list(zip(("velocity0", "velocity1"), velocities, strict=True))[:used]:
         v = _checks.one_of_type(name, velocity, MacField)
@@ -73,8 +75,8 @@ def interpolate_levelsets(
         second,
         _checks.positive("dt", dt),
         _checks.number("alpha", alpha),
-        {"two-sided": _surface.Blend.two_sided, "one-sided": _surface.Blend.one_sided, "linear": _surface.Blend.linear}[kind],
-        getattr(_grid.Interpolation, _checks.choice("interpolation", interpolation, Interpolation)),
+        blend,
+        INTERPOLATION("interpolation", interpolation),
         target.field._core,
     )
     return target

@@ -14,13 +14,14 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
 from meniscus.grid import Grid, MacField, NodeField, ZeroGradient
 from meniscus.surface.shapes.constructive import checked_band
 
 Floats = npt.NDArray[np.float64]
 
 
-class SolidSample:
+class SolidSample(MemoryOwner):
     """A solid on a grid: the reusable target of `Solid.sample`.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +11,12 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.grid import Grid, MacField, NodeField, ScalarField
+from meniscus.grid.boundary import SLIP, Slip
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.kinematic import KinematicSolid
 from meniscus.surface.shapes.solid import Solid, SolidSample
 
-Slip = Literal["free", "no-slip"]
 Bools = npt.NDArray[np.bool_]
 
 
@@ -51,13 +51,13 @@ class SolidBoundary:
                 raise ValueError(f"the velocity of the solid must have the grid of its level set, {levelset.grid}, not {velocity.grid}")
         self._levelset = levelset
         self._velocity = velocity
-        self._slip = _checks.choice("slip", slip, Slip)
+        self._slip: Slip = slip
         self._dtype = _checks.scalar_type(dtype)
         kind = getattr(_grid, f"SolidBoundary{levelset.grid.dimension}{'f' if self._dtype == np.float32 else 'd'}")
         self._core: Any = kind(
             levelset._core,
             None if velocity is None else velocity._core,
-            _grid.Slip.free if slip == "free" else _grid.Slip.no_slip,
+            SLIP("slip", slip),
         )
 
     @property

@@ -41,12 +41,12 @@ void check_projection() {
     }
   };
   std::vector<fluids::PressureProblem<T, D>> problems(5);
-  grid::SolidBoundary<T, D> boundary(solid, nullptr, grid::Slip::no_slip);
-  problems[1].solid = &boundary;
+  grid::SolidBoundary<T, D> solid_boundary(solid, nullptr, grid::Slip::no_slip);
+  problems[1].solid = &solid_boundary;
   problems[2].liquid = &liquid;
   problems[2].air_pressure = 3;
   problems[3].density_field = &density;
-  problems[4].solid = &boundary;
+  problems[4].solid = &solid_boundary;
   problems[4].liquid = &liquid;
   problems[4].density_field = &density;
   for (auto& problem : problems) problem.pressure = &pressure;

@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 using namespace meniscus;
@@ -100,7 +101,7 @@ void check_transport() {
   const InterruptScope scope([] { return false; });
 
   for (const grid::AdvectOptions& options : schemes()) {
-    CAPTURE(static_cast<int>(options.scheme));
+    CAPTURE(std::string(options.scheme->name));
     CAPTURE(static_cast<int>(options.pass.block));
     Workspace workspace;
     // Large enough for several substeps of the upwind block.

@@ -1,0 +1,251 @@
+"""State of objects that own memory; saving and restoring of parts of any kind.
+
+A part is a `State`, an object with `snapshot` and `restore`, a random generator, an array, a plain value (number, string or None), or a
+tuple, list or dict of these.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+
+from meniscus.core.memory import MemoryOwner
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+_S = TypeVar("_S", bound="State")
+
+
+@runtime_checkable
+class Restorable(Protocol):
+    """Objects with snapshots: every `State`, and classes of your own.
+
+    A snapshot consists of arrays, numbers, strings and None, and of tuples, lists and dicts (with string keys) of these.
+    """
+
+    def snapshot(self) -> Any:
+        """Return copies of everything that changes."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Restore the state of a snapshot."""
+
+
+class State(ABC):
+    """An object that owns memory: a field, particles, a level set, a body, or a solver that is made of these."""
+
+    @abstractmethod
+    def snapshot(self) -> Any:
+        """Return copies of everything that changes, as arrays, numbers, strings and None in tuples, lists and dicts."""
+
+    @abstractmethod
+    def restore(self, snapshot: Any) -> None:
+        """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
+
+    @abstractmethod
+    def assign(self: _S, other: _S) -> None:
+        """Copy another state of the same kind, bit by bit. Allocates memory only for more particles than ever before."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes held."""
+
+    @abstractmethod
+    def _arguments(self) -> Arguments:
+        """Return the arguments, by position and by name, that make another state of the same kind."""
+
+    def copy(self: _S) -> _S:
+        """Return an independent copy."""
+        arguments, named = self._arguments()
+        other = type(self)(*arguments, **named)
+        other.assign(self)
+        return other
+
+    def __copy__(self: _S) -> _S:
+        """Same as `copy`: a state owns its memory."""
+        return self.copy()
+
+    def __deepcopy__(self: _S, memo: dict[int, Any]) -> _S:
+        """Same as `copy`."""
+        memo[id(self)] = other = self.copy()
+        return other
+
+    def _backed_up(self, last: Any) -> Any:
+        """Return a backup: `last`, an earlier one, made equal to this object, or a new one if that is None."""
+        if last is None:
+            return self.copy()
+        last.assign(self)
+        return last
+
+    def _bring_back(self, backup: Any) -> None:
+        """Restore the state of a copy that `_backed_up` has returned."""
+        self.assign(backup)
+
+    def _restore_within(self, snapshot: Any) -> None:
+        """Same as `restore`, for callers that undo all changes after an error."""
+        self.restore(snapshot)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the arguments and a snapshot; functions among the arguments must be picklable (not lambdas)."""
+        return _rebuild, (type(self), *self._arguments(), self.snapshot())
+
+
+def _rebuild(kind: type[State], arguments: tuple[Any, ...], named: dict[str, Any], snapshot: Any) -> State:
+    """Make a state from its pickle."""
+    state = kind(*arguments, **named)
+    state.restore(snapshot)
+    return state
+
+
+class Backup(MemoryOwner):
+    """A value and its copy in memory that is reused."""
+
+    borrowed = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.copy: Any = None
+
+    def take(self, value: Any) -> None:
+        """Copy a value, into the memory of the last copy if that is of the same object or of the same shape."""
+        last = self.copy if value is self.value or isinstance(value, (np.ndarray, tuple, list, dict)) else None
+        self.value, self.copy = value, None  # no copy, rather than a wrong one, where this is broken off
+        self.copy = self._copied(value, last)
+
+    def bring_back(self) -> Any:
+        """Restore the value from the copy, and return it."""
+        value, saved = self.value, self.copy
+        if isinstance(value, State):
+            value._bring_back(saved)
+        elif isinstance(value, np.random.Generator):
+            value.bit_generator.state = saved
+        elif isinstance(value, np.ndarray):
+            np.copyto(value, saved)
+        elif isinstance(value, Restorable):
+            value.restore(saved)
+        elif isinstance(value, tuple):
+            return tuple(backup.bring_back() for backup in saved)
+        elif isinstance(value, list):
+            value[:] = [backup.bring_back() for backup in saved]
+        elif isinstance(value, dict):
+            parts = {key: backup.bring_back() for key, backup in saved.items()}
+            value.clear()
+            value.update(parts)
+        return value
+
+    @staticmethod
+    def _copied(value: Any, last: Any) -> Any:
+        if isinstance(value, State):
+            return value._backed_up(last)
+        if isinstance(value, dict):
+            return backed_up(value, last)
+        if isinstance(value, np.random.Generator):
+            return copy.deepcopy(value.bit_generator.state)
+        if isinstance(value, np.ndarray):
+            if not isinstance(last, np.ndarray) or last.shape != value.shape or last.dtype != value.dtype:
+                return value.copy()
+            np.copyto(last, value)
+            return last
+        if isinstance(value, Restorable):
+            return value.snapshot()
+        if isinstance(value, (tuple, list)):
+            fits = isinstance(last, list) and len(last) == len(value)
+            items: list[Backup] = last if fits else [Backup() for _ in value]
+            for backup, item in zip(items, value, strict=True):
+                backup.take(item)
+            return items
+        return None
+
+
+def backed_up(parts: Mapping[str, Any], last: Any) -> dict[str, Backup]:
+    """Return the backups of parts by name; those in `last` are reused."""
+    known = last if isinstance(last, dict) else {}
+    backups = {name: known.get(name) or Backup() for name in parts}
+    for name, part in parts.items():
+        backups[name].take(part)
+    return backups
+
+
+def require_part(name: str, part: Any) -> None:
+    """Raise TypeError for a part that could not be restored, before anything relies on it."""
+    if isinstance(part, (tuple, list, dict)):
+        for item in part.values() if isinstance(part, dict) else part:
+            require_part(name, item)
+    elif part is not None and not isinstance(part, (np.ndarray, np.random.Generator, bool, int, float, str, Restorable)):
+        raise TypeError(
+            f"{name} is a {type(part).__name__}; it must have snapshot() and restore(), or be an array, a random generator or a plain value"
+        )
+
+
+def snapshot_of(part: Any) -> Any:
+    """Return copies of a part, as arrays, numbers, strings and None in tuples, lists and dicts."""
+    if isinstance(part, np.random.Generator):
+        return copy.deepcopy(part.bit_generator.state)
+    if isinstance(part, np.ndarray):
+        return part.copy()
+    if isinstance(part, Restorable):
+        return part.snapshot()
+    if isinstance(part, (tuple, list)):
+        return type(part)(snapshot_of(item) for item in part)
+    if isinstance(part, dict):
+        return {key: snapshot_of(item) for key, item in part.items()}
+    return part
+
+
+def restored(name: str, part: Any, saved: Any, resizable: bool) -> Any:
+    """Restore a part from a snapshot; return it, or its replacement."""
+    if isinstance(part, np.random.Generator):
+        part.bit_generator.state = saved
+    elif isinstance(part, np.ndarray):
+        array = np.asarray(saved)
+        if array.dtype != part.dtype or array.ndim != part.ndim or (array.shape != part.shape and not resizable):
+            raise ValueError(f"{name} in the snapshot must be {part.dtype} {part.shape}, not {array.dtype} {array.shape}")
+        if array.shape != part.shape:
+            return array.copy()
+        np.copyto(part, array)
+    elif isinstance(part, State):
+        part._restore_within(saved)
+    elif isinstance(part, Restorable):
+        part.restore(saved)
+    elif isinstance(part, (tuple, list)):
+        if not isinstance(saved, (tuple, list)) or len(saved) != len(part):
+            raise ValueError(f"{name} in the snapshot must have {len(part)} items")
+        return type(part)(restored(name, item, value, resizable) for item, value in zip(part, saved, strict=True))
+    elif isinstance(part, dict):
+        if not isinstance(saved, Mapping) or set(saved) != set(part):
+            raise ValueError(f"{name} in the snapshot must hold {', '.join(part)}")
+        return {key: restored(name, item, saved[key], resizable) for key, item in part.items()}
+    elif saved is not None and not isinstance(saved, (bool, int, float, str, np.generic)):
+        raise ValueError(f"{name} in the snapshot must be a plain value, not a {type(saved).__name__}")
+    else:
+        return saved
+    return part
+
+
+def assigned(part: Any, other: Any) -> Any:
+    """Assign another part to a part; return it, or its replacement."""
+    if isinstance(part, State) and isinstance(other, State):
+        part.assign(other)
+        return part
+    if isinstance(part, np.ndarray) and isinstance(other, np.ndarray) and (part.shape, part.dtype) == (other.shape, other.dtype):
+        np.copyto(part, other)
+        return part
+    if isinstance(part, (np.random.Generator, Restorable)):
+        return restored("the other", part, snapshot_of(other), True)
+    if isinstance(other, (tuple, list)) and isinstance(part, type(other)) and len(part) == len(other):
+        return type(other)(assigned(mine, theirs) for mine, theirs in zip(part, other, strict=True))
+    return copy.deepcopy(other)
+
+
+def same_memory(a: Any, b: Any) -> bool:
+    """Return whether these are two views of the same array, or sequences of such views."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        same = (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
+        return same and (a.size == 0 or a.__array_interface__["data"][0] == b.__array_interface__["data"][0])
+    if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
+        return all(x is y or same_memory(x, y) for x, y in zip(a, b, strict=True))
+    return False

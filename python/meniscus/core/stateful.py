@@ -1,0 +1,206 @@
+"""Declared state of objects: snapshots, copies, pickles, transactions and memory follow from one declaration per part.
+
+A `Stateful` declares each part in one line,
+
+    self.density = self.declare("density", CellField(grid, dtype))
+
+and everything else follows from the declarations. `meniscus.core.state` says what a part may be.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+from meniscus.core.memory import MemoryOwner
+from meniscus.core.state import Arguments, Backup, State, assigned, backed_up, require_part, restored, same_memory, snapshot_of
+
+_T = TypeVar("_T")
+_F = TypeVar("_F", bound="Stateful")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """Properties of a declared part.
+
+    Attributes:
+        changed_by: the stages that change it; None: any stage.
+        resizable: an array that may be replaced by one of another length.
+    """
+
+    changed_by: tuple[str, ...] | None = None
+    resizable: bool = False
+
+
+class Stateful(MemoryOwner, State):
+    """Base of objects that declare their state, part by part; snapshots, copies, pickles, transactions and the memory held follow.
+
+    The parts are attributes. Whatever else an object holds is not state: options, caches, scratch memory. A copy is made with the
+    arguments of the constructor, takes over the `settings`, and is assigned the parts.
+    """
+
+    settings: ClassVar[tuple[str, ...]] = ()
+    """Attributes that are not state but may be set after construction; copies and pickles have them too."""
+    borrowed = ("_made_with",)
+
+    _declared: dict[str, Declaration]
+    _backups: dict[str, Backup]
+    _made_with: Arguments
+
+    def __new__(cls: type[_F], *arguments: Any, **named: Any) -> _F:
+        """Make an object and store the arguments, for copies and pickles."""
+        self = super().__new__(cls)
+        self._made_with = arguments, named
+        self._declared = {}
+        self._backups = {}
+        return self
+
+    def declare(self, name: str, part: _T, *, changed_by: Iterable[str] | None = None, resizable: bool = False) -> _T:
+        """Declare the attribute `name` as state, and return the part to assign to it.
+
+        Args:
+            name: of the attribute.
+            part: see the module.
+            changed_by: names of the stages that change it; a transaction around other stages keeps no copy. Default: all stages.
+            resizable: whether an array may be replaced by one of another length.
+
+        Raises:
+            TypeError: the part cannot be restored.
+        """
+        require_part(f"state {name!r} of {type(self).__name__}", part)
+        self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable)
+        return part
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The parts by name, in the order of their declaration."""
+        for name in self._declared:
+            if not hasattr(self, name):
+                raise TypeError(f"state {name!r} of {type(self).__name__} must be an attribute of that name")
+        return {name: getattr(self, name) for name in self._declared}
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of all parts by name."""
+        return {name: snapshot_of(part) for name, part in self.state.items()}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
+        with self._guarded(self._declared, {}):
+            self._restore_within(snapshot)
+
+    def assign(self: _F, other: _F) -> None:
+        """Copy the state of another object made with the same arguments, bit by bit."""
+        if type(other) is not type(self) or other._declared.keys() != self._declared.keys():
+            raise TypeError(f"only a {type(self).__name__} with the same state can be assigned, not {other!r}")
+        for name, part in self.state.items():
+            self._put(name, assigned(part, getattr(other, name)))
+        self._state_replaced()
+
+    def transaction(self, parts: Iterable[str] | None = None) -> AbstractContextManager[None]:
+        """Return a context that restores the parts if it is left by an exception.
+
+        Copies are made in memory that is reused by the next transaction, so that a repeated one allocates nothing.
+
+        Args:
+            parts: names of those that may change; default: all.
+        """
+        return self._guarded(self._declared if parts is None else parts, self._backups)
+
+    def changed_by(self, stages: Iterable[str]) -> list[str]:
+        """Return the names of the parts that some of the stages change."""
+        given = set(stages)
+        return [name for name, d in self._declared.items() if d.changed_by is None or not given.isdisjoint(d.changed_by)]
+
+    def copy(self: _F) -> _F:
+        """Return an independent copy, made with the same arguments; parts among these are copied too."""
+        own = {id(part): part for part in self.state.values() if isinstance(part, State)}
+        arguments, named = self._arguments()
+        return self._duplicate(
+            tuple(own[id(a)].copy() if id(a) in own else a for a in arguments),
+            {name: own[id(a)].copy() if id(a) in own else a for name, a in named.items()},
+            {name: getattr(self, name) for name in self.settings},
+        )
+
+    def __deepcopy__(self: _F, memo: dict[int, Any]) -> _F:
+        """Return an independent copy with copies of the arguments and settings."""
+        arguments, named = copy.deepcopy(self._arguments(), memo)
+        settings = {name: copy.deepcopy(getattr(self, name), memo) for name in self.settings}
+        memo[id(self)] = other = self._duplicate(arguments, named, settings)
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle arguments, settings and a snapshot; functions among them must be picklable (not lambdas)."""
+        settings = {name: getattr(self, name) for name in self.settings}
+        return _rebuild_parts, (type(self), *self._arguments(), self.snapshot(), settings)
+
+    def __repr__(self) -> str:
+        """One line: what the state is made of, and how much memory is held."""
+        return f"<{type(self).__name__} of {', '.join(self._declared) or 'nothing'}, {self.nbytes / 1e6:.3g} MB>"
+
+    def _arguments(self) -> Arguments:
+        return self._made_with
+
+    def _make_parts(self) -> None:
+        """Make and declare the parts, where the constructor does not do so."""
+
+    def _state_replaced(self) -> None:
+        """Discard what was derived from the state; called whenever parts were restored."""
+
+    def _duplicate(self: _F, arguments: tuple[Any, ...], named: dict[str, Any], settings: dict[str, Any]) -> _F:
+        other = _made(type(self), arguments, named, settings, bool(self._declared))
+        other.assign(self)
+        return other
+
+    @contextmanager
+    def _guarded(self, parts: Iterable[str], backups: dict[str, Backup]) -> Iterator[None]:
+        used = {name: backups.setdefault(name, Backup()) for name in parts}
+        for name, backup in used.items():
+            backup.take(getattr(self, name))
+        try:
+            yield
+        except BaseException:
+            self._bring_back(used)
+            raise
+
+    def _backed_up(self, last: Any) -> Any:
+        return backed_up(self.state, last)
+
+    def _bring_back(self, backup: Mapping[str, Backup]) -> None:
+        for name, saved in backup.items():
+            self._put(name, saved.bring_back())
+        self._state_replaced()
+
+    def _restore_within(self, snapshot: Mapping[str, Any]) -> None:
+        given = snapshot if isinstance(snapshot, Mapping) else {}
+        if set(given) != set(self._declared):
+            expected, found = (", ".join(names) or "nothing" for names in (self._declared, given))
+            raise ValueError(f"a snapshot of {type(self).__name__} must hold {expected}, not {found}")
+        for name, part in self.state.items():
+            self._put(name, restored(name, part, snapshot[name], self._declared[name].resizable))
+        self._state_replaced()
+
+    def _put(self, name: str, value: Any) -> None:
+        """Set an attribute, unless it has the value already (it may be read-only)."""
+        present = getattr(self, name)
+        if present is not value and not same_memory(present, value):
+            setattr(self, name, value)
+
+
+def _made(kind: type[_F], arguments: tuple[Any, ...], named: dict[str, Any], settings: Mapping[str, Any], has_parts: bool) -> _F:
+    """Return an object with the parts of another one, which are about to be restored."""
+    made = kind(*arguments, **named)
+    if has_parts and not made._declared:
+        made._make_parts()
+    for name, value in settings.items():
+        setattr(made, name, value)
+    return made
+
+
+def _rebuild_parts(kind: type[_F], arguments: tuple[Any, ...], named: dict[str, Any], snapshot: Any, settings: Mapping[str, Any]) -> _F:
+    """Make an object from its pickle."""
+    made = _made(kind, arguments, named, settings, bool(snapshot))
+    made.restore(snapshot)
+    return made

@@ -1,0 +1,257 @@
+"""Declared state of objects: snapshots, copies, pickles, transactions and memory follow from it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from support.build import same_bits
+
+import meniscus as ms
+from meniscus.core.stateful import Stateful
+
+
+class Tally:
+    """A class of a user, with snapshots alone."""
+
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+
+    def snapshot(self) -> dict[str, Any]:
+        return {"counts": list(self.counts)}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        self.counts = list(snapshot["counts"])
+
+
+class Inner(Stateful):
+    def __init__(self, n: int) -> None:
+        self.masks = self.declare("masks", [np.zeros(n, bool), np.zeros(n + 1, bool)])
+        self.volumes = self.declare("volumes", np.zeros(1), resizable=True)
+        self.totals = self.declare("totals", {"in": 0.0, "out": 0.0})
+
+
+class Everything(Stateful):
+    """One part of every kind."""
+
+    settings = ("wind",)
+
+    def __init__(self, grid: ms.Grid, seed: int = 3, vortices: ms.Particles | None = None) -> None:
+        self.grid = grid
+        self.velocity = self.declare("velocity", ms.MacField(grid), changed_by=("move",))
+        self.heat = self.declare("heat", ms.CellField(grid, np.float32), changed_by=("burn",))
+        self.dust = self.declare("dust", ms.Particles(np.zeros((3, 2)), age=np.zeros(3)), changed_by=("move", "burn"))
+        self.vortices = self.declare("vortices", vortices)
+        self.random = self.declare("random", np.random.default_rng(seed))
+        self.array = self.declare("array", np.zeros((2, 3)))
+        self.inner = self.declare("inner", Inner(4))
+        self.tally = self.declare("tally", Tally())
+        self.time = self.declare("time", 0.0)
+        self.name = self.declare("name", "start")
+        self.last = self.declare("last", None)
+        self.scratch = ms.CellField(grid)
+        self.wind = 1.0
+        self.derived = 0
+
+    def _state_replaced(self) -> None:
+        self.derived = 0
+
+    def change(self, factor: float = 1.0) -> None:
+        """Change every part."""
+        self.velocity.u[...] += factor * self.random.random(self.velocity.u.shape)
+        self.heat.array[...] += np.float32(factor)
+        self.dust.append(self.random.random((2, 2)), age=np.ones(2))
+        self.dust.remove(self.dust["age"] == 0.0)
+        self.array += factor
+        self.inner.masks[0][:2] = True
+        self.inner.masks = [~m for m in self.inner.masks]
+        self.inner.volumes = np.arange(len(self.inner.volumes) + 2.0)
+        self.inner.totals["in"] += factor
+        self.tally.counts.append(len(self.dust))
+        self.time += factor
+        self.name = f"after {self.time}"
+        self.last = self.time
+        if self.vortices is not None:
+            self.vortices.append(self.random.random((1, 2)))
+        self.derived += 1
+
+
+def made(**more: Any) -> Everything:
+    return Everything(ms.Grid((6, 5), 0.1), **more)
+
+
+def flat(value: Any) -> list[Any]:
+    """All arrays and numbers of a nested snapshot."""
+    if isinstance(value, dict):
+        return [x for key in sorted(value) for x in flat(value[key])]
+    if isinstance(value, (list, tuple)):
+        return [x for item in value for x in flat(item)]
+    return [value]
+
+
+def same(a: Any, b: Any) -> bool:
+    x, y = flat(a), flat(b)
+    return len(x) == len(y) and all(same_bits(p, q) if isinstance(p, np.ndarray) else p == q for p, q in zip(x, y, strict=True))
+
+
+def break_off(
+    thing: Stateful, change: Callable[[], None], error: type[BaseException] = RuntimeError, parts: list[str] | None = None
+) -> None:
+    """Change a thing in a transaction that does not come to its end."""
+    with thing.transaction(parts):
+        change()
+        raise error
+
+
+def test_snapshots_bring_every_part_back() -> None:
+    thing = made()
+    thing.change()
+    saved, heat = thing.snapshot(), thing.heat.array
+    kept = copy.deepcopy(saved)
+    thing.change()
+    following = thing.snapshot()
+    assert not same(following, saved)
+    thing.restore(saved)
+    assert same(thing.snapshot(), kept)
+    assert thing.heat.array is not None
+    assert np.shares_memory(thing.heat.array, heat)
+    assert thing.derived == 0
+    thing.change()
+    assert same(thing.snapshot(), following)
+    assert same(saved, kept)
+
+
+@pytest.mark.parametrize("way", ["copy", "copy.copy", "copy.deepcopy", "pickle", "assign"])
+def test_copies_go_on_alone(way: str) -> None:
+    thing = made(seed=8, vortices=ms.Particles(np.zeros((2, 2))))
+    thing.wind = 7.0
+    for _ in range(2):
+        thing.change()
+    if way == "assign":
+        other = made(vortices=ms.Particles(np.zeros((0, 2))))
+        other.change()
+        other.assign(thing)
+        other.wind = 7.0
+    else:
+        other = {"copy": Everything.copy, "copy.copy": copy.copy, "copy.deepcopy": copy.deepcopy}.get(
+            way, lambda t: pickle.loads(pickle.dumps(t))
+        )(thing)
+    assert other.wind == 7.0
+    assert same(other.snapshot(), thing.snapshot())
+    before = thing.snapshot()
+    other.change()
+    assert same(thing.snapshot(), before)
+    thing.change()
+    assert same(other.snapshot(), thing.snapshot())
+    assert not np.shares_memory(other.heat.array, thing.heat.array)
+    assert other.vortices is not thing.vortices
+    assert other.tally is not thing.tally
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, GeneratorExit])
+def test_a_transaction_happens_wholly_or_not_at_all(error: type[BaseException]) -> None:
+    thing = made(vortices=ms.Particles(np.zeros((2, 2))))
+    thing.change()
+    masks, volumes, view = thing.inner.masks, thing.inner.volumes, thing.array
+    before = thing.snapshot()
+
+    def change() -> None:
+        thing.change()
+        thing.vortices = None
+
+    with pytest.raises(error):
+        break_off(thing, change, error)
+    assert same(thing.snapshot(), before)
+    assert thing.inner.masks is masks
+    assert thing.inner.volumes is volumes
+    assert thing.array is view
+    assert thing.derived == 0
+    with thing.transaction():
+        thing.change()
+    other = made(vortices=ms.Particles(np.zeros((2, 2))))
+    for _ in range(2):
+        other.change()
+    assert same(thing.snapshot(), other.snapshot())
+
+
+def test_only_what_a_stage_changes_is_kept() -> None:
+    thing = made()
+    assert thing.changed_by(["burn"])[:2] == ["heat", "dust"]
+    assert "velocity" not in thing.changed_by(["burn"])
+    size = thing.nbytes
+    with thing.transaction(["heat"]):
+        pass
+    assert 0 < thing.nbytes - size <= 2 * thing.heat.nbytes
+
+    def change() -> None:
+        thing.heat.array[...] = 3.0
+        thing.velocity.u[...] = 5.0
+
+    with pytest.raises(RuntimeError):
+        break_off(thing, change, parts=["heat"])
+    assert thing.heat.array.max() == 0.0
+    assert thing.velocity.u.min() == 5.0
+
+
+def test_a_repeated_transaction_takes_no_memory() -> None:
+    thing = made()
+    for _ in range(2):
+        with thing.transaction():
+            pass
+    blocks, size = ms.core.block_allocations(), thing.nbytes
+    for _ in range(3):
+        with thing.transaction():
+            thing.heat.array[...] += np.float32(1.0)
+        with pytest.raises(RuntimeError):
+            break_off(thing, lambda: thing.heat.array.fill(0.0))
+    assert ms.core.block_allocations() == blocks
+    assert thing.nbytes == size
+    assert thing.heat.array.min() == 3.0
+
+
+def test_memory_is_counted_once() -> None:
+    thing = made()
+    parts = [thing.velocity, thing.heat, thing.dust, thing.scratch]
+    assert thing.nbytes == sum(p.nbytes for p in parts) + thing.array.nbytes + thing.inner.nbytes
+    thing.again = thing.heat
+    assert thing.nbytes == sum(p.nbytes for p in parts) + thing.array.nbytes + thing.inner.nbytes
+    assert thing.inner.nbytes == 9 + 8
+
+
+def test_a_wrong_snapshot_changes_nothing() -> None:
+    thing = made()
+    thing.change()
+    good, before = thing.snapshot(), thing.snapshot()
+    bad: list[Any] = [
+        {},
+        None,
+        {**good, "more": 1},
+        {**good, "array": np.zeros((3, 3))},
+        {**good, "array": np.zeros((2, 3), np.float32)},
+        {**good, "velocity": good["heat"]},
+        {**good, "inner": {**good["inner"], "masks": [np.zeros(4, bool)]}},
+        {**good, "inner": {**good["inner"], "totals": {"in": 0.0}}},
+        {**good, "time": object()},
+    ]
+    for snapshot in bad:
+        with pytest.raises((ValueError, TypeError), match="snapshot"):
+            thing.restore(snapshot)
+        assert same(thing.snapshot(), before)
+
+
+def test_what_cannot_be_brought_back_is_refused_at_once() -> None:
+    with pytest.raises(TypeError, match=r"state 'thing' of Everything is a object; it must have snapshot\(\) and restore\(\)"):
+        made().declare("thing", object())
+    with pytest.raises(TypeError, match="state 'things' of Everything is a set"):
+        made().declare("things", [1.0, {2}])
+    with pytest.raises(TypeError, match="only a Inner with the same state can be assigned"):
+        Inner(3).assign(made())  # type: ignore[arg-type]
+
+
+def test_one_line_says_what_the_state_is() -> None:
+    assert repr(Inner(3)).startswith("<Inner of masks, volumes, totals, ")
+    assert "\n" not in repr(made())
