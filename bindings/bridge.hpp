@@ -1,5 +1,5 @@
-// What all binding files share: NumPy views that keep their memory alive, calls that release the GIL and can be interrupted, and
-// checked arrays.
+// Common parts of all binding files: NumPy views that keep their memory alive, calls that release the GIL
+// and can be interrupted, and checked arrays.
 #pragma once
 
 #include "meniscus/core/block.hpp"

@@ -1,4 +1,4 @@
-"""Fixtures and settings of the whole battery."""
+"""Fixtures and settings of all tests."""
 
 import os
 import signal

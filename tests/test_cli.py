@@ -1,3 +1,5 @@
+"""Command line: options, runs, resuming, interruption and errors."""
+
 import csv
 import os
 import shlex

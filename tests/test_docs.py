@@ -1,4 +1,4 @@
-"""The index of methods points at files that exist, and names every method once."""
+"""Index of methods: it points at files that exist, and names every method once."""
 
 from __future__ import annotations
 

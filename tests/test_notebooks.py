@@ -1,4 +1,4 @@
-"""Every notebook runs from start to finish; its own assertions are the test."""
+"""Notebooks: each runs from start to finish; its own assertions are the test."""
 
 from pathlib import Path
 

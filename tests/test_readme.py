@@ -1,4 +1,4 @@
-"""The example of the README runs and does what its text says."""
+"""Example of the README: it runs and does what its text says."""
 
 from __future__ import annotations
 

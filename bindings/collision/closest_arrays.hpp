@@ -1,4 +1,4 @@
-// Closest points of a mesh as arrays: distances (n,), triangles (n,), barycentric coordinates (n, 3) and positions (n, 3).
+// Arrays of closest points of a mesh: distances (n,), triangles (n,), barycentric coordinates (n, 3) and positions (n, 3).
 #pragma once
 
 #include "collision/triangle_arrays.hpp"

@@ -1,4 +1,4 @@
-// Positions and triangles of NumPy arrays, used in place.
+// Positions and triangles in NumPy arrays, used in place.
 #pragma once
 
 #include "bridge.hpp"

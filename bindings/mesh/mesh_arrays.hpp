@@ -1,4 +1,4 @@
-// Elements of NumPy arrays used in place, and read-only arrays over what objects of the core hold.
+// Elements in NumPy arrays, used in place, and read-only arrays over memory of core objects.
 #pragma once
 
 #include "collision/triangle_arrays.hpp"

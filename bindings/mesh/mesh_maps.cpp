@@ -1,4 +1,4 @@
-// Quality of elements, orders, refinement and embeddings.
+// Bindings of element quality, orderings, refinement and embeddings.
 #include "mesh/mesh_arrays.hpp"
 
 #include "meniscus/mesh/embedding/embedding.hpp"

@@ -1,4 +1,4 @@
-// Arrays of nodes as forces take them.
+// Arrays of nodes as arguments of forces.
 #pragma once
 
 #include "collision/triangle_arrays.hpp"

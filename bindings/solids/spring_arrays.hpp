@@ -1,4 +1,4 @@
-// Options of springs as Python hands them over.
+// Conversion of the options of springs from Python.
 #pragma once
 
 #include "solids/force_arrays.hpp"

@@ -1,4 +1,4 @@
-// Surfaces of level sets, their volumes, curvatures and connected parts.
+// Bindings of level-set surfaces, their volumes, curvatures and connected parts.
 #include "bridge.hpp"
 
 #include "meniscus/surface/extraction/curvature.hpp"

@@ -1,4 +1,4 @@
-// BCC lattices, red-green refinement, meshes of level sets, and harmonic morphs.
+// Bindings of BCC lattices, red-green refinement, meshes of level sets, and harmonic morphs.
 #include "mesh/mesh_arrays.hpp"
 
 #include "meniscus/mesh/embedding/harmonic_morph.hpp"

@@ -1,4 +1,4 @@
-"""Picture of two tubes that pass through each other in one step, each triangle coloured by the time at which it is first touched.
+"""Picture of two tubes that pass through each other in one step, each triangle coloured by the time of its first contact.
 
 python docs/gallery/collision.py PICTURE [--samples N]
 """

@@ -1,4 +1,4 @@
-"""Picture of a disc that a vortex winds up and back, carried by a level set alone and with marker particles.
+"""Picture of a disc that a vortex winds up and back, by a level set alone and with marker particles.
 
 python docs/gallery/interface_tracking.py PICTURE
 """

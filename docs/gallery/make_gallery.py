@@ -1,4 +1,4 @@
-"""The pictures of the README and of the gallery page, and the page itself.
+"""Script that makes the pictures of the README and of the gallery page, and the page itself.
 
     python docs/gallery/make_gallery.py                 # everything; about half an hour on two cores
     python docs/gallery/make_gallery.py flag twist      # some pictures, and the page

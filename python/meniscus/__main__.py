@@ -1,4 +1,4 @@
-"""`python -m meniscus`: the command line."""
+"""Entry point of `python -m meniscus`: the command line."""
 
 import sys
 

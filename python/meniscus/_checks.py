@@ -1,4 +1,4 @@
-"""Checks of what users hand in. Each failure is one sentence: what was wrong, and what would be right."""
+"""Checks of user input. The message of each failure is one sentence: what was wrong, and what would be right."""
 
 from __future__ import annotations
 

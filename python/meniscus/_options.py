@@ -10,7 +10,7 @@ from meniscus import _checks
 E = TypeVar("E")
 
 CORE_OPTIONS: list[CoreOption[Any]] = []
-"""All that were made, in order."""
+"""All instances, in the order of their creation."""
 
 
 def require_same_names(literal: Any, names: Iterable[str], what: str) -> None:
@@ -30,7 +30,7 @@ class CoreOption(Generic[E]):
         enum: the enum.
 
     Raises:
-        TypeError: the two do not have the same names, so that an option would be without effect.
+        TypeError: the two do not have the same names, so that an option would have no effect.
     """
 
     def __init__(self, literal: Any, enum: type[E]) -> None:

@@ -1,4 +1,4 @@
-"""A progress bar for runs on a terminal, through rich where it is installed; silent otherwise."""
+"""Progress bar for runs on a terminal, through rich where it is installed; silent otherwise."""
 
 from __future__ import annotations
 

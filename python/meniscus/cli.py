@@ -1,4 +1,4 @@
-"""The command line: `meniscus --version`, `info`, `scenes`, `run`, `render`."""
+"""Command line: `meniscus --version`, `info`, `scenes`, `run`, `render`."""
 
 from __future__ import annotations
 

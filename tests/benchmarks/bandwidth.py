@@ -1,8 +1,8 @@
-"""Measured memory bandwidth, which the traffic of the cases is compared with.
+"""Measured memory bandwidth, for comparison with the memory traffic of the cases.
 
-The triad a = b + s c as two NumPy calls without temporaries, `multiply(c, s, out=a)` and `add(a, b, out=a)`, on one piece of the arrays
-per thread; NumPy releases the interpreter lock inside. Counted are all bytes that the state of the memory needs: c read, a fetched for
-ownership and written, a and b read, a written again, six arrays in all.
+The triad a = b + s c is two NumPy calls without temporaries, `multiply(c, s, out=a)` and `add(a, b, out=a)`, on one piece of the arrays per
+thread; NumPy releases the interpreter lock inside. All bytes that move between memory and caches count: c read, a fetched for ownership and
+written, a and b read, a written again, six arrays in all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Collision: broad phase, detection over meshes and single queries, beside the IPC Toolkit on the same frames.
+"""Benchmark of collision: broad phase, detection over meshes and single queries, beside the IPC Toolkit on the same frames.
 
 Scenes are two pairs of frames of a public set, where MENISCUS_TEST_DATA names its folder, and stacks of sheets of growing size with the
 same surroundings for every element. In every round all cases of a scene take turns, on one and on two threads.
@@ -62,7 +62,7 @@ class Case:
 
 @dataclass
 class Run:
-    """What was measured of one case on one number of threads."""
+    """Measurement of one case on one number of threads."""
 
     case: Case
     timing: Timing
@@ -70,7 +70,7 @@ class Run:
 
 
 def case_name(scene: str, what: str) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"collision/{scene}/{what}"
 
 
@@ -103,7 +103,7 @@ def frames(name: str) -> Scene | None:
 
 
 def scene_names(quick: bool) -> list[str]:
-    """What there may be."""
+    """Possible cases."""
     sizes = [f"sheets-{n}" for n in (QUICK_SIZES if quick else FULL_SIZES)]
     return sizes if quick else [*FRAMES, *sizes]
 

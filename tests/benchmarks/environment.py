@@ -1,4 +1,4 @@
-"""What a run was made on and with."""
+"""Environment of a benchmark run: machine, compiler and libraries."""
 
 from __future__ import annotations
 

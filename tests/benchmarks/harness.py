@@ -1,8 +1,8 @@
 """Timing of cases: several rounds, all cases interleaved in each, best and median of all samples.
 
-A disturbance of the machine that lasts longer than one call hits one sample of many cases instead of all samples of one; the best
-sample says what the code can do, the distance from there to the median says how quiet the machine was. Where the system tells (Linux),
-the time that our threads were ready but waited for a core is noted too: a best sample that waited says nothing about speed-up.
+A disturbance of the machine that lasts longer than one call affects one sample of many cases instead of all samples of one. The best sample
+shows what the code can do; its difference from the median shows how quiet the machine was. On Linux, the time that our threads were ready
+but waited for a core is recorded too: a best sample that waited says nothing about speed-up.
 """
 
 from __future__ import annotations

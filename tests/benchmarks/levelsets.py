@@ -1,4 +1,4 @@
-"""Cases of level sets: redistancing in a band and everywhere, and extension of velocities, beside scikit-fmm."""
+"""Benchmark cases of level sets: redistancing in a band and everywhere, and extension of velocities, beside scikit-fmm."""
 
 from __future__ import annotations
 

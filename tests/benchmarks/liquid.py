@@ -1,4 +1,4 @@
-"""Cases of the liquid solver: whole steps and their stages, for a dam that has been breaking for a while; beside PhiFlow's."""
+"""Benchmark cases of the liquid solver: whole steps and their stages in a dam break, beside PhiFlow."""
 
 from __future__ import annotations
 

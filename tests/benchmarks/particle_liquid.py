@@ -1,4 +1,4 @@
-"""Cases of liquids by particles: transfers, surfaces and whole steps, beside the same transfer in NumPy and in PhiFlow."""
+"""Benchmark cases of particle liquids: transfers, surfaces and whole steps, beside the same transfer in NumPy and in PhiFlow."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cases of the particle level set: a step of the markers, the correction, the other stages, and the whole step; and a peer for the
-particle step."""
+"""Benchmark cases of the particle level set: a step of the markers, the correction, the other stages, and the whole step; and a peer for
+the particle step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Poisson solves: ours and those of peers, on the same numbers, to the same residual, which is checked here and not taken on trust.
+"""Benchmark of Poisson solves: ours and those of peers, on the same numbers, to the same residual, which is checked here.
 
-In every round all solvers take turns, on one and on two threads; each prepares itself, solves a few times from zero and gives its memory
-back before the next one, so that the largest problems fit. What takes very long is done once.
+In every round all solvers take turns, on one and on two threads. Each sets up, solves a few times from zero and frees its memory before the
+next one, so that the largest problems fit. Very long cases run once.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Report = dict[str, Any]
 
 @dataclass
 class Run:
-    """What was measured of one solver on one problem and one number of threads."""
+    """Measurement of one solver on one problem and one number of threads."""
 
     problem: str
     n: int
@@ -57,7 +57,7 @@ class Run:
 
 
 def case_name(problem: str, n: int, solver: Solver) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"poisson/{problem}/{n}/{solver.key}"
 
 
@@ -200,7 +200,7 @@ def _compare(rows: list[Report]) -> None:
 
 @dataclass(frozen=True)
 class Goal:
-    """What our multigrid is to reach on a problem at 256^3: a figure of the row with so many threads, at least or at most."""
+    """Goal of our multigrid on a problem at 256^3: a figure of the row with so many threads, at least or at most."""
 
     what: str
     problem: str

@@ -1,4 +1,4 @@
-"""The Poisson problems that all solvers get, as plain arrays: a box, a sphere in a closed box, a half-filled tank.
+"""Poisson problems of the benchmark, as plain arrays: a box, a sphere in a closed box, a half-filled tank.
 
 Spacing one: the equation of a cell is the sum over its faces of coefficient times (own value - value beyond) = right-hand side. Beyond a
 side of the domain, and in cells that are no unknowns, the value is zero, so that a coefficient there is a Dirichlet condition, and
@@ -44,7 +44,7 @@ class Problem:
 
     @cached_property
     def unknowns(self) -> int:
-        """How many cells are unknowns."""
+        """Number of unknowns."""
         return self.rhs.size if self.active is None else int(self.active.sum())
 
     def diagonal(self) -> Array:

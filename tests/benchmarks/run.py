@@ -1,4 +1,4 @@
-"""Benchmarks: `python tests/benchmarks/run.py [--json FILE] [--table FILE.md] [--only PATTERN] [--rounds N] [--quick]`.
+"""Command line of the benchmarks: `python tests/benchmarks/run.py [--json FILE] [--table FILE.md] [--only PATTERN] [--rounds N] [--quick]`.
 
 Needs the extra `bench`; the peers are optional. docs/performance.md says how to read the columns.
 """

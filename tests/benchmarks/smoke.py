@@ -1,7 +1,7 @@
-"""Whole steps of the gas solver: how long, where the time goes, what vortex particles add, and how another library does.
+"""Benchmark of whole steps of the gas solver: total time, time of each stage, cost of vortex particles, and another library.
 
-A case starts from a swirl that fills the box, takes some steps until it has settled, and keeps that state; every timed step starts from
-it. So all samples do the same work, and the state is that of a flow and not that of a picture. Cases take turns in every round.
+A case starts from a swirl that fills the box, takes some steps until the flow has developed, and stores that state; every timed step starts
+from it. So all samples do the same work, on a developed flow. Cases take turns in every round.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Report = dict[str, Any]
 
 
 def case_name(variant: str, n: int) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"smoke/{variant}/{n}"
 
 
@@ -129,7 +129,7 @@ def make_particles(n: int) -> VortexParticles:
 
 @dataclass
 class Run:
-    """What was measured of one case on one number of threads."""
+    """Measurement of one case on one number of threads."""
 
     variant: str
     n: int
@@ -153,7 +153,7 @@ class Run:
 
 @dataclass
 class Cases:
-    """What is to be measured at one size."""
+    """Measurements to make at one size."""
 
     n: int
     variants: list[str]

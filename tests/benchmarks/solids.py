@@ -1,5 +1,5 @@
-"""Cases of deformable solids: finite elements in a block of tetrahedra that is turned, strained and shaken, and a peer that assembles
-the same matrix."""
+"""Benchmark cases of deformable solids: finite elements in a block of tetrahedra that is turned, strained and shaken, and a peer that
+assembles the same matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Cases of springs: the edges of a cloth that is strained and moving, and the same springs by NumPy and by a compiled Taichi kernel."""
+"""Benchmark cases of springs: the edges of a cloth that is strained and moving, and the same springs by NumPy and by a compiled Taichi
+kernel."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def cloth(key: str, squares: int) -> Cloth:
 
 
 def both(springs: Any, x: np.ndarray, v: np.ndarray, f: np.ndarray) -> None:
-    """What an explicit step asks for."""
+    """Compute the forces of an explicit step."""
     springs.add_forces(x, f)
     springs.linearise(x, core.Tangent.exact)
     springs.add_damping(v, 1.0, f)

@@ -1,4 +1,4 @@
-"""Cases of liquid surfaces: the mesh of a level set, its volume, curvature and connected parts, and what others take for them."""
+"""Benchmark cases of liquid surfaces: the mesh of a level set, its volume, curvature and connected parts, beside other libraries."""
 
 from __future__ import annotations
 

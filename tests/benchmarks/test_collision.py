@@ -1,4 +1,4 @@
-"""The collision benchmark measures what it says, and compares the right things. No timings are judged."""
+"""Tests of the collision benchmark: it measures what it says, and compares the right things. No timings are judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one quick run of the collision cases wrote, without the public frames."""
+    """Files of one quick run of the collision cases, without the public frames."""
     folder = tmp_path_factory.mktemp("collision")
     page = folder / "page.md"
     page.write_text("<!-- benchmarks: begin (generated, do not edit) -->\n<!-- benchmarks: end -->\n", encoding="utf-8")

@@ -1,4 +1,5 @@
-"""The Poisson benchmark: its problems are what they claim, its solvers agree, its report compares what it should. No timings are judged."""
+"""Tests of the Poisson benchmark: its problems are what they claim, its solvers agree, its report compares what it should. No timings are
+judged."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ problems = module("poisson_problems")
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one quick run of the Poisson solves wrote."""
+    """Files of one quick run of the Poisson solves."""
     folder = tmp_path_factory.mktemp("poisson")
     page = folder / "page.md"
     page.write_text("<!-- benchmarks: begin (generated, do not edit) -->\n<!-- benchmarks: end -->\n", encoding="utf-8")

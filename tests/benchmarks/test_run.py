@@ -1,4 +1,4 @@
-"""The benchmarks run and write what they promise. No timings are judged."""
+"""Tests of the benchmarks: they run and write what they promise. No timings are judged."""
 
 from __future__ import annotations
 

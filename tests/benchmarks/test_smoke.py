@@ -1,4 +1,4 @@
-"""The benchmark of whole smoke steps: what it writes agrees with itself, and its cases are what they claim. No timings are judged."""
+"""Tests of the benchmark of smoke steps: its output is consistent, and its cases are what they claim. No timings are judged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STAGES = {"emit", "transport", "add_forces", "diffuse", "project", "rest"}
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What one quick run of the smoke steps wrote."""
+    """Files of one quick run of the smoke steps."""
     folder = tmp_path_factory.mktemp("smoke")
     page = folder / "page.md"
     page.write_text("<!-- benchmarks: begin (generated, do not edit) -->\n<!-- benchmarks: end -->\n", encoding="utf-8")

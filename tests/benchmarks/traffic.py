@@ -1,11 +1,11 @@
-"""How much memory an operator has to touch, counted by hand from its source.
+"""Memory traffic of the operators, counted by hand from their source.
 
 A pass over the grid reads each of its input arrays at least once and writes each of its outputs once, whatever the caches do with the
 neighbours of a sample: the compulsory traffic. It is a lower bound. A line that is written without having been read in the same pass is
-first fetched all the same (read for ownership); these bytes are counted apart. Ghost layers and masks that are not given are left out.
+fetched first (read for ownership); these bytes are counted separately. Ghost layers and masks that are not given are left out.
 
-The second count is of gathered values: numbers that a lane loads from an address of its own because its trace ended there. They mostly
-come out of the first- or second-level cache, but each is a load.
+The second count is that of gathered values: numbers that a lane loads from its own address because its trace ended there. They mostly come
+from the first- or second-level cache, but each is a load.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cases: every way to carry a field, and what surrounds it (extrapolation, particles, ghosts)."""
+"""Benchmark cases of transport: all methods, and the operators around them (extrapolation, particles, ghosts)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ QUICK = Sizes({2: (48, 48), 3: (16, 16, 16)}, 3000)
 
 @dataclass
 class World:
-    """What the cases of one dimension and dtype share: a swirling velocity in the unit box and a scalar, half noise, half smooth."""
+    """Common data of the cases of one dimension and dtype: a swirling velocity in the unit box and a scalar, half noise, half smooth."""
 
     dtype: str
     grid: ms.Grid

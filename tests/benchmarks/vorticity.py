@@ -1,4 +1,4 @@
-"""Cases of the vorticity methods: confinement, and vortex particles at the density of Selle 2008, Figure 3.4."""
+"""Benchmark cases of the vorticity methods: confinement, and vortex particles at the density of Selle 2008, Figure 3.4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detection over meshes: the same pairs as testing every candidate on its own, whatever is left out, and on all threads."""
+"""Detection over meshes: the same pairs as testing every candidate on its own, with all filters and on all threads."""
 
 import math
 import threading

@@ -123,7 +123,7 @@ def test_single_vortex(cells, bar, difference):
 
 
 def test_seeding_beside_escaped_markers_spoils_the_vortex():
-    """What `spare_escaped` is for: the level set is wrong where markers have escaped, and so is what is seeded from it."""
+    """Purpose of `spare_escaped`: the level set is wrong where markers have escaped, and so is what is seeded from it."""
     spared, spoilt = track(VORTEX, 64), track(VORTEX, 64, spare_escaped=False)
     report("vortex 64", spared=spared, spoilt=spoilt)
     assert spoilt.difference > 2 * spared.difference

@@ -1,4 +1,4 @@
-"""Orders in time of the two ways to put advection and projection together, on Taylor-Green vortices, at rest and carried along."""
+"""Orders in time of two splittings into advection and projection, on Taylor-Green vortices, at rest and moving."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_projection_with_steps_like_the_square_of_the_spacing(wind: tuple[float,
 
 
 def test_projection_is_first_order_at_a_fixed_cfl_number() -> None:
-    """What the reflection is for: with dt proportional to the spacing the classical splitting is first order."""
+    """Purpose of the reflection: with dt proportional to the spacing the classical splitting is first order."""
     errors = [_error(n, n, CARRIED, "projection", 0.5) for n in (32, 64)]
     assert 0.8 < np.log2(errors[0] / errors[1]) < 1.2, errors
 

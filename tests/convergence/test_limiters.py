@@ -1,4 +1,4 @@
-"""New extrema of the corrected schemes, and the limiters against them (Selle 2008, section 2.7, Figure 2.5)."""
+"""New extrema of the corrected schemes, and limiters that prevent them (Selle 2008, section 2.7, Figure 2.5)."""
 
 import pytest
 

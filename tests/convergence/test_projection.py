@@ -1,9 +1,9 @@
 """Orders and constants of the pressure and of its gradient up to cut-cell walls.
 
-A velocity U without divergence, which follows the walls, plus the gradient of a pressure: the projection has to take them apart. U has
-to differ from the walls' own velocity, or the errors in the flux through cut faces would cancel. A face carries the velocity at its
-centre even where only a part is open, so the flux there is of first order, and so is the gradient in the maximum norm (one and a half
-in L2, two in L1); the pressure is of second order in every norm.
+The projection has to separate a velocity U without divergence, which follows the walls, from the gradient of a pressure. U has to differ
+from the walls' own velocity, or the errors in the flux through cut faces would cancel. A face carries the velocity at its centre even where
+only a part is open, so the flux there is of first order, and so is the gradient in the maximum norm (one and a half in L2, two in L1); the
+pressure is of second order in every norm.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The files that bind the core translate and do not compute."""
+"""Rule of the bindings: they translate and do not compute."""
 
 from __future__ import annotations
 

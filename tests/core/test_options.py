@@ -1,4 +1,4 @@
-"""Options are looked up in enums of the compiled core by the names of a `Literal` type: both have the same names, or nothing runs."""
+"""Options that name members of enums of the compiled core: both have the same names, or the import fails."""
 
 from __future__ import annotations
 

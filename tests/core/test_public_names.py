@@ -1,4 +1,4 @@
-"""Everything that is public is described, and its arguments are annotated."""
+"""Docstrings and annotations of all public names."""
 
 import importlib
 import inspect

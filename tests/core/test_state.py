@@ -1,4 +1,4 @@
-"""Objects that declare their state: everything else follows."""
+"""Declared state of objects: snapshots, copies, pickles, transactions and memory follow from it."""
 
 from __future__ import annotations
 

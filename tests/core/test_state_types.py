@@ -1,4 +1,4 @@
-"""Everything that owns memory has the same protocol: snapshot, restore, copy, assign, pickles, nbytes, and a repr of one line."""
+"""Protocol of all objects that own memory: snapshot, restore, copy, assign, pickles, nbytes, and a repr of one line."""
 
 from __future__ import annotations
 

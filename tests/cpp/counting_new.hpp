@@ -1,4 +1,4 @@
-// A global operator new that counts its calls.
+// Global operator new that counts its calls.
 #pragma once
 
 namespace meniscus::testing {

@@ -1,4 +1,4 @@
-"""Solvers declare their state once: copies, pickles, snapshots, transactions and memory follow, for all three alike."""
+"""Declared state of the fluid solvers: copies, pickles, snapshots, transactions and memory follow from it, for all three alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages of the fluid solvers work in memory that is kept: none of them takes as much as one byte per cell from NumPy."""
+"""Memory of the stages of the fluid solvers: none of them takes as much as one byte per cell from NumPy."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def sphere(dimension: int) -> KinematicSolid:
 
 
 def sideways(time: float, dimension: int) -> Pose:
-    """Where a region that moves along x is."""
+    """Position of a region that moves along x."""
     return Pose((0.2 * time,) + (0.0,) * (dimension - 1))
 
 

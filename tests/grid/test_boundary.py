@@ -1,4 +1,4 @@
-"""Boundary conditions: every ghost sample against a plain reference, and functions that misbehave."""
+"""Boundary conditions: every ghost sample against a plain reference, and faulty boundary functions."""
 
 import itertools
 from typing import Any

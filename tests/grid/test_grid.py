@@ -1,4 +1,4 @@
-"""Grids: what is refused, equality, pickling and where samples sit."""
+"""Grids: errors, equality, pickling and positions of samples."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""A checkpoint comes back to the last bit, or is refused."""
+"""Checkpoints: restored to the last bit, or refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames open in the programs that they are meant for, with the values where they belong."""
+"""Frames in VTK files: other programs open them and find the values in the right places."""
 
 from __future__ import annotations
 

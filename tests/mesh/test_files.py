@@ -1,4 +1,4 @@
-"""Mesh files: what is read, that vertices stay as they are, and the errors."""
+"""Mesh files: reading, unchanged vertices, and errors."""
 
 import builtins
 from pathlib import Path

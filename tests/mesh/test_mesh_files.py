@@ -1,4 +1,4 @@
-"""Files of triangle and tetrahedral meshes: nothing is lost, files appear whole, and the errors."""
+"""Files of triangle and tetrahedral meshes: complete contents, atomic writing, and errors."""
 
 import builtins
 from pathlib import Path

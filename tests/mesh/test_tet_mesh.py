@@ -1,4 +1,4 @@
-"""Tetrahedral and segment meshes: what hangs together, boundary, masses, and that meshes do not change."""
+"""Tetrahedral and segment meshes: topology, boundary, masses, and immutability."""
 
 import itertools
 import math

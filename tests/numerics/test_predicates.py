@@ -1,4 +1,4 @@
-"""Signs of determinants against integers of any length, from the smallest to the greatest doubles."""
+"""Signs of determinants against integers of any length, from the smallest to the largest doubles."""
 
 from collections.abc import Callable
 

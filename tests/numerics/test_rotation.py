@@ -1,4 +1,4 @@
-"""The rotation in a matrix: closeness, symmetry, and what happens where it is not unique."""
+"""Rotations of matrices: closeness, symmetry, and cases where the rotation is not unique."""
 
 import numpy as np
 import pytest

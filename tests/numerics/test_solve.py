@@ -1,4 +1,4 @@
-"""Reports of solves, and the error that carries one."""
+"""Reports of solves, and the error that contains one."""
 
 import copy
 import dataclasses

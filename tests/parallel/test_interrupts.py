@@ -1,4 +1,4 @@
-"""Long calls let other Python threads run, and end soon after Ctrl-C with everything as it was."""
+"""Interruption of long calls: other Python threads run meanwhile, and Ctrl-C ends the call soon with all data unchanged."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Results do not depend, in a single bit, on the number of threads or on the vector instructions."""
+"""Independence of results, to the last bit, of the number of threads and of the vector instructions."""
 
 from collections.abc import Callable
 from typing import Any

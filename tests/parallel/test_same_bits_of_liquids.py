@@ -1,4 +1,4 @@
-"""Whole steps of the liquid solver do not depend, in a single bit, on the number of threads or on the vector instructions."""
+"""Independence of whole liquid steps, to the last bit, of the number of threads and of the vector instructions."""
 
 from typing import Any
 

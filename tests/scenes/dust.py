@@ -1,4 +1,4 @@
-"""A small scene with every kind of state: 3-D float32 fields, particles that come and go, a random generator, an array and numbers."""
+"""Small scene with every kind of state: 3-D float32 fields, particles that come and go, a random generator, an array and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scenes of deformable bodies: what they show happens, and their runs resume to the same bits."""
+"""Scenes of deformable bodies: expected behaviour, and runs that resume to the same bits."""
 
 from __future__ import annotations
 

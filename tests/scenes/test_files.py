@@ -1,4 +1,4 @@
-"""The files of a run: frames, pictures made again, and what happens when they cannot be written."""
+"""Files of a run: frames, redrawn pictures, and write errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scenes of the gas solver: what they do at tiny resolutions, that they resume to the same bits, and what they refuse."""
+"""Scenes of the gas solver: behaviour at tiny resolutions, resuming to the same bits, and errors."""
 
 from __future__ import annotations
 

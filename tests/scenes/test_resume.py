@@ -1,4 +1,4 @@
-"""A run that was killed, interrupted or broken off goes on to the same bits."""
+"""Resuming of runs that were killed, interrupted or broken off, to the same bits."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Scenes and their runs: results, files, frames, scenes from a user's file, and errors."""
+
 import csv
 import json
 import re

@@ -1,4 +1,4 @@
-"""Stages of a step are timed, and a hook may look and act between them."""
+"""Timing of the stages of a step, and hooks between them."""
 
 from __future__ import annotations
 

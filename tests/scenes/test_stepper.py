@@ -1,3 +1,5 @@
+"""Control of time steps: frames, remainders, snapshots of the clock and errors."""
+
 import math
 
 import pytest

@@ -1,4 +1,4 @@
-"""Scenes of water: their runs resume to the same bits, are drawn, and do what the documents say of them."""
+"""Scenes of water: documented behaviour, pictures, and runs that resume to the same bits."""
 
 from __future__ import annotations
 

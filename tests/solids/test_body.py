@@ -1,4 +1,4 @@
-"""The state of deformable bodies, what holds their nodes, and steps that fail."""
+"""Deformable bodies: state, constraints, and steps that fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wind, drag, loads and pressure: terminal velocities, resultants, and what they are per area."""
+"""Wind, drag, loads and pressure: terminal velocities, resultants, and forces per area."""
 
 import numpy as np
 import pytest

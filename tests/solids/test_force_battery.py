@@ -1,4 +1,4 @@
-"""Every force keeps its promises: see `support.forces`."""
+"""Battery of checks that every force passes: see `support.forces`."""
 
 from collections.abc import Callable
 

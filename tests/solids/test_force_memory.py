@@ -1,4 +1,4 @@
-"""What forces remember is state of the body: failed steps and restored snapshots bring it back, copies and pickles have their own."""
+"""Memory of forces as state of the body: failed steps and restored snapshots bring it back, copies and pickles have their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forces take meshes in place of arrays of nodes and positions."""
+"""Forces built from meshes in place of arrays of nodes and positions."""
 
 import numpy as np
 from support.build import same_bits

@@ -49,7 +49,7 @@ def components(velocity: ms.MacField) -> list[np.ndarray]:
 
 
 def same_bits(a: Any, b: Any) -> bool:
-    """Are two arrays, or sequences of arrays, equal bit for bit (so that NaN equals itself and 0 differs from -0)?"""
+    """Return whether two arrays, or sequences of arrays, are equal bit for bit (NaN equals itself and 0 differs from -0)."""
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(same_bits(x, y) for x, y in zip(a, b, strict=True))
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)

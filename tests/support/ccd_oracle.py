@@ -1,9 +1,9 @@
-"""Exact answers about two moving elements, in Python integers: what continuous collision detection is held against.
+"""Oracle of continuous collision detection: exact answers about two moving elements, in Python integers.
 
-The method has nothing in common with that of the library. Four moving points are coplanar where a cubic of the time vanishes; its
-roots are isolated with Sturm sequences, and at each root signs of polynomials decide whether the elements touch. A sign at a root is
-zero where the greatest common divisor of both polynomials has that root; otherwise the bracket of the root is halved until the
-polynomial keeps its sign on it.
+The method has nothing in common with that of the library. Four moving points are coplanar where a cubic in time vanishes. Its roots are
+isolated with Sturm sequences, and at each root signs of polynomials decide whether the elements touch. A sign at a root is zero where the
+greatest common divisor of both polynomials has that root; otherwise the bracket of the root is halved until the polynomial keeps its sign
+on it.
 
 Both kinds of pairs are written with three vectors that are linear in the time:
 
@@ -268,16 +268,16 @@ def _roots_within(p: Polynomial) -> list[Time]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What happens between two elements within the step."""
+    """Contacts between two elements within the step."""
 
     boundary: bool
-    """Is there a contact on the border of the parameters: at the start, at the end, or with the rim of an element?"""
+    """Whether there is a contact on the border of the parameters: at the start, at the end, or with the rim of an element."""
     interior: int
     """Contacts that are not on the border, each counted with its multiplicity."""
     times: int
     """Distinct times of contact, where they are finitely many."""
     infinite: bool
-    """Do the elements touch during a whole interval of time?"""
+    """Whether the elements touch during a whole interval of time."""
     first: Time | None
     """The first time of contact."""
 
@@ -313,7 +313,7 @@ class _Pair:
 
     @functools.cached_property
     def weights(self) -> list[Vector]:
-        """What must not be negative, each times the normal, component by component."""
+        """Return the values that must not be negative, each times the normal, component by component."""
         u = _cross(self.c, self.b)
         if self.kind == "vertex-face":
             v = _cross(self.a, self.c)
@@ -448,7 +448,7 @@ def solve_all(kind: Kind, start: np.ndarray, end: np.ndarray) -> list[Answer]:
 
 
 def touches(kind: Kind, points: np.ndarray) -> bool:
-    """Do two elements at rest touch? The rims belong to them."""
+    """Return whether two elements at rest touch. The rims belong to them."""
     flat = _integers(points.ravel().tolist())
     rows = [flat[i : i + 3] for i in range(0, 12, 3)]
     pair = _Pair(kind, rows, rows)
@@ -461,7 +461,7 @@ def _orientation(x: Sequence[Sequence[int]], i: int, j: int, k: int, m: int) -> 
 
 
 def edge_meets_face(points: np.ndarray) -> bool:
-    """Does the edge points[0], points[1] meet the face points[2:5]? The rims belong to them.
+    """Return whether the edge points[0], points[1] meets the face points[2:5]. The rims belong to them.
 
     Two closed convex sets of these kinds meet if an end of the edge lies on the face, if the edge meets a side of the face, or if
     the edge goes through the interior from one side of the plane to the other.

@@ -1,4 +1,4 @@
-"""Queries of continuous collision detection for tests: generic ones, and those that are built to be hard.
+"""Queries of continuous collision detection for tests: generic ones, and hard ones.
 
 A family is a function (rng, n, kind) -> (start, end), both (n, 4, 3) float64. A query of kind "vertex-face" is the vertex, then the
 corners of the face; of kind "edge-edge" the ends of one edge, then of the other. What is constructed from integers stays exact.

@@ -1,4 +1,4 @@
-"""Dense NumPy references for distances: slow, and free of everything that the library does to be fast."""
+"""Dense NumPy references for distances: slow, and without the optimisations of the library."""
 
 from typing import Any
 
@@ -59,7 +59,8 @@ def fixed_point(seeds: np.ndarray, periodic: tuple[bool, ...], hidden: np.ndarra
 
 
 def edge_crossings(phi: np.ndarray) -> list[np.ndarray]:
-    """Where along every edge of the grid the sign changes, in spacings by linear interpolation; NaN on edges where it does not."""
+    """Return the position along every edge of the grid at which the sign changes, in spacings by linear interpolation; NaN on edges where
+    it does not."""
     result = []
     for axis in range(phi.ndim):
         a = np.moveaxis(np.asarray(phi, np.float64), axis, 0)

@@ -1,4 +1,4 @@
-"""Exact reference geometry in Python integers, by means that share nothing with the library: linear feasibility, cofactors."""
+"""Exact reference geometry in Python integers, by methods that the library does not use: linear feasibility, cofactors."""
 
 from collections.abc import Sequence
 from math import gcd, lcm
@@ -57,7 +57,7 @@ def _solve(equations: list[Row], unknowns: int) -> tuple[list[Row | None], bool]
 
 
 def _feasible(inequalities: list[Row], unknowns: int) -> bool:
-    """Is there a solution of all sum(row[i] x_i) <= row[-1]? Fourier-Motzkin elimination."""
+    """Return whether all sum(row[i] x_i) <= row[-1] have a solution, by Fourier-Motzkin elimination."""
     rows = [_reduced(r) for r in inequalities]
     for k in range(unknowns):
         upper = [r for r in rows if r[k] > 0]
@@ -69,7 +69,7 @@ def _feasible(inequalities: list[Row], unknowns: int) -> bool:
 
 
 def hulls_meet(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> bool:
-    """Do the convex hulls of two sets of points have a common point? There have to be weights, not negative, that make one."""
+    """Return whether the convex hulls of two sets of points have a common point, that is, whether non-negative weights make one."""
     m, n = len(first), len(second)
     dimension = len(first[0])
     equations = [[*(p[k] for p in first), *(-q[k] for q in second), 0] for k in range(dimension)]
@@ -88,7 +88,7 @@ def hulls_meet(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) 
 
 
 def crosses(edge: Sequence[Sequence[int]], triangle: Sequence[Sequence[int]]) -> bool:
-    """Is there one crossing point, strictly inside of the edge and of the triangle? Cramer's rule for its parameters."""
+    """Return whether there is one crossing point, strictly inside of the edge and of the triangle, by Cramer's rule."""
     (p, q), (a, b, c) = edge, triangle
     columns = [[x - y for x, y in zip(s, t, strict=True)] for s, t in ((q, p), (a, b), (a, c), (a, p))]
     u, v, w, rhs = columns

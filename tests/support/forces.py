@@ -1,4 +1,4 @@
-"""One battery of checks for all forces of bodies: derivatives, symmetry, conservation, damping, threads, degenerate input.
+"""Battery of checks for all forces of bodies: derivatives, symmetry, conservation, damping, threads, degenerate input.
 
 A force takes part by a `Case`; `CASES` are those of springs and external forces, and other test modules make their own and run `CHECKS`
 over them.

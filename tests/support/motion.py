@@ -1,4 +1,4 @@
-"""A plain time loop for a few forces, in NumPy: enough to see whether they bring a body back."""
+"""Plain time loop for a few forces, in NumPy, for tests of recovery."""
 
 from __future__ import annotations
 

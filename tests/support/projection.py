@@ -1,4 +1,4 @@
-"""Fluid in and around solids, and what of a divergence counts."""
+"""Fluid in and around solids, and the part of a divergence that counts."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
 """Plain references for boundary continuation, interpolation and transport, in NumPy and double precision.
 
-Nothing here knows of ghost layers: fields are widened by as many samples as a test needs, layer by layer, from what the boundary
-conditions say, and then everything is ordinary indexing.
+There are no ghost layers here: fields are widened by as many samples as a test needs, layer by layer, from the boundary conditions, and
+then everything is ordinary indexing.
 """
 
 import itertools
@@ -18,14 +18,14 @@ Given = Callable[[np.ndarray, float], np.ndarray]
 
 @dataclass(frozen=True)
 class Rule:
-    """How one scalar continues beyond one side: 'clamp', 'even', 'odd' (around given values on the side) or 'value'."""
+    """Continuation of one scalar beyond one side: 'clamp', 'even', 'odd' (around given values on the side) or 'value'."""
 
     kind: str
     given: Given | None = None
 
 
 def rule_of(condition: Any, component: int | None, axis: int, dimension: int) -> Rule:
-    """What a condition means for a scalar (component None) or for a velocity component, at a side across `axis`."""
+    """Return the rule of a condition for a scalar (component None) or for a velocity component, at a side across `axis`."""
     if isinstance(condition, (ms.Open, ms.ZeroGradient)):
         return Rule("clamp")
     if isinstance(condition, ms.Wall):

@@ -1,4 +1,4 @@
-"""Segments that are aimed at triangle meshes, and plain references for their distances to all triangles."""
+"""Segments aimed at triangle meshes, and plain references for their distances to all triangles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One of each primitive shape, and points of its surface from its definition alone."""
+"""Examples of all primitive shapes, and points of their surfaces from their definition alone."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Meshes of segments, triangles and tetrahedra for tests, with plain references for what hangs together."""
+"""Meshes of segments, triangles and tetrahedra for tests, with plain references for their topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What extracted surfaces are checked with: closedness, fans at vertices, volumes, and level sets to try."""
+"""Checks of extracted surfaces: closedness, fans at vertices, volumes; and level sets to try."""
 
 from typing import Any
 

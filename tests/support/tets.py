@@ -1,4 +1,4 @@
-"""Tetrahedral meshes for tests, and plain references for what holds a point."""
+"""Tetrahedral meshes for tests, and plain references for point location."""
 
 from __future__ import annotations
 

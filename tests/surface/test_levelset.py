@@ -1,4 +1,4 @@
-"""Level sets: where samples sit, second order, copies and restoring."""
+"""Level sets: positions of samples, second order, copies and restoring."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Animations show every picture once, for its time."""
+"""Animations: every picture once, with its duration."""
 
 from __future__ import annotations
 

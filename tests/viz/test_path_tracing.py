@@ -1,4 +1,4 @@
-"""Path-traced pictures: their descriptions need no renderer; what light does in them is measured where Mitsuba is installed."""
+"""Path-traced pictures: scene descriptions, tested without a renderer, and measured light where Mitsuba is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plots of flows: what covers what, and which way is up."""
+"""Plots of flows: order of layers and orientation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pictures of smoke obey what light does."""
+"""Pictures of smoke: absorption, scattering and shadows follow the laws of light."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of water obey what light does at its surface."""
+"""Pictures of water: reflection and refraction follow the laws of light at its surface."""
 
 from __future__ import annotations
 

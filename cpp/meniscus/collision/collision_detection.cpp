@@ -1,4 +1,4 @@
-// The queries of a collision mesh that test pairs as they are found, and store none but those asked for.
+// Collision queries of a `CollisionMesh` that test pairs as they are found, and store only those that are asked for.
 #include "meniscus/collision/collision_mesh.hpp"
 #include "meniscus/collision/continuous/moving_frame.hpp"
 #include "meniscus/core/error.hpp"

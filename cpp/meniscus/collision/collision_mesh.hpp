@@ -1,4 +1,4 @@
-/// A mesh whose vertices move: which of its elements may collide within a step, which do, and when first.
+/// Collision queries of a moving mesh: which elements may collide within a step, which do, and when first.
 ///
 /// Source: Selle 2008, section 6.4 and Guendelman et al. 2005, section 3 (hierarchies of boxes around paths); Brochu 2012,
 /// sections 3.3.5 and 4.5.4 (grids of boxes; only pairs with overlapping boxes are tested).
@@ -14,10 +14,10 @@
 
 namespace meniscus::collision {
 
-/// How candidates are found. All give the same pairs.
+/// Methods for finding candidates. All give the same pairs.
 enum class BroadPhase : std::int8_t { tree, grid, brute_force };
 
-/// Positions of the vertices at the start and the end of a step, m. Vertices go straight at constant speed.
+/// Positions of the vertices at the start and the end of a step, m. Vertices move straight at constant speed.
 struct Motion {
   std::span<const mesh::Point> start;
   std::span<const mesh::Point> end;
@@ -36,7 +36,7 @@ struct MutualPairs {
   Block<ElementPair> edge_edge{0};
 };
 
-/// What a detection may leave out.
+/// Options of a detection.
 struct DetectionOptions {
   /// One flag per vertex: only pairs with a flagged vertex are tested. Empty: all are.
   std::span<const std::uint8_t> changed;
@@ -44,8 +44,8 @@ struct DetectionOptions {
   bool moving_frame = false;
 };
 
-/// Keeps trees over its vertices, edges and faces, which follow the positions of each call and are built anew when they have got
-/// loose. Results depend on the arguments of a call alone. Calls from several threads wait for each other.
+/// Keeps trees over its vertices, edges and faces. Each call refits them to its positions, and rebuilds them when their boxes
+/// have become loose. Results depend on the arguments of a call alone. Calls from several threads wait for each other.
 class CollisionMesh {
  public:
   using Edge = std::array<std::int32_t, 2>;
@@ -63,7 +63,7 @@ class CollisionMesh {
   /// The same for elements of two meshes, which are different objects.
   MutualPairs candidates_with(CollisionMesh& other, const Motion& motion, const Motion& other_motion, double inflation);
 
-  /// Does any pair collide?
+  /// Whether any pair collides.
   bool collides(const Motion& motion, ContactMode mode, const DetectionOptions& options);
 
   /// All pairs that collide.
@@ -79,7 +79,7 @@ class CollisionMesh {
   Index nbytes() const;
 
  private:
-  /// A tree, and how well it suited its elements when it was built.
+  /// A tree, and its looseness when it was built.
   struct FollowingTree {
     PackedBoxTree tree;
     bool built = false;

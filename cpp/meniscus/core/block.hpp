@@ -1,5 +1,5 @@
-/// Reference-counted, 64-byte aligned memory. State keeps its numbers in blocks; a NumPy view shares the block, so a view
-/// stays valid after its owner has taken a new one.
+/// Reference-counted memory blocks, aligned to 64 bytes. Fields, particles and forces store their numbers in blocks. A NumPy view
+/// shares the block, so it stays valid when its owner switches to a new one.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -13,7 +13,7 @@ namespace detail {
 std::shared_ptr<std::byte> allocate_block(std::size_t bytes);
 }
 
-/// How many blocks have been allocated by this process so far (for tests that a repeated step allocates nothing).
+/// Number of blocks allocated by this process so far (for tests that a repeated step allocates nothing).
 Index block_allocations();
 
 /// Bytes that are held by live blocks.

@@ -1,4 +1,4 @@
-/// How a long computation learns that it should stop.
+/// Cancellation of long computations.
 #pragma once
 
 #include "meniscus/core/vocabulary.hpp"

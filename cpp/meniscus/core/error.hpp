@@ -1,4 +1,4 @@
-/// The exceptions of the library. Each carries one sentence that names what was wrong and what was expected.
+/// Exceptions of the library. The message of each is one sentence that says what was wrong and what was expected.
 #pragma once
 
 #include "meniscus/core/vocabulary.hpp"

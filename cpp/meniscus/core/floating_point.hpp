@@ -1,4 +1,4 @@
-/// The floating-point arithmetic that error bounds are proved for.
+/// Guard that sets the floating-point mode for which error bounds are proved.
 #pragma once
 
 #include "meniscus/core/vocabulary.hpp"

@@ -1,4 +1,4 @@
-/// Shared-memory loops whose results do not depend on the number of threads: the range is cut into chunks of a fixed size, and
+/// Shared-memory loops whose results do not depend on the number of threads: a range is cut into chunks of a fixed size, and
 /// reductions combine the chunks in a fixed tree.
 #pragma once
 

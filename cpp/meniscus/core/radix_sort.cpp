@@ -33,7 +33,7 @@ void radix_sort(std::uint64_t* keys, Index* order, Index n, std::uint64_t end_ke
       std::fill_n(count, bins, Index{0});
       for (Index i = b; i < e; ++i) ++count[digit(from_keys[i])];
     });
-    // Where each piece puts its keys of each digit: digits first, then pieces in order, which keeps the sort stable.
+    // Offsets of the keys of each digit of each piece: digits first, then pieces in order, which keeps the sort stable.
     Index start = 0;
     for (Index d = 0; d < bins; ++d)
       for (Index p = 0; p < pieces; ++p) {

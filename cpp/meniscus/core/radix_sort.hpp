@@ -1,4 +1,4 @@
-/// A stable parallel sort of keys with their positions; the result does not depend on the number of threads.
+/// Stable parallel radix sort of keys with their positions. The result does not depend on the number of threads.
 #pragma once
 
 #include "meniscus/core/vocabulary.hpp"

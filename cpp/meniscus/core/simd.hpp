@@ -1,5 +1,5 @@
-/// One portable binary, several vector widths. A hot row kernel is written once, as a lambda of plain loops, and `simd_dispatch`
-/// runs the copy that was compiled for the widest instruction set that this machine has.
+/// Dispatch of vectorised kernels: one portable binary, several vector widths. A row kernel is written once, as a lambda of plain
+/// loops, and `simd_dispatch` runs the copy that was compiled for the widest instruction set of this machine.
 ///
 /// No copy contracts a multiplication and an addition, and the kernels hold no reductions over floating-point sums, so every
 /// width gives the same bits.

@@ -1,4 +1,4 @@
-/// Basic vocabulary: sizes, indices and small vectors.
+/// Basic types: sizes, indices and small vectors.
 #pragma once
 
 #include "meniscus/core/vocabulary.hpp"

@@ -1,4 +1,4 @@
-/// Scratch memory that a caller may keep from step to step, so that a repeated operator allocates nothing.
+/// Reusable scratch memory. A caller keeps a workspace from step to step, so that a repeated operator allocates nothing.
 #pragma once
 
 #include "meniscus/core/block.hpp"

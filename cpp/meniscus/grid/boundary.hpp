@@ -1,8 +1,8 @@
-/// What lies beyond the sides of the domain.
+/// Boundary conditions at the sides of the domain.
 ///
-/// Users say it in physical terms, once per side (`SideCondition`); a field sees, for its own component and location, a rule that
-/// continues its samples beyond the side without end (`GhostRule`). Ghost layers store the first three samples of that
-/// continuation; the rule answers for the rest. Periodicity belongs to the grid, not here.
+/// Users give one physical condition per side (`SideCondition`). For each component and location of a field, a `GhostRule`
+/// follows from it, which continues the samples beyond the side without end. Ghost layers store the first three samples of that
+/// continuation; the rule gives the rest. Periodicity is a property of the grid and is not set here.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"
@@ -21,7 +21,7 @@ using BoundaryFunction = std::function<void(std::span<const double> positions, d
 /// Sides are numbered 2 * axis + (0 for the lower, 1 for the upper side).
 constexpr int side_index(int axis, int upper) { return 2 * axis + upper; }
 
-/// How one scalar continues beyond one side.
+/// Continuation of one scalar beyond one side.
 struct GhostRule {
   enum class Kind {
     clamp,   ///< the value of the nearest owned sample
@@ -60,7 +60,7 @@ struct Open {
 };
 /// No gradient across the side.
 struct ZeroGradient {};
-/// Values beyond (and, for normal velocities, on) the side are given.
+/// The values beyond the side are given, and for normal velocities also those on it.
 struct Prescribed {
   GivenValue value;
 };
@@ -76,7 +76,7 @@ GhostRule scalar_rule(const SideCondition& condition);
 /// The rule for velocity component `component` of a D-dimensional field at a side across `axis`.
 GhostRule velocity_rule(const SideCondition& condition, int component, int axis, int dimension);
 
-/// True when the value on the side itself is given, so that a sample there is no unknown.
+/// Whether the value on the side itself is given, so that a sample there is no unknown.
 bool fixes_normal_velocity(const SideCondition& condition);
 
 }  // namespace meniscus::grid

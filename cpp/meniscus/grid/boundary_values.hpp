@@ -1,4 +1,4 @@
-/// Values that boundary functions give at whole boxes of samples, one call of the function per box.
+/// Boundary functions evaluated on whole boxes of samples, with one call of the function per box.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -41,7 +41,7 @@ struct SampleBox {
   }
 };
 
-/// Does the rule need its function to continue a field?
+/// Whether the rule needs its function to continue a field.
 inline bool asks_function(const GhostRule& rule) { return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd); }
 
 /// The samples up to `width` beyond a side that filling axis after axis reaches: those of the earlier axes with `width` more on
@@ -49,20 +49,20 @@ inline bool asks_function(const GhostRule& rule) { return rule.function && (rule
 template <int D>
 SampleBox<D> box_beyond(const FieldLayout<D>& layout, int axis, int upper, Index width);
 
-/// What the rule of a side gives at every sample of the box; a mirroring rule is asked at the projection on the side.
+/// Values that the rule of a side gives at all samples of the box; a mirroring rule is evaluated at the projection on the side.
 template <int D>
 void evaluate_given(const FieldLayout<D>& layout, int axis, int upper, const SampleBox<D>& box, double time,
                     std::vector<double>& values);
 
-/// How far out traces of the given CFL number ask for samples, with `margin` more for staggering or a wide stencil. The bound
-/// keeps what is prepared in proportion to the field.
+/// Distance, in samples, that traces of the given CFL number reach beyond a side, with `margin` more for staggering or a wide
+/// stencil. It is bounded, so that the prepared values stay in proportion to the field.
 inline Index far_width(double cfl, int margin) { return static_cast<Index>(std::min(std::ceil(cfl) + margin, 64.0)); }
 
-/// Given values farther out than the ghosts, for traces that leave them: without this, each such sample costs a call.
+/// Given values beyond the ghosts, for traces that leave them. Without this, each such sample costs a call of the function.
 template <int D>
 class FarValues {
  public:
-  /// Asks the functions of all sides up to `width` samples out; nothing where that is within the ghosts.
+  /// Evaluates the functions of all sides up to `width` samples out; does nothing where that is within the ghosts.
   void prepare(const FieldLayout<D>& layout, Index width, double time);
 
   /// The value at `c`, seen from a side, or nullptr where it was not asked for.

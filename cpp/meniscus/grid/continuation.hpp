@@ -1,7 +1,7 @@
-/// The value of a field at any index, however far outside: the one definition that ghost layers store and long traces ask for.
+/// Continuation of a field beyond the domain: its value at any index, for ghost layers and for long traces.
 ///
-/// Axes are resolved from the last to the first, which is what filling the ghosts axis by axis from the first to the last amounts
-/// to.
+/// Axes are resolved from the last to the first. This gives the same values as filling the ghosts
+/// axis by axis from the first to the last.
 #pragma once
 
 #include "meniscus/core/error.hpp"
@@ -22,14 +22,14 @@ struct AxisImage {
   double offset = 0.0;
 };
 
-/// Where sample `index` beyond a side of the domain comes from, when neither side of the axis asks a function. A constant given
-/// value is {any index, 0, value}. A block that is cut along the axis has more samples there than `index` is far outside.
+/// Source of sample `index` beyond a side of the domain, if no side of the axis needs a function. A constant given value is {any
+/// index, 0, value}. A block that is cut along the axis must have more samples there than `index` is far outside.
 template <int D>
 AxisImage resolve_axis(const FieldLayout<D>& layout, int axis, Index index);
 
-/// The continued value at `index`, from owned samples only, and beyond sides shared with other blocks from ghosts, which have to
-/// be filled; what lies beyond those throws OutsideGhosts. Given values are taken from `far`, where that holds them; otherwise
-/// boundary functions are asked for one position at a time.
+/// Continued value at `index`, from owned samples only, and beyond sides shared with other blocks from ghosts, which must be
+/// filled; positions beyond those throw OutsideGhosts. Given values are taken from `far` if it contains them; otherwise boundary
+/// functions are evaluated at one position at a time.
 template <class T, int D>
 T continued_value(const FieldLayout<D>& layout, const FieldView<const T, D>& view, const Coord<D>& index, double time,
                   const FarValues<D>* far = nullptr);

@@ -1,4 +1,4 @@
-/// Values at the centres of cells and faces from those at their corners, for fields on nodes.
+/// Means at the centres of cells and faces of the values at their corners, for fields on nodes.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-/// Continues a field from where it is known to where it is not.
+/// Extrapolation of a field from known samples to unknown ones.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -6,10 +6,10 @@
 
 namespace meniscus::grid {
 
-/// Layer by layer, gives every unknown sample next to known ones (across a face) the mean of those. `known` has the owned extents
-/// of the field, nonzero where the sample is known, and is brought up to date. Stops after `layers` layers or when nothing is
-/// left to reach. Periodic sides connect; other sides do not. A layer only uses earlier layers, so the result has no direction.
-/// After one scan of the mask the work is proportional to the samples reached. Returns how many those are.
+/// Gives unknown samples the mean of the known samples across their faces, layer by layer. `known` has the owned extents of the
+/// field, nonzero where a sample is known, and is updated. Stops after `layers` layers or when no sample can be reached. Periodic
+/// sides connect; other sides do not. A layer uses earlier layers only, so no direction is preferred. After one scan of the mask
+/// the work is proportional to the number of samples reached, which is returned.
 template <class T, int D>
 Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace);
 

@@ -1,4 +1,4 @@
-/// Scalar samples on a grid, with ghost layers, and staggered vector fields made of them.
+/// Scalar fields on a grid, with ghost layers, and staggered vector fields made of them.
 #pragma once
 
 #include "meniscus/core/block.hpp"
@@ -20,7 +20,7 @@ struct FieldView {
   T* at(const Coord<D>& index) const { return origin + dot<D>(index, strides); }
 };
 
-/// Everything about a field but its numbers: a scratch array with ghosts can borrow it from the field that it stands in for.
+/// Description of a field without its samples. A scratch array with ghosts can use the layout of the field that it replaces.
 template <int D>
 struct FieldLayout {
   Grid<D> grid;
@@ -68,7 +68,7 @@ class Field {
   Block<T>& storage() { return storage_; }
   const Block<T>& storage() const { return storage_; }
 
-  /// Brings all ghosts (and the copy of a shared periodic face) up to date with the owned samples, as of `time` (s).
+  /// Fills all ghosts (and the copy of a shared periodic face) from the owned samples, with boundary values at `time` (s).
   void fill_ghosts(double time);
 
  private:
@@ -89,10 +89,10 @@ class MacField {
 
   void fill_ghosts(double time);
 
-  /// Gives the faces that lie on a wall or on a prescribed side their given normal velocity, as of `time` (s).
+  /// Sets the faces that lie on a wall or on a prescribed side to their given normal velocity at `time` (s).
   void enforce_boundary(double time);
 
-  /// The same for the padded block `first` that stands in for component `axis`.
+  /// The same for a padded block, from `first` on, that replaces component `axis`.
   void set_given_faces(int axis, T* first, double time) const;
 
  private:

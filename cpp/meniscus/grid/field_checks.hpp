@@ -1,4 +1,4 @@
-/// Reductions over fields: speeds for time steps, and the search for values that are not finite.
+/// Reductions over fields: maximum speeds for time steps, and the search for values that are not finite.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -20,8 +20,8 @@ Index first_not_finite(const T* values, Index n);
 template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity);
 
-/// Largest sum over the axes of |V_d| at the samples staggered as given, in all blocks, m/s: what bounds the step of
-/// dimension-by-dimension upwinding. Ghosts must be up to date.
+/// Largest sum over the axes of |V_d| at the samples with the given stagger, in all blocks, m/s. It bounds the step of
+/// dimension-by-dimension upwinding. Ghosts must be filled.
 template <class T, int D>
 double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger);
 

@@ -1,12 +1,12 @@
-/// Fills the ghost layers of a padded block.
+/// Filling of the ghost layers of a padded block.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
 
 namespace meniscus::grid {
 
-/// Axis by axis, so that edges and corners come out right: shared sides through the halo plan, sides of the domain by their rule.
-/// `first` points at the start of a padded block with the given layout. `time` is handed to boundary functions.
+/// Fills the ghosts axis by axis, so that edges and corners are right: shared sides through the halo plan, sides of the domain by
+/// their rule. `first` points at the start of a padded block with the given layout. `time` is passed to boundary functions.
 template <class T, int D>
 void fill_ghosts(const FieldLayout<D>& layout, T* first, double time);
 

@@ -1,4 +1,4 @@
-/// Uniform Cartesian grids, the block of one that a process owns, and where samples sit.
+/// Uniform Cartesian grids, their blocks for each process, and the positions of samples.
 #pragma once
 
 #include "meniscus/parallel/domain_block.hpp"
@@ -32,7 +32,7 @@ class Grid {
 
   const parallel::DomainBlock<D>& block() const { return block_; }
   const std::shared_ptr<parallel::Transport>& transport() const { return transport_; }
-  /// Do the cells beyond a side of the block belong to a block (perhaps this one), and not to the boundary of the domain?
+  /// Whether the cells beyond a side of the block belong to a block (perhaps this one), and not to the boundary of the domain.
   bool shared(int axis, int upper) const { return block_.shared(axis, upper); }
 
   bool operator==(const Grid& other) const = default;
@@ -48,7 +48,7 @@ class Grid {
 template <int D>
 void require_one_block(const Grid<D>& grid, const char* what);
 
-/// Where the samples of a field sit in a cell: per axis at the centre (0) or on the sides (1).
+/// Positions of the samples of a field in a cell: per axis at the centre (0) or on the sides (1).
 template <int D>
 struct Stagger {
   std::array<int, D> on_side{};

@@ -19,7 +19,7 @@ double largest_deviation(const Field<T, D>& field, double reference, const std::
 template <class T, int D>
 Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask);
 
-/// Which samples an assignment is for.
+/// Samples that an assignment sets.
 enum class Where { mask_set, mask_clear };
 
 /// sample = value.

@@ -9,7 +9,7 @@
 
 namespace meniscus::grid {
 
-/// What a fluid does at a solid.
+/// Condition of a fluid at a solid.
 enum class Slip : std::uint8_t {
   free,     ///< moves along it without shear
   no_slip,  ///< takes its velocity
@@ -25,7 +25,7 @@ struct SolidMasks {
   /// The mean of the corners of the face is not positive.
   std::array<Block<std::uint8_t>, D> inside_faces;
 
-  /// Finds all masks of a level set on nodes; memory of an earlier call is used again.
+  /// Computes all masks of a level set on nodes; reuses memory of earlier calls.
   void find(const Field<double, D>& levelset);
   Index bytes() const;
 };
@@ -45,9 +45,9 @@ class SolidBoundary {
   Slip slip() const { return slip_; }
   bool sticks() const { return slip_ == Slip::no_slip; }
 
-  /// Found at the first call after the level set has changed. One thread at a time.
+  /// Computed at the first call after the level set has changed. One thread at a time.
   const SolidMasks<D>& masks();
-  /// To be called after writing to the level set.
+  /// Call it after writing to the level set.
   void levelset_changed() { masks_are_current_ = false; }
   Index bytes() const { return masks_.bytes(); }
 
@@ -63,18 +63,18 @@ class SolidBoundary {
 template <class T, int D>
 double max_component_speed(SolidBoundary<T, D>& solid);
 
-/// Gives the faces inside of a solid its velocity.
+/// Sets the faces inside of a solid to its velocity.
 template <class T, int D>
 void set_solid_velocity(MacField<T, D>& velocity, SolidBoundary<T, D>& solid);
 
 /// Samples beyond the surface of a solid that stencils and short traces reach.
 inline constexpr Index solid_layers = 4;
 
-/// Continues a field on cells into a solid.
+/// Extends a field on cells into a solid.
 template <class T, int D>
 void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspace& workspace);
 
-/// Prepares a velocity for transport along it: continues the flow into a solid with free slip, else gives the faces inside the
+/// Prepares a velocity for transport along it: extends the flow into a solid with free slip, else sets the faces inside to the
 /// velocity of the solid.
 template <class T, int D>
 void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, Workspace& workspace);

@@ -1,4 +1,4 @@
-/// Meshes of tetrahedra and of segments as they come in from outside: positions and corners that somebody else owns.
+/// Views of meshes of tetrahedra and of segments whose positions and corners somebody else owns.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"
@@ -41,10 +41,10 @@ inline double signed_volume(const TetMeshView& mesh, Index t) {
 /// without tetrahedra is valid.
 void require_valid_elements(std::span<const Tet> tets, Index vertices);
 
-/// The same of segments.
+/// The same for segments.
 void require_valid_elements(std::span<const Segment> segments, Index vertices);
 
-/// The same of triangles, of which a corner may come twice where `repeated` says so.
+/// The same for triangles; with `repeated`, a triangle may have a corner twice.
 void require_valid_elements(std::span<const Triangle> triangles, Index vertices, bool repeated = true);
 
 }  // namespace meniscus::mesh

@@ -1,4 +1,4 @@
-/// Triangle meshes as they come in from outside: positions and corners that somebody else owns.
+/// Views of triangle meshes whose positions and corners somebody else owns.
 #pragma once
 
 #include "meniscus/core/types.hpp"

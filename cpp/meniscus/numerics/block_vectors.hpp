@@ -1,4 +1,4 @@
-/// Arithmetic of long vectors, the same bits on any number of threads.
+/// Arithmetic of long vectors, with the same bits on any number of threads.
 #pragma once
 
 #include "meniscus/core/block.hpp"

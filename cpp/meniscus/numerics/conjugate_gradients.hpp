@@ -1,8 +1,8 @@
 /// Preconditioned conjugate gradients for symmetric positive (semi-)definite systems of any kind.
 ///
-/// The method sees a system through four operations: `multiply` by the matrix, `precondition`, `project` onto the space in which
-/// the system can be solved, and `inner_product`; and it moves vectors with `combine`. A system that can do a group of these in
-/// one pass over memory may offer the fused forms too.
+/// The method uses four operations of a system: `multiply` by the matrix, `precondition`, `project` onto the space in which the
+/// system can be solved, and `inner_product`; vectors are updated with `combine`. A system that can do a group of these in one
+/// pass over memory may also offer the fused forms.
 #pragma once
 
 #include "meniscus/core/cancellation.hpp"
@@ -76,7 +76,7 @@ void advance(S& s, double alpha, double beta, const typename S::Correction& z, t
 
 }  // namespace detail
 
-/// The vectors of one solve: `x` holds the start and takes the solution, `b` holds the right-hand side, the others are scratch.
+/// Vectors of one solve: `x` is the initial guess and the solution, `b` the right-hand side, the others are scratch.
 template <LinearSystem S>
 struct ConjugateGradientVectors {
   typename S::Vector& x;
@@ -87,8 +87,8 @@ struct ConjugateGradientVectors {
   typename S::Correction& z;
 };
 
-/// Solves A x = b. The tolerance is relative to the norm of b, which `project` must already have been applied to; whether it is
-/// met is judged by a residual computed anew. `start_is_zero` saves one product. `info` keeps its memory.
+/// Solves A x = b. The tolerance is relative to the norm of b, to which `project` must already have been applied; it is checked
+/// with a residual computed anew. `start_is_zero` saves one product. `info` reuses its memory.
 template <LinearSystem S>
 void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const SolveOptions& options, bool start_is_zero,
                          SolveInfo& info) {
@@ -150,8 +150,8 @@ void conjugate_gradients(S& s, const ConjugateGradientVectors<S>& v, const Solve
       info.history.push_back(norm / norm_b);
     }
     if (!first) s.combine(alpha, std::as_const(v.p), 1.0, v.x);
-    // Rounding separates the recursive residual from the true one; where that matters, start again from the true one, as long as
-    // this gains anything.
+    // Rounding separates the recursive residual from the true one. If that matters, restart from the
+    // true one, as long as this makes progress.
     norm = fresh_residual();
     if (norm > goal && info.end == SolveEnd::none && (norm > 0.5 * best || ++restarts > 20) &&
         info.iterations < options.max_iterations)

@@ -5,9 +5,9 @@
 
 namespace meniscus::numerics {
 
-/// The exact sum of doubles, as a fixed-point number that is as wide as their whole range, rounded once when it is asked for
-/// (Kulisch 1971; limbs with late carries as in Neal, "Fast exact summation using small and large superaccumulators", 2015).
-/// Takes some nanoseconds per term.
+/// The exact sum of doubles, as a fixed-point number that covers their whole range, rounded once at the end
+/// (Kulisch 1971; limbs with late carries as in Neal, "Fast exact summation using small and large
+/// superaccumulators", 2015). Takes some nanoseconds per term.
 class ExactSum {
  public:
   void add(double x);

@@ -1,9 +1,9 @@
-/// Floating-point expansions: numbers that are sums of doubles, added and multiplied without round-off and without the heap.
+/// Floating-point expansions: numbers that are sums of doubles, added and multiplied without round-off and without heap memory.
 ///
 /// The components of an expansion are not zero, grow in magnitude and do not overlap, so the last one has the sign of the sum.
-/// The capacity is part of the type: sums and products have the capacity that they need at most, and the work follows the
-/// components that there are. All of this is exact as long as nothing overflows and no product underflows; `exact_scaling` says
-/// whether a polynomial of given values is safe, and by which power of two to scale them first.
+/// The capacity is part of the type: sums and products have the largest capacity that they can need, and the work depends on the
+/// actual number of components. All operations are exact as long as nothing overflows and no product underflows; `exact_scaling`
+/// tells whether a polynomial of given values is safe, and by which power of two to scale them first.
 ///
 /// Sources: Dekker, "A floating-point technique for extending the available precision", 1971; Shewchuk, "Adaptive precision
 /// floating-point arithmetic and fast robust geometric predicates", 1997; Brochu 2012, section 4.4.1.
@@ -15,7 +15,7 @@
 
 namespace meniscus::numerics {
 
-/// A double and what was rounded away from it.
+/// A rounded result and its rounding error.
 struct RoundedPair {
   double value;
   double error;
@@ -223,9 +223,9 @@ class Expansion {
   std::array<double, Capacity> component_;
 };
 
-/// The power of two by which to multiply values of the given range, so that expansions of a polynomial of them are exact: sums of
-/// at most 2^20 products of `degree` factors each, where a factor is a value or the difference of two. 0 if there is no need, and
-/// nothing if the range is too wide.
+/// Exponent of the power of two by which to multiply values of the given range, so that expansions of a polynomial of them are
+/// exact: sums of at most 2^20 products of `degree` factors each, where a factor is a value or the difference of two. 0 if no
+/// scaling is needed, and nothing if the range is too wide.
 inline std::optional<int> exact_scaling(const BitRange& range, int degree) {
   constexpr int lowest = -1074;
   constexpr int highest = 970;

@@ -1,4 +1,4 @@
-/// Expansions as numbers of one type: sums, differences, products and exact quotients that fit the same capacity again.
+/// Expansions as a number type of fixed capacity: sums, differences, products and exact quotients.
 ///
 /// For algorithms whose intermediate results are known to be small, such as fraction-free elimination, where every division is
 /// exact. Values have to be scaled so that nothing overflows or underflows (`exact_scaling`).
@@ -31,8 +31,8 @@ class ExpansionNumber {
 
   /// a / b, where b divides a; throws std::logic_error where it does not.
   ///
-  /// Division of the leading components gives the leading bits of the quotient. Of these, half a double is taken at a time: a
-  /// rest of the quotient with fewer bits then comes out exactly, so that nothing below its last bit appears.
+  /// Division of the leading components gives the leading bits of the quotient. Of these, half a double is taken at a time. A
+  /// remaining quotient with fewer bits is then exact, so that nothing below its last bit appears.
   friend ExpansionNumber exact_quotient(const ExpansionNumber& a, const ExpansionNumber& b) {
     if (b.sign() == 0) throw std::logic_error("a division by zero is not exact");
     const double divisor = b.value_[b.value_.size() - 1];

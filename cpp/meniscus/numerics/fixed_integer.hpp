@@ -1,4 +1,4 @@
-/// Signed integers of many bits and fixed capacity, and the exact way from doubles to them.
+/// Signed integers of many bits and fixed capacity, and exact conversion of doubles to them.
 ///
 /// The last resort of exact arithmetic: a set of finite doubles becomes integers through one common power of two, whatever their
 /// exponents, and signs of polynomials of these are then exact. The capacity bounds the work; the cost follows the bits in use.
@@ -22,7 +22,7 @@ struct BitRange {
   int low = 4096;
   int high = -4096;
 
-  /// Takes in one finite value.
+  /// Extends the range by one finite value.
   void add(double x) {
     if (x == 0) return;
     const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -37,7 +37,7 @@ struct BitRange {
   int width() const { return empty() ? 0 : high - low; }
 };
 
-/// Room for limbs, uninitialised: within the integer, or, where it would fill stacks, on the heap.
+/// Uninitialised memory for limbs: within the integer, or on the heap if it is too large for the stack.
 template <std::size_t Size>
 class InlineLimbs {
  public:
@@ -59,7 +59,7 @@ class HeapLimbs {
 };
 
 /// An integer of at most 64 * Capacity bits and a sign, without the heap up to a capacity of 128. Throws std::logic_error where a
-/// result does not fit: callers choose the capacity from the widths of their inputs, so that this is an error of the program.
+/// result does not fit: callers choose the capacity from the widths of their inputs, so this is a programming error.
 template <int Capacity>
 class FixedInteger {
  public:
@@ -163,7 +163,7 @@ class FixedInteger {
         carry = static_cast<std::uint64_t>(t >> 64) + (rest.limb()[j] < low);
         rest.limb()[j] -= low;
       }
-      // What is left of an exact division is never negative.
+      // The remainder of an exact division is never negative.
       if (carry != 0) throw std::logic_error("a division of integers is not exact");
     }
     rest.trim();

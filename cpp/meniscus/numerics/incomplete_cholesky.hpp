@@ -1,4 +1,4 @@
-/// Modified incomplete Cholesky factorisation without fill-in: the plain reference among preconditioners.
+/// Modified incomplete Cholesky factorisation without fill-in: the reference preconditioner.
 ///
 /// Source: Selle 2008, section 3.2 (the solver); the parameters are those in common use for fluids (tau = 0.97, sigma = 0.25).
 #pragma once

@@ -16,7 +16,7 @@ namespace meniscus::numerics {
 
 class Interval {
  public:
-  /// What `sign` returns where both signs, or zero and one sign, are possible.
+  /// Result of `sign` if both signs, or zero and one sign, are possible.
   static constexpr int undecided = 2;
 
   /// Zero.

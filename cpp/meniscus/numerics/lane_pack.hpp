@@ -1,8 +1,8 @@
-/// Eight double-precision numbers side by side, and 3 x 3 matrices of them: what kernels are written in that do the same for
-/// many small problems and need too many temporaries for plain loops.
+/// Packs of eight double-precision numbers, and 3 x 3 matrices of them, for kernels that solve many small problems at once and
+/// need too many temporaries for plain loops.
 ///
-/// The compiler splits a pack into as many registers as the instruction set in use asks for, so one kernel inside of
-/// `simd_dispatch` serves all widths with the same bits.
+/// The compiler splits a pack into as many registers as the instruction set in use needs, so one kernel inside `simd_dispatch`
+/// serves all widths with the same bits.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -1,4 +1,4 @@
-/// Signs of determinants that tell on which side of a line, plane, circle or sphere a point lies: exact for all finite doubles.
+/// Signs of determinants that tell on which side of a line, plane, circle or sphere a point lies, exact for all finite doubles.
 ///
 /// A rounded determinant decides when it is greater than a bound of its own error, which is most of the time. Otherwise the sign
 /// comes from integers or floating-point expansions, whichever the bits of the coordinates allow; integers of some thousand bits

@@ -44,7 +44,7 @@ int normalise(Matrix3& m) {
   return exponent;
 }
 
-/// A unit vector across the unit vector n.
+/// A unit vector perpendicular to the unit vector n.
 Vector3 across(const Vector3& n) {
   int least = 0;
   n.cwiseAbs().minCoeff(&least);

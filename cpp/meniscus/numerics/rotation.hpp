@@ -1,4 +1,4 @@
-/// The rotation in a 3 x 3 matrix A, and its singular values.
+/// Rotation and singular values of a 3 x 3 matrix A.
 ///
 /// The polar rotation is the R with determinant 1 that is closest to A in the sum of squares. With A = U diag(s) V^T, where U and
 /// V are rotations and s[0] >= s[1] >= |s[2]|, it is U V^T: where the determinant of A is negative, the direction of the smallest
@@ -19,7 +19,7 @@
 namespace meniscus::numerics {
 
 using Matrix3 = Eigen::Matrix3d;
-/// As NumPy holds it.
+/// Matrix in NumPy's layout.
 using RowMatrix3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 
 /// A = u diag(s) v^T with rotations u and v; s[0] >= s[1] >= |s[2]|, and s[2] has the sign of the determinant of A.
@@ -47,7 +47,7 @@ enum class RotationMethod : std::int8_t {
 
 struct RotationOptions {
   RotationMethod method = RotationMethod::polar;
-  /// Of the quaternion iteration.
+  /// Limit of the quaternion iteration.
   int max_iterations = 20;
   double tolerance = 1e-9;
 };
@@ -59,7 +59,7 @@ Matrix3 gram_schmidt_rotation(const Matrix3& a);
 /// The closest orthogonal matrix.
 Matrix3 newton_orthogonal(const Matrix3& a);
 
-/// Turns q towards the polar rotation of A until a step is below the tolerance; returns the number of steps.
+/// Rotates q towards the polar rotation of A until a step is below the tolerance; returns the number of steps.
 int rotate_quaternion(const Matrix3& a, Eigen::Quaterniond& q, int max_iterations, double tolerance);
 
 /// The rotations of many matrices, in parallel. `start` holds unit quaternions (w, x, y, z) that are read and updated by

@@ -1,4 +1,4 @@
-/// The polar rotation and the principal axes of eight matrices at a time; for use inside of `simd_dispatch`.
+/// Polar rotation and principal axes of eight matrices at a time; for use inside of `simd_dispatch`.
 #pragma once
 
 #include "meniscus/numerics/lane_pack.hpp"
@@ -7,18 +7,18 @@
 namespace meniscus::numerics {
 
 namespace detail {
-/// Replaces the rotations in the lanes that are not done by what singular values say; out of line, as it is rare.
+/// Computes the rotations of the lanes that are not done from singular values; out of line, because it is rare.
 void polar_lanes_slowly(const PackMat3& a, const PackMask& done, PackMat3& r);
 }  // namespace detail
 
 /// The polar rotation of every lane. A lane's result does not depend on its neighbours.
 ///
 /// Newton's iteration R <- (g R + R^-T / g) / 2, where g makes up for far-off scales, converges within three or four steps for
-/// usual strains. Lanes that are inverted or badly conditioned take the slow way.
+/// usual strains. Lanes that are inverted or badly conditioned take the slow path.
 MENISCUS_INLINE PackMat3 polar_lanes(const PackMat3& a) {
   constexpr double worst_determinant = 0.02;
   const Pack square = contract(a, a);
-  // What is too small or too large for this scale is no number to the comparison below.
+  // Values too small or too large for this scale become NaN in the comparison below.
   PackMat3 r = sqrt(3.0 / square) * a;
   PackMat3 c = cofactors(r);
   Pack det = dot(r.a, c.a);
@@ -81,7 +81,7 @@ MENISCUS_INLINE void eigen_lanes(const PackSym3& m, PackVec3& values, PackMat3& 
   for (int sweep = 0; sweep < 8; ++sweep) {
     const PackMask off = a.xy * a.xy + a.yz * a.yz + a.zx * a.zx > tiny;
     if (!any(off)) break;
-    // Lanes that are done have what is left replaced by 0, which stops them turning.
+    // In lanes that are done, the remaining off-diagonal entries become 0, so they rotate no further.
     const Pack zero = splat(0.0);
     a.xy = select(off, a.xy, zero);
     a.yz = select(off, a.yz, zero);

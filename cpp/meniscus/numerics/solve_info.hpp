@@ -1,4 +1,4 @@
-/// How an iterative solve went.
+/// Report of an iterative solve.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ struct SolveInfo {
   int iterations = 0;
   /// Norm of the final residual, computed anew from the solution, relative to that of the right-hand side.
   double residual = 0.0;
-  /// The same as the iteration saw it, before the first and after each iteration.
+  /// The residual norm of the iteration itself, before the first and after each iteration.
   std::vector<double> history;
   bool converged = false;
   SolveEnd end = SolveEnd::none;
@@ -58,7 +58,7 @@ enum class SolveMethod {
 };
 
 struct SolveOptions {
-  /// Of the residual norm relative to that of the right-hand side.
+  /// Bound of the residual norm relative to that of the right-hand side.
   double tolerance = 1e-8;
   int max_iterations = 200;
   SolveMethod method = SolveMethod::multigrid;

@@ -1,6 +1,6 @@
-/// The self-test of linear systems: probes with random vectors what conjugate gradients rely on.
+/// Self-test of linear systems: checks with random vectors the properties that conjugate gradients rely on.
 ///
-/// All defects are relative and zero in exact arithmetic; a correct system shows round-off of the precision it works in.
+/// All defects are relative, and zero in exact arithmetic. A correct system shows defects at the round-off of its precision.
 #pragma once
 
 #include "meniscus/numerics/conjugate_gradients.hpp"
@@ -17,8 +17,8 @@ struct SystemDefects {
   double multiply_symmetry = 0;
   /// The least <u, A u> / (|u| |A u|): not negative (and above zero) where A is positive (semi-)definite.
   double multiply_definiteness = std::numeric_limits<double>::infinity();
-  /// What the preconditioner does to vectors that can be solved for: its symmetry, additivity and the least
-  /// <u, M u> / (|u| |M u|), which must be above zero.
+  /// Defects of the preconditioner on vectors that can be solved for: symmetry, additivity and the least <u, M u> / (|u| |M u|),
+  /// which must be above zero.
   double precondition_symmetry = 0;
   double precondition_additivity = 0;
   double precondition_definiteness = std::numeric_limits<double>::infinity();

@@ -1,4 +1,4 @@
-/// Blocks of a domain: the boxes of cells that cuts across the axes make, one for each process.
+/// Blocks of a domain: boxes of cells between cuts across the axes, one for each process.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -8,10 +8,10 @@
 
 namespace meniscus::parallel {
 
-/// One block: where it lies in the domain, and who owns the cells beyond its sides.
+/// One block: its position in the domain, and the owners of the cells beyond its sides.
 template <int D>
 struct DomainBlock {
-  /// Stands for a neighbour where a side of the block is a side of the domain.
+  /// Neighbour number for a side of the domain.
   static constexpr int none = -1;
 
   Coord<D> domain{};               ///< cells of the whole domain per axis
@@ -23,20 +23,20 @@ struct DomainBlock {
   /// not cut, the block is its own neighbour.
   std::array<int, 2 * D> neighbour{};
 
-  /// Do the cells beyond a side belong to a block (perhaps this one), and not to the boundary of the domain?
+  /// Whether the cells beyond a side belong to a block (perhaps this one), and not to the boundary of the domain.
   bool shared(int axis, int upper) const { return neighbour[static_cast<std::size_t>(2 * axis + upper)] != none; }
   bool shared(int axis) const { return shared(axis, 0) || shared(axis, 1); }
-  /// Is the block its own neighbour along the axis?
+  /// Whether the block is its own neighbour along the axis.
   bool own_neighbour(int axis) const { return neighbour[static_cast<std::size_t>(2 * axis)] == number; }
-  /// Do other blocks own cells along the axis?
+  /// Whether other blocks own cells along the axis.
   bool cut(int axis) const {
     const auto a = static_cast<std::size_t>(axis);
     return shape[a] != domain[a];
   }
   bool cut() const { return shape != domain; }
 
-  /// Where cell `i` of an axis, counted from the first of the block, is to be found: around the axis where the block is its own
-  /// neighbour, among the ghosts beyond a side shared with another block, nowhere beyond a side of the domain.
+  /// Position of cell `i` of an axis, counted from the first of the block: around the axis if the block is its own neighbour,
+  /// among the ghosts beyond a side shared with another block, nowhere beyond a side of the domain.
   std::optional<Index> image(int axis, Index i) const {
     const Index n = shape[static_cast<std::size_t>(axis)];
     if (i >= 0 && i < n) return i;
@@ -55,8 +55,8 @@ struct DomainBlock {
 template <int D>
 DomainBlock<D> whole_domain(const Coord<D>& shape, const std::array<bool, D>& periodic);
 
-/// Blocks in C order of their places, for the number of cells that each has along each axis. Throws InvalidArgument where the
-/// numbers are not positive or do not add up to the shape.
+/// Blocks in C order of their positions, from the numbers of cells along each axis. Throws InvalidArgument where the numbers are
+/// not positive or do not add up to the shape.
 template <int D>
 std::vector<DomainBlock<D>> cut_domain(const Coord<D>& shape, const std::array<bool, D>& periodic,
                                        const std::array<std::vector<Index>, D>& cells);

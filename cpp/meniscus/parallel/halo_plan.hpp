@@ -10,7 +10,7 @@
 
 namespace meniscus::parallel {
 
-/// Where the samples of a block lie in memory.
+/// Memory layout of the samples of a block.
 template <int D>
 struct HaloLayout {
   DomainBlock<D> block;
@@ -21,7 +21,7 @@ struct HaloLayout {
   /// Offset of the sample (0, 0, 0) from the first element, and from sample to sample, in elements. Rows are contiguous.
   Index origin = 0;
   Coord<D> strides{};
-  /// Are ghosts beyond two or three sides at once (edges and corners) filled too? The whole block then is contiguous, in C order.
+  /// Whether ghosts beyond two or three sides (edges and corners) are filled too. The whole block is then contiguous, in C order.
   bool corners = true;
 };
 
@@ -37,7 +37,7 @@ class HaloPlan {
   const DomainBlock<D>& block() const { return layout_.block; }
   Transport& transport() const { return *transport_; }
 
-  /// Is the side shared with a block (perhaps this one), and no side of the domain?
+  /// Whether the side is shared with a block (perhaps this one), and not a side of the domain.
   bool shared(int axis, int upper) const { return layout_.block.shared(axis, upper); }
   bool shared(int axis) const { return layout_.block.shared(axis); }
   /// The first sample of the axis that the block owns: 1 where the sample on the lower side belongs to the neighbour.
@@ -86,7 +86,7 @@ class HaloPlan {
     Index run = 1;
     Index count() const { return product<D>(extent); }
   };
-  /// What crosses one side to or from another block.
+  /// Data sent across one side to or from another block.
   struct Crossing {
     Index send = 0, receive = 0;   ///< first layers
     Index sent = 0, received = 0;  ///< numbers of layers

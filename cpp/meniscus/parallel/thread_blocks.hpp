@@ -1,4 +1,4 @@
-/// Blocks of a domain as threads of one process: each block runs the same program, as processes do that pass messages.
+/// Blocks of a domain as threads of one process: each block runs the same program, like processes with message passing.
 #pragma once
 
 #include "meniscus/parallel/transport.hpp"

@@ -1,4 +1,4 @@
-/// Message passing between the blocks of a domain. What computes on blocks sees this interface alone.
+/// Message passing between the blocks of a domain. All code that computes on blocks uses this interface only.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-/// A deformable body: nodes with positions, velocities and masses, the forces between them, and what holds them.
+/// Deformable body: nodes with positions, velocities and masses, the forces between them, and their constraints.
 #pragma once
 
 #include "meniscus/core/block.hpp"
@@ -14,14 +14,14 @@ namespace meniscus::solids {
 struct BodyEnergy {
   double kinetic = 0;
   double elastic = 0;
-  /// Of gravity, zero where all nodes are at the origin.
+  /// Potential energy of gravity; zero with all nodes at the origin.
   double gravity = 0;
 
   double total() const { return kinetic + elastic + gravity; }
 };
 
-/// The state of a body and what acts on it. Arrays never move, so that views of them stay valid. A node of infinite mass keeps
-/// its velocity, whatever acts on it; energies and momenta leave it out.
+/// State of a body, its forces and constraints. Arrays never move, so views of them stay valid. A node of infinite mass keeps its
+/// velocity, whatever acts on it; energies and momenta do not include it.
 class DeformableBody {
  public:
   /// Copies both. Throws InvalidArgument for positions that are not finite and masses that are not above zero, naming the first.
@@ -39,7 +39,7 @@ class DeformableBody {
   std::span<double> masses() { return {masses_.data(), static_cast<std::size_t>(size())}; }
   std::span<const double> masses() const { return {masses_.data(), static_cast<std::size_t>(size())}; }
 
-  /// What keeps the memory of the three alive.
+  /// Blocks that own the memory of the three.
   const Block<double>& position_block() const { return positions_; }
   const Block<double>& velocity_block() const { return velocities_; }
   const Block<double>& mass_block() const { return masses_; }
@@ -54,7 +54,7 @@ class DeformableBody {
 
   const std::vector<std::shared_ptr<Force>>& forces() const { return forces_; }
 
-  /// Throws InvalidArgument for a force that acts on nodes which the body has not, or that was added before.
+  /// Throws InvalidArgument for a force that acts on nodes outside of the body, or that was added before.
   void add(std::shared_ptr<Force> force);
   /// Throws InvalidArgument for a force that was not added.
   void remove(const std::shared_ptr<Force>& force);
@@ -65,7 +65,7 @@ class DeformableBody {
   Constraints& constraints() { return constraints_; }
   const Constraints& constraints() const { return constraints_; }
 
-  /// Sets f to all forces at x but gravity; those that depend on the velocity only where v is not empty.
+  /// Sets f to all forces at x except gravity; those that depend on the velocity only if v is not empty.
   void forces_at(ConstPoints x, ConstPoints v, Points f) const;
 
   double elastic_energy(ConstPoints x) const;
@@ -79,7 +79,7 @@ class DeformableBody {
   Points previous_positions() { return points(previous_); }
   ConstPoints previous_positions() const { return points(previous_); }
   double previous_dt() const { return previous_dt_; }
-  /// Makes room for previous positions, whose values the caller sets.
+  /// Allocates previous positions, whose values the caller sets.
   void keep_previous(double dt);
   void forget_previous() { previous_dt_ = 0; }
 

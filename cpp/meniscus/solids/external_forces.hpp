@@ -1,4 +1,4 @@
-/// Forces from outside that act on single nodes: given ones, and drag in a wind.
+/// External forces on single nodes: given forces, and drag in a wind.
 #pragma once
 
 #include "meniscus/solids/force.hpp"
@@ -7,7 +7,7 @@
 
 namespace meniscus::solids {
 
-/// Given forces on some nodes, N. Where a node is named more than once, they add up.
+/// Given forces on some nodes, N. Forces on the same node are added.
 class PointLoads final : public Force {
  public:
   PointLoads(std::span<const std::int32_t> nodes, std::span<const mesh::Point> loads);
@@ -33,12 +33,12 @@ class PointLoads final : public Force {
   std::vector<mesh::Point> load_;
 };
 
-/// The wind at the nodes, and their velocities where drag grows with the square of the relative speed: this is linear in the
-/// velocity once the speed is taken from the last `update`.
+/// The wind at the nodes, and for quadratic drag their velocities: such drag is linear in the velocity if the relative speed is
+/// taken from the last `update`.
 class Wind {
  public:
   explicit Wind(Index nodes) : nodes_(static_cast<std::size_t>(nodes)), values_(2 * nodes_, mesh::Point::Zero()) {}
-  /// One value for all nodes, or one for each; m/s. Both may be empty, which leaves them as they are.
+  /// One value for all nodes, or one for each; m/s. An empty argument changes nothing.
   void set(std::span<const mesh::Point> wind, std::span<const mesh::Point> velocities);
   const mesh::Point& at(std::size_t node) const { return values_[node]; }
   /// Wind minus velocity at the last update.
@@ -53,7 +53,7 @@ class Wind {
   std::vector<mesh::Point> values_;
 };
 
-/// Drag in all directions alike: F = c (wind - v), or c |wind - v| (wind - v).
+/// Isotropic drag: F = c (wind - v), or c |wind - v| (wind - v).
 class Drag final : public Force {
  public:
   /// Coefficients per node, N s/m, or N s^2/m^2 for quadratic drag.

@@ -1,7 +1,7 @@
-/// What a deformable body asks of its forces: energies, forces, differentials and damping, over all nodes at once.
+/// Interface of the forces of a deformable body: energies, forces, differentials and damping, over all nodes at once.
 ///
-/// Forces of position and velocity: f(x, v) = elastic(x) + D(x) v, where D is negative semidefinite. What is external and depends
-/// on the velocity linearly, such as drag in wind, has its part at v = 0 among the elastic forces.
+/// A force depends on position and velocity: f(x, v) = elastic(x) + D(x) v, where D is negative semidefinite. An external force
+/// that is linear in the velocity, such as drag in wind, adds its part at v = 0 to the elastic forces.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"
@@ -10,7 +10,7 @@
 
 namespace meniscus::solids {
 
-/// The coordinates of points, one after the other.
+/// Coordinates of points, one point after the other.
 inline std::span<double> doubles_of(std::span<mesh::Point> points) {
   static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
   return {reinterpret_cast<double*>(points.data()), 3 * points.size()};
@@ -19,11 +19,11 @@ inline std::span<double> doubles_of(std::span<mesh::Point> points) {
 /// A 3 x 3 block of a stiffness or damping matrix.
 using Block3 = Eigen::Matrix3d;
 
-/// How the elastic forces are linearised.
+/// Linearisation of the elastic forces.
 enum class Tangent : std::int8_t {
   /// The derivative of the forces.
   exact,
-  /// The derivative without what makes it indefinite, so that implicit steps always have a solution.
+  /// The derivative without its indefinite part, so that implicit steps always have a solution.
   definite,
   /// Directions, weights and rotations stay as they are (Selle 2008, section 5.5): linear springs act along their direction only.
   frozen,
@@ -45,13 +45,13 @@ class Force {
   /// Adds the elastic forces at x.
   virtual void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const = 0;
 
-  /// Takes the positions at which the three functions below are meant, and how the elastic forces are linearised there.
+  /// Sets the positions and the kind of linearisation for the three functions below.
   virtual void linearise(std::span<const mesh::Point> x, Tangent tangent) = 0;
 
   /// Adds scale times the change of the elastic forces under a small displacement dx.
   virtual void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const = 0;
 
-  /// Whether there is any damping: where there is none, explicit steps need no linearisation.
+  /// Whether there is any damping; without damping, explicit steps need no linearisation.
   virtual bool damped() const { return true; }
 
   /// Adds scale times the damping forces D v.
@@ -61,15 +61,15 @@ class Force {
   /// preconditioners.
   virtual void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const = 0;
 
-  /// Adds to `stiffness`, per node, a bound in N/m of what its forces change per displacement: from these and the masses follow
-  /// bounds of frequencies, w^2 <= 2 max(stiffness / mass).
+  /// Adds to `stiffness`, per node, a bound of the change of its forces per displacement, N/m. Frequencies are then bounded by
+  /// w^2 <= 2 max(stiffness / mass).
   virtual void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const = 0;
 
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
   virtual double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const = 0;
 
-  /// What the force remembers from step to step, such as directions that springs keep: state of the body, which a step that is
-  /// not made and a restored snapshot bring back. Always the same memory; empty for most forces.
+  /// Memory of the force from step to step, such as directions that springs keep. It is state of the body: a failed step and a
+  /// restored snapshot bring it back. Always the same memory; empty for most forces.
   virtual std::span<double> memory() { return {}; }
 
   /// Memory, bytes.

@@ -1,4 +1,4 @@
-/// Loops and sums over the nodes of a body, the same bits on any number of threads.
+/// Loops and sums over the nodes of a body, with the same bits on any number of threads.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
@@ -24,7 +24,7 @@ void each(Index n, F&& f) {
   });
 }
 
-/// The sum of f(i) over all nodes, starting from `zero`; f may write to what is its node's.
+/// The sum of f(i) over all nodes, starting from `zero`; f may write to data of its own node.
 template <class T, class F>
 T sum(Index n, T zero, F&& f) {
   return parallel_reduce(
@@ -40,7 +40,7 @@ T sum(Index n, T zero, F&& f) {
 /// The largest f(i), at least 0; NaN if one is.
 template <class F>
 double largest(Index n, F&& f) {
-  // Written so that a NaN wins.
+  // Written so that a NaN is returned.
   const auto larger = [](double a, double b) { return !(b <= a) ? b : a; };
   return parallel_reduce(
       0, n, chunk, 0.0,

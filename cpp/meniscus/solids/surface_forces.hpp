@@ -8,7 +8,7 @@
 
 namespace meniscus::solids {
 
-/// The area vectors of triangles and what each node has of them.
+/// Area vectors of triangles, and their sums at nodes.
 class NodeNormals {
  public:
   explicit NodeNormals(std::span<const mesh::Triangle> triangles);
@@ -64,7 +64,7 @@ class WindDrag final : public Force {
   double energy(std::span<const mesh::Point>) const override { return 0; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
-  /// That of the wind on nodes at rest; not symmetric, and nothing but for the exact tangent.
+  /// Differentials of the wind's force on nodes at rest; not symmetric, and only in the exact tangent.
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
@@ -84,7 +84,7 @@ class WindDrag final : public Force {
   Tangent tangent_ = Tangent::exact;
 };
 
-/// A pressure p on one side of a surface, against its normals where positive is from inside: every triangle gives p times its
+/// A pressure p on one side of a surface; positive pressure acts from inside, along the normals. Every triangle gives p times its
 /// area vector, a third to each corner. For a closed surface the energy is -p times the volume.
 class Pressure final : public Force {
  public:
@@ -99,7 +99,7 @@ class Pressure final : public Force {
   double energy(std::span<const mesh::Point> x) const override { return closed_ ? -pressure_ * volume(x) : 0; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
-  /// Indefinite, and therefore nothing but for the exact tangent.
+  /// Indefinite, and therefore only in the exact tangent.
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   bool damped() const override { return false; }
   void add_damping(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}

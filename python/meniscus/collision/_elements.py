@@ -1,4 +1,4 @@
-"""Checks of arrays of elements: points, edges, triangles, pairs of them."""
+"""Checks of arrays of elements: points, edges, triangles, and pairs of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collisions of a mesh whose vertices move."""
+"""Collision queries of a mesh whose vertices move."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class MutualPairs(NamedTuple):
 
 
 class CollisionMesh:
-    """A mesh whose vertices move: which of its elements may collide within a step, which do, and when first.
+    """Collision queries of a mesh whose vertices move: which elements may collide within a step, which do, and when first.
 
-    The vertices are the rows of the positions of each call, also those without an edge or a triangle; edges and triangles stay what they
-    are. The mesh keeps trees of boxes, which follow the positions of each call. Results depend on the arguments of a call alone.
+    The vertices are the rows of the positions of each call, also those without an edge or a triangle; edges and triangles do not change.
+    The mesh stores trees of boxes, which are refitted to the positions of each call. Results depend on the arguments of a call alone.
 
     Args:
         edges: (e, 2) int32, C-contiguous; None for those of the triangles, in ascending order with the lower vertex first.
@@ -147,10 +147,10 @@ class CollisionMesh:
         Args:
             start: (n, 3) float64, C-contiguous, m.
             end: (n, 3) float64, C-contiguous, m.
-            mode: what counts as a collision, as for `vertex_face`.
+            mode: definition of a collision, as for `vertex_face`.
             changed: (n,) bool: test only pairs with one of these vertices, where all others are known not to collide. None tests all.
             moving_frame: test the boxes of each pair once more in a frame that moves with it, before the exact test. The results are the
-                same; it pays where all of the mesh moves far in one direction.
+                same; it pays if the whole mesh moves far in one direction.
 
         Raises:
             TypeError, ValueError: wrong dtype, shape or memory order, too few positions for the indices of the elements, positions that
@@ -192,7 +192,7 @@ class CollisionMesh:
         Args:
             start: (n, 3) float64, C-contiguous, m.
             end: (n, 3) float64, C-contiguous, m.
-            tolerance: how much earlier than the first contact the time may be at most (in t, which runs from 0 to 1).
+            tolerance: largest difference by which the time may be earlier than the first contact (in t, which runs from 0 to 1).
             changed: as for `collides`.
             moving_frame: as for `collides`.
 

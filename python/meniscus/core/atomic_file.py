@@ -1,4 +1,4 @@
-"""Files that exist whole or not at all: written aside, flushed to the disk, renamed."""
+"""Atomic writing of files: written to a temporary file, flushed to the disk, renamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of an object: that of everything it holds, each array counted once."""
+"""Memory held by an object, where each array is counted once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 
 
 class MemoryOwner:
-    """An object whose `nbytes` follow from what it holds: arrays, fields, particles, scratch memory, solvers, other owners."""
+    """Base of objects whose `nbytes` follow from their attributes: arrays, fields, particles, scratch memory, solvers, other owners."""
 
     borrowed: ClassVar[tuple[str, ...]] = ()
-    """Attributes whose memory is somebody else's."""
+    """Attributes whose memory belongs to another object."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes held; without what is borrowed."""
+        """Bytes held, without borrowed attributes."""
         return held_bytes(self)
 
 
 def held_bytes(thing: Any, counted: set[int] | None = None) -> int:
-    """Return the bytes of an object, or of the items of a tuple, list or dict; what has been counted before counts as zero."""
+    """Return the bytes of an object, or of the items of a tuple, list or dict; memory that has been counted before counts as zero."""
     counted = set() if counted is None else counted
     if id(thing) in counted:
         return 0

@@ -1,4 +1,4 @@
-"""State: objects that own memory, and how parts of any kind are saved and brought back.
+"""State of objects that own memory; saving and restoring of parts of any kind.
 
 A part is a `State`, an object with `snapshot` and `restore`, a random generator, an array, a plain value (number, string or None), or a
 tuple, list or dict of these.
@@ -22,7 +22,7 @@ _S = TypeVar("_S", bound="State")
 
 @runtime_checkable
 class Restorable(Protocol):
-    """What can be taken as a snapshot and brought back: every `State`, and classes of your own.
+    """Objects with snapshots: every `State`, and classes of your own.
 
     A snapshot consists of arrays, numbers, strings and None, and of tuples, lists and dicts (with string keys) of these.
     """
@@ -31,7 +31,7 @@ class Restorable(Protocol):
         """Return copies of everything that changes."""
 
     def restore(self, snapshot: Any) -> None:
-        """Become what the snapshot saw."""
+        """Restore the state of a snapshot."""
 
 
 class State(ABC):
@@ -43,11 +43,11 @@ class State(ABC):
 
     @abstractmethod
     def restore(self, snapshot: Any) -> None:
-        """Become what the snapshot saw, to the bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
+        """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
 
     @abstractmethod
     def assign(self: _S, other: _S) -> None:
-        """Become what another state of the same kind is, to the bit. Allocates nothing but room for more particles than ever before."""
+        """Copy another state of the same kind, bit by bit. Allocates memory only for more particles than ever before."""
 
     @property
     @abstractmethod
@@ -75,18 +75,18 @@ class State(ABC):
         return other
 
     def _backed_up(self, last: Any) -> Any:
-        """Return a copy to bring back: `last`, an earlier one, made equal to this; a new one where that is None."""
+        """Return a backup: `last`, an earlier one, made equal to this object, or a new one if that is None."""
         if last is None:
             return self.copy()
         last.assign(self)
         return last
 
     def _bring_back(self, backup: Any) -> None:
-        """Become what `_backed_up` has returned."""
+        """Restore the state of a copy that `_backed_up` has returned."""
         self.assign(backup)
 
     def _restore_within(self, snapshot: Any) -> None:
-        """Same as `restore`, where the caller brings everything back after an error."""
+        """Same as `restore`, for callers that undo all changes after an error."""
         self.restore(snapshot)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -95,14 +95,14 @@ class State(ABC):
 
 
 def _rebuild(kind: type[State], arguments: tuple[Any, ...], named: dict[str, Any], snapshot: Any) -> State:
-    """Make a state of what its pickle holds."""
+    """Make a state from its pickle."""
     state = kind(*arguments, **named)
     state.restore(snapshot)
     return state
 
 
 class Backup(MemoryOwner):
-    """A copy of a value in memory that is kept, and the value itself."""
+    """A value and its copy in memory that is reused."""
 
     borrowed = ("value",)
 
@@ -111,13 +111,13 @@ class Backup(MemoryOwner):
         self.copy: Any = None
 
     def take(self, value: Any) -> None:
-        """Copy a value; into the memory of the last copy, where that is of the same object or of the same shape."""
+        """Copy a value, into the memory of the last copy if that is of the same object or of the same shape."""
         last = self.copy if value is self.value or isinstance(value, (np.ndarray, tuple, list, dict)) else None
         self.value, self.copy = value, None  # no copy, rather than a wrong one, where this is broken off
         self.copy = self._copied(value, last)
 
     def bring_back(self) -> Any:
-        """Give the value what the copy holds, and return it."""
+        """Restore the value from the copy, and return it."""
         value, saved = self.value, self.copy
         if isinstance(value, State):
             value._bring_back(saved)
@@ -162,7 +162,7 @@ class Backup(MemoryOwner):
 
 
 def backed_up(parts: Mapping[str, Any], last: Any) -> dict[str, Backup]:
-    """Return the backups of parts by name; those in `last` are used again."""
+    """Return the backups of parts by name; those in `last` are reused."""
     known = last if isinstance(last, dict) else {}
     backups = {name: known.get(name) or Backup() for name in parts}
     for name, part in parts.items():
@@ -171,7 +171,7 @@ def backed_up(parts: Mapping[str, Any], last: Any) -> dict[str, Backup]:
 
 
 def require_part(name: str, part: Any) -> None:
-    """Raise TypeError for what could not be brought back, before anything relies on it."""
+    """Raise TypeError for a part that could not be restored, before anything relies on it."""
     if isinstance(part, (tuple, list, dict)):
         for item in part.values() if isinstance(part, dict) else part:
             require_part(name, item)
@@ -197,7 +197,7 @@ def snapshot_of(part: Any) -> Any:
 
 
 def restored(name: str, part: Any, saved: Any, resizable: bool) -> Any:
-    """Return the part after it has become what was saved, or what stands in its place."""
+    """Restore a part from a snapshot; return it, or its replacement."""
     if isinstance(part, np.random.Generator):
         part.bit_generator.state = saved
     elif isinstance(part, np.ndarray):
@@ -227,7 +227,7 @@ def restored(name: str, part: Any, saved: Any, resizable: bool) -> Any:
 
 
 def assigned(part: Any, other: Any) -> Any:
-    """Return the part after it has become what another one is, or what stands in its place."""
+    """Assign another part to a part; return it, or its replacement."""
     if isinstance(part, State) and isinstance(other, State):
         part.assign(other)
         return part
@@ -242,7 +242,7 @@ def assigned(part: Any, other: Any) -> Any:
 
 
 def same_memory(a: Any, b: Any) -> bool:
-    """Are these two views of the same array, or sequences of such views?"""
+    """Return whether these are two views of the same array, or sequences of such views."""
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         same = (a.shape, a.strides, a.dtype) == (b.shape, b.strides, b.dtype)
         return same and (a.size == 0 or a.__array_interface__["data"][0] == b.__array_interface__["data"][0])

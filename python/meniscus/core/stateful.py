@@ -1,4 +1,4 @@
-"""Declared state: snapshots, copies, pickles, transactions and memory of objects that name their parts once.
+"""Declared state of objects: snapshots, copies, pickles, transactions and memory follow from one declaration per part.
 
 A `Stateful` declares each part in one line,
 
@@ -24,10 +24,10 @@ _F = TypeVar("_F", bound="Stateful")
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is known of a declared part.
+    """Properties of a declared part.
 
     Attributes:
-        changed_by: the stages that change it; None: every stage may.
+        changed_by: the stages that change it; None: any stage.
         resizable: an array that may be replaced by one of another length.
     """
 
@@ -36,14 +36,14 @@ class Declaration:
 
 
 class Stateful(MemoryOwner, State):
-    """An object that declares its state, part by part; snapshots, copies, pickles, transactions and the memory held follow.
+    """Base of objects that declare their state, part by part; snapshots, copies, pickles, transactions and the memory held follow.
 
     The parts are attributes. Whatever else an object holds is not state: options, caches, scratch memory. A copy is made with the
     arguments of the constructor, takes over the `settings`, and is assigned the parts.
     """
 
     settings: ClassVar[tuple[str, ...]] = ()
-    """Attributes that are no state but may be set after construction; copies and pickles take them over."""
+    """Attributes that are not state but may be set after construction; copies and pickles have them too."""
     borrowed = ("_made_with",)
 
     _declared: dict[str, Declaration]
@@ -51,7 +51,7 @@ class Stateful(MemoryOwner, State):
     _made_with: Arguments
 
     def __new__(cls: type[_F], *arguments: Any, **named: Any) -> _F:
-        """Keep the arguments, for copies and pickles."""
+        """Make an object and store the arguments, for copies and pickles."""
         self = super().__new__(cls)
         self._made_with = arguments, named
         self._declared = {}
@@ -59,7 +59,7 @@ class Stateful(MemoryOwner, State):
         return self
 
     def declare(self, name: str, part: _T, *, changed_by: Iterable[str] | None = None, resizable: bool = False) -> _T:
-        """Declare the attribute `name` as state, and return the part that it is about to hold.
+        """Declare the attribute `name` as state, and return the part to assign to it.
 
         Args:
             name: of the attribute.
@@ -68,7 +68,7 @@ class Stateful(MemoryOwner, State):
             resizable: whether an array may be replaced by one of another length.
 
         Raises:
-            TypeError: the part cannot be brought back.
+            TypeError: the part cannot be restored.
         """
         require_part(f"state {name!r} of {type(self).__name__}", part)
         self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable)
@@ -87,12 +87,12 @@ class Stateful(MemoryOwner, State):
         return {name: snapshot_of(part) for name, part in self.state.items()}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Become what the snapshot saw, to the bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
+        """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
         with self._guarded(self._declared, {}):
             self._restore_within(snapshot)
 
     def assign(self: _F, other: _F) -> None:
-        """Become what another object made with the same arguments is, to the bit."""
+        """Copy the state of another object made with the same arguments, bit by bit."""
         if type(other) is not type(self) or other._declared.keys() != self._declared.keys():
             raise TypeError(f"only a {type(self).__name__} with the same state can be assigned, not {other!r}")
         for name, part in self.state.items():
@@ -100,9 +100,9 @@ class Stateful(MemoryOwner, State):
         self._state_replaced()
 
     def transaction(self, parts: Iterable[str] | None = None) -> AbstractContextManager[None]:
-        """Return a context that brings the parts back to what they are now if it is left by an exception.
+        """Return a context that restores the parts if it is left by an exception.
 
-        Copies are taken into memory that is kept from one transaction to the next, so that a repeated one allocates nothing.
+        Copies are made in memory that is reused by the next transaction, so that a repeated one allocates nothing.
 
         Args:
             parts: names of those that may change; default: all.
@@ -147,7 +147,7 @@ class Stateful(MemoryOwner, State):
         """Make and declare the parts, where the constructor does not do so."""
 
     def _state_replaced(self) -> None:
-        """Forget what was derived from the state; called whenever parts were brought back."""
+        """Discard what was derived from the state; called whenever parts were restored."""
 
     def _duplicate(self: _F, arguments: tuple[Any, ...], named: dict[str, Any], settings: dict[str, Any]) -> _F:
         other = _made(type(self), arguments, named, settings, bool(self._declared))
@@ -183,14 +183,14 @@ class Stateful(MemoryOwner, State):
         self._state_replaced()
 
     def _put(self, name: str, value: Any) -> None:
-        """Let an attribute be a value, unless it is so already (it may be read-only)."""
+        """Set an attribute, unless it has the value already (it may be read-only)."""
         present = getattr(self, name)
         if present is not value and not same_memory(present, value):
             setattr(self, name, value)
 
 
 def _made(kind: type[_F], arguments: tuple[Any, ...], named: dict[str, Any], settings: Mapping[str, Any], has_parts: bool) -> _F:
-    """Return an object with the parts of another one, which are about to be brought back."""
+    """Return an object with the parts of another one, which are about to be restored."""
     made = kind(*arguments, **named)
     if has_parts and not made._declared:
         made._make_parts()
@@ -200,7 +200,7 @@ def _made(kind: type[_F], arguments: tuple[Any, ...], named: dict[str, Any], set
 
 
 def _rebuild_parts(kind: type[_F], arguments: tuple[Any, ...], named: dict[str, Any], snapshot: Any, settings: Mapping[str, Any]) -> _F:
-    """Make an object of what its pickle holds."""
+    """Make an object from its pickle."""
     made = _made(kind, arguments, named, settings, bool(snapshot))
     made.restore(snapshot)
     return made

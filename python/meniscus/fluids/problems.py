@@ -1,4 +1,4 @@
-"""Parts of pressure and viscosity problems: checked, and in the form that the core takes."""
+"""Checked parts of pressure and viscosity problems, in the form that the core takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solvers whose step is a list of named stages inside of a transaction."""
+"""Base of the fluid solvers: a step of named stages inside of a transaction."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from meniscus.numerics.solve import SolveInfo
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
 NO_PROJECTION = ProjectionInfo(0, 0.0, True, "there was nothing to solve", 0.0, 0.0, ())
-"""Of a step without a projection."""
+"""Report of a step without a projection."""
 
 
 @dataclass(kw_only=True)
 class StepReport:
-    """What one step of any of the solvers did.
+    """Report of one step, for all solvers.
 
     Attributes:
         dt: seconds.
         kinetic_energy: J (J/m in 2-D), unless a solver says otherwise.
         max_speed: largest velocity component, m/s.
-        projection: how the pressure solve went.
-        viscosity: how the solves of viscosity went.
+        projection: report of the pressure solve.
+        viscosity: reports of the viscosity solves.
     """
 
     dt: float = 0.0
@@ -47,17 +47,17 @@ Report = TypeVar("Report", bound=StepReport)
 
 
 class StagedSolver(Stateful, Generic[Report]):
-    """What the solvers of fluids share: velocity, pressure, solid and time; the stages of a step and the transaction around them.
+    """Base of the fluid solvers: velocity, pressure, solid and time; the stages of a step and the transaction around them.
 
-    A subclass names its `stages`, which are methods that take the length of the step, and declares its state. Stages write what they have
-    to tell into `running_report`.
+    A subclass names its `stages`, methods that take the length of the step, and declares its state. Stages write their results into
+    `running_report`.
 
     Args:
         grid: of all fields.
         dtype: of the velocity.
         boundary: of the velocity.
-        solid: what the fluid flows around.
-        slip: how it does.
+        solid: the obstacle.
+        slip: of the fluid on the solid.
 
     Attributes:
         grid: of all fields.
@@ -65,7 +65,7 @@ class StagedSolver(Stateful, Generic[Report]):
         pressure: of the last projection, Pa, float64.
         time: s; only a step changes it.
         report: of the last step; None before the first.
-        running_report: what the stages have told since the last step.
+        running_report: results of the stages since the last step.
     """
 
     stages: ClassVar[tuple[str, ...]]
@@ -84,7 +84,7 @@ class StagedSolver(Stateful, Generic[Report]):
 
     @property
     def solid(self) -> SolidLike | None:
-        """What the fluid flows around; may be set."""
+        """The obstacle; may be set."""
         return self._solid.solid
 
     @solid.setter
@@ -100,7 +100,7 @@ class StagedSolver(Stateful, Generic[Report]):
             on_stage: called with the name of each stage and this solver, after the stage; it may change the state.
 
         Returns:
-            What the step did; also kept as `report`.
+            The report of the step; also stored as `report`.
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
@@ -129,7 +129,7 @@ class StagedSolver(Stateful, Generic[Report]):
 
     @abstractmethod
     def _complete(self, report: Report) -> None:
-        """Add to a report what holds after all stages of a step; raises ValueError where something is no longer finite."""
+        """Add to a report the values after all stages of a step. Raises ValueError if a value is not finite."""
 
     def _state_replaced(self) -> None:
         self._solid.forget()

@@ -1,4 +1,4 @@
-"""Stages that the solvers of fluids share: forces of vortices, viscosity, projection, and extension into solids."""
+"""Stages shared by the fluid solvers: forces of vortices, viscosity, projection, and extension into solids."""
 
 from __future__ import annotations
 

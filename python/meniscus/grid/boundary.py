@@ -1,4 +1,4 @@
-"""Conditions at the sides of the domain. Periodicity belongs to the grid; everything else is said here, per side."""
+"""Boundary conditions at the sides of the domain. Periodicity is a property of the grid and is not set here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ SLIP = CoreOption(Slip, _grid.Slip)
 class Wall:
     """An impermeable wall: the default on every side.
 
-    Velocities take the wall's normal velocity; along it they slip freely, or stick with slip='no-slip'. Scalars have no gradient across.
+    Velocities have the wall's normal velocity; tangentially they slip freely, or stick with slip='no-slip'. Scalars have no gradient across
+    the wall.
 
     Args:
         velocity: of the wall, m/s: `dim` numbers, or f(positions, time) -> (n, dim); default at rest.
@@ -115,5 +116,5 @@ def resolve(grid: Grid, boundary: BoundarySpec) -> dict[str, SideCondition]:
 
 
 def to_core(grid: Grid, boundary: Mapping[str, SideCondition], components: int) -> list[Any]:
-    """Return the conditions as the core wants them."""
+    """Return the conditions in the form of the core."""
     return [boundary[name]._core(grid.dimension, components) for name in side_names(grid.dimension)]

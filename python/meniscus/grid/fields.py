@@ -23,7 +23,7 @@ def _suffix(grid: Grid, dtype: np.dtype[Any]) -> str:
 
 
 class _Field(State):
-    """What scalar and vector fields share."""
+    """Base of scalar and vector fields."""
 
     _core: Any
 
@@ -48,7 +48,7 @@ class _Field(State):
         return dict(self._boundary)
 
     def fill_ghosts(self, time: float = 0.0) -> None:
-        """Bring the ghost layers up to date with the samples, as of `time` (s). Operators do this themselves."""
+        """Fill the ghost layers from the samples, with boundary values at `time` (s). Operators do this themselves."""
         self._core.fill_ghosts(_checks.number("time", time))
 
     def snapshot(self) -> tuple[npt.NDArray[Any], ...]:
@@ -67,7 +67,8 @@ class _Field(State):
             a[...] = s
 
     def assign(self: _Self, other: _Self) -> None:
-        """Take all samples, with ghosts, from a field of the same kind and dtype on the same grid; else TypeError or ValueError."""
+        """Copy all samples, with ghosts, from a field of the same kind and dtype on the same grid. Raises TypeError or ValueError for
+        others."""
         if type(other) is not type(self) or other._dtype != self._dtype:
             raise TypeError(f"only a {type(self).__name__} of dtype {self._dtype} can be assigned, not {other!r}")
         if other._grid != self._grid:
@@ -131,7 +132,7 @@ class ScalarField(_Field):
 
     @property
     def on_side(self) -> tuple[int, ...]:
-        """Where samples sit, per axis: 0 at the centre of a cell, 1 on its sides."""
+        """Position of the samples, per axis: 0 at the centre of a cell, 1 on its sides."""
         return self._on_side
 
     def coordinates(self) -> tuple[npt.NDArray[np.float64], ...]:
@@ -236,7 +237,7 @@ class MacField(_Field):
         self._assign(2, value)
 
     def enforce_boundary(self, time: float = 0.0) -> None:
-        """Give the faces on walls and on prescribed sides their given normal velocity, as of `time` (s)."""
+        """Set the faces on walls and on prescribed sides to their given normal velocity at `time` (s)."""
         self._core.enforce_boundary(_checks.number("time", time))
 
     def _require_w(self) -> None:

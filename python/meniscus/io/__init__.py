@@ -1,4 +1,4 @@
-"""Files of a run: checkpoints (HDF5) and frames (VTK XML). Needs the extras `io` and `vtk`; holds no numerics."""
+"""Files of a run: checkpoints (HDF5) and frames (VTK XML). Needs the extras `io` and `vtk`; contains no numerics."""
 
 from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, latest_checkpoint, read_checkpoint, save_checkpoint, write_checkpoint
 from meniscus.io.frames import FrameData, collect

@@ -1,9 +1,9 @@
-"""Checkpoints: everything a run needs to go on, in one HDF5 file.
+"""Checkpoints: the complete state of a run in one HDF5 file.
 
 The file begins with a user block of 512 bytes that holds a checksum of all that follows, so that a file that was cut short or damaged is
-recognised before HDF5 looks at it. Behind it, `header` is a JSON text (scene, parameters, clock, numbers), and every array of the state is
-a data set `state/NAME/...`, with the grid of a field as attributes of its group: global shape, spacing, origin and the first cell that the
-arrays hold. Programs that read HDF5 open it as it is.
+recognised before HDF5 looks at it. After it, `header` is a JSON text (scene, parameters, clock, numbers), and every array of the state is a
+data set `state/NAME/...`, with the grid of a field as attributes of its group: global shape, spacing, origin and the first cell of the
+arrays. Any program that reads HDF5 can open the file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid
 
 SCHEMA = 2
-"""Version of the layout; files of another one are refused. 2: scenes save their solvers whole."""
+"""Version of the layout; files of other versions are refused. 2: scenes save their solvers whole."""
 
 _USER_BLOCK = 512
 _MAGIC = b"meniscus checkpoint, blake2b of what follows this block: "
 
 
 class DamagedCheckpoint(ValueError):
-    """A file is no checkpoint, was cut short, or was changed after it was written."""
+    """Error for a file that is not a checkpoint, is incomplete, or was changed after it was written."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Checkpoint:
         scene: name of the scene.
         parameters: its parameters, as JSON values.
         version: of the package that wrote it.
-        progress: where the run stands, as JSON values; `step`, `frame` and `time` among them.
+        progress: progress of the run, as JSON values, including `step`, `frame` and `time`.
         state: the snapshots by name: arrays, numbers, and tuples, lists and dicts of them.
         grids: the grids of fields by their path in the state, such as 'solver/velocity'.
     """
@@ -68,12 +68,12 @@ def grids_of(owner: Stateful) -> dict[str, Grid]:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint aside, flush it to the disk and rename it.
+    """Write a checkpoint to a temporary file, flush it to the disk and rename it.
 
-    The file is put together in memory first, which takes as much as the state itself, so that a full disk is one clear error.
+    The file is assembled in memory first, which takes as much memory as the state itself, so that a full disk is one clear error.
 
     Raises:
-        OSError: it cannot be written; `path` is then as it was.
+        OSError: it cannot be written; `path` is then unchanged.
         TypeError: the state holds something else than arrays, numbers, strings and containers of them.
         ImportError: h5py is missing.
     """
@@ -124,7 +124,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> P
 
 
 def latest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
-    """Return the newest whole checkpoint of a folder (None: there is none) and a sentence about each newer one that is damaged."""
+    """Return the newest valid checkpoint of a folder (None: there is none) and a sentence about each newer one that is damaged."""
     passed_over: list[str] = []
     for path in sorted(folder.glob("checkpoint-*.h5"), reverse=True):
         try:
@@ -135,7 +135,7 @@ def latest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
 
 
 def _image(checkpoint: Checkpoint) -> memoryview:
-    """The bytes of the file, with an empty user block."""
+    """Return the bytes of the file, with an empty user block."""
     h5py = require()
     memory = io.BytesIO()
     grids = {n: {"shape": g.shape, "spacing": g.spacing, "origin": g.origin, "periodic": g.periodic} for n, g in checkpoint.grids.items()}
@@ -196,7 +196,7 @@ def available() -> bool:
 
 
 def require() -> Any:
-    """Return the module h5py. Raises ImportError with what to install."""
+    """Return the module h5py. Raises ImportError that names the package to install."""
     try:
         import h5py
     except ImportError as error:

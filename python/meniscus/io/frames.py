@@ -1,4 +1,4 @@
-"""What one frame of a run shows: fields on cells and nodes, and particles, as arrays."""
+"""Frames of a run: fields on cells and nodes, and particles, as arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
 from meniscus.surface import LevelSet
 
 FrameItem: TypeAlias = CellField | NodeField | MacField | LevelSet | Particles | npt.NDArray[Any]
-"""What a scene may name for its frames."""
+"""Objects that a scene may name for its frames."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class FrameData:
     particles: Mapping[str, Mapping[str, npt.NDArray[Any]]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """Return an array on cells or nodes; KeyError names what there is."""
+        """Return an array on cells or nodes; KeyError names the existing ones."""
         for arrays in (self.cells, self.nodes):
             if name in arrays:
                 return arrays[name]
@@ -45,10 +45,10 @@ class FrameData:
 
 
 def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameData:
-    """Return the arrays of the named state: a face velocity is averaged to the cells, everything else is as it is, without a copy.
+    """Return the arrays of the named state: a face velocity is averaged to the cells, all other arrays are not copied.
 
     Raises:
-        TypeError: something that has no place in a frame.
+        TypeError: an object that cannot be part of a frame.
         ValueError: fields on different grids, or an array that has neither one value per cell nor one per node.
     """
     grid = None
@@ -79,7 +79,7 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
 
 
 def _cell_averages(velocity: MacField) -> npt.NDArray[Any]:
-    """The mean of the two faces of each cell, (nx, ny(, nz), dimension)."""
+    """Return the mean of the two faces of each cell, (nx, ny(, nz), dimension)."""
     grid = velocity.grid
     result = np.empty((*grid.local_shape, grid.dimension), velocity.dtype)
     for d in range(grid.dimension):

@@ -31,7 +31,8 @@ def frame_stem(number: int, frames: int) -> str:
 
 
 def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path]:
-    """Write the files of one frame, each aside and renamed, and return them; `frames` is the number of the last one, for the names.
+    """Write the files of one frame, each to a temporary file that is renamed, and return them; `frames` is the number of the last one, for
+    the names.
 
     Raises:
         OSError: the folder is full or cannot be written.
@@ -105,7 +106,7 @@ def available() -> bool:
 
 
 def _image(frame: FrameData, grid: Grid) -> Any:
-    """A vtkImageData; a 2-D grid is one layer of nodes."""
+    """Return a vtkImageData; a 2-D grid is one layer of nodes."""
     data = _new("vtkCommonDataModel", "vtkImageData")
     flat = (0.0,) * (3 - grid.dimension)
     data.SetDimensions([n + 1 for n in grid.shape] + [1] * len(flat))
@@ -122,7 +123,7 @@ def _image(frame: FrameData, grid: Grid) -> Any:
 
 
 def _points(columns: Mapping[str, npt.NDArray[Any]], time: float) -> Any:
-    """A vtkPolyData with a vertex per particle, without which viewers show nothing."""
+    """Return a vtkPolyData with a vertex per particle, which viewers need to show it."""
     positions = columns["position"]
     n, dimension = positions.shape
     data = _new("vtkCommonDataModel", "vtkPolyData")
@@ -141,7 +142,7 @@ def _points(columns: Mapping[str, npt.NDArray[Any]], time: float) -> Any:
 
 
 def _from_grid(array: npt.NDArray[Any], dimension: int) -> npt.NDArray[Any]:
-    """Values in VTK's order (x fastest), vectors with three components."""
+    """Return values in VTK's order (x fastest), vectors with three components."""
     if array.ndim == dimension:
         return np.ravel(array, order="F")
     axes = (*range(dimension - 1, -1, -1), dimension)
@@ -156,7 +157,7 @@ def _to_grid(values: npt.NDArray[Any], shape: tuple[int, ...], dimension: int) -
 
 
 def _three_components(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Vectors (n, 2) with a third component of zero; others as they are."""
+    """Return vectors (n, 2) with a third component of zero; others unchanged."""
     return np.pad(vectors, ((0, 0), (0, 1))) if vectors.shape[1] == 2 else vectors
 
 
@@ -193,7 +194,7 @@ def _write(path: Path, kind: str, data: Any) -> Path:
 
 
 def _reason(part: Path, size: int) -> int:
-    """Why a file of `size` bytes cannot be written, as an errno. VTK does not say it; writing as much does."""
+    """Return the errno of a failed write of `size` bytes. VTK does not report it; a trial write of this size does."""
     try:
         with part.open("wb") as file:
             for _ in range(0, size, 1 << 20):
@@ -220,7 +221,7 @@ def _read(path: Path, kind: str) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Keep VTK from printing what is raised as an error."""
+    """Keep VTK from printing messages that are raised as errors."""
     kind = _module("vtkCommonCore").vtkObject
     before = kind.GetGlobalWarningDisplay()
     kind.SetGlobalWarningDisplay(0)
@@ -235,7 +236,7 @@ def _new(module: str, kind: str) -> Any:
 
 
 def _module(name: str) -> Any:
-    """A module of VTK; they are loaded one by one, since all of them take seconds."""
+    """Return a module of VTK; modules are loaded one by one, since all of them take seconds."""
     try:
         return importlib.import_module(f"vtkmodules.{name}")
     except ImportError as error:

@@ -1,6 +1,6 @@
 """Meshes of segments, triangles and tetrahedra.
 
-Their topology and quality, making, reading and refining them, points that hang on them, and whether they are watertight.
+They come with topology, quality measures, generators, files, refinement, embedded points and a test for watertightness.
 """
 
 from meniscus.mesh.embedding.embedding import Embedding

@@ -1,4 +1,4 @@
-"""Mesh files, through the libraries trimesh (surfaces) and meshio (what holds tetrahedra)."""
+"""Mesh files, through the libraries trimesh (surfaces) and meshio (formats with tetrahedra)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ _SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".off": "off"}
 
 
 def read(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-    """Return vertices (n, 3) float64 and triangles (m, 3) int32 of a mesh file (OBJ, PLY, STL, OFF and what else trimesh reads).
+    """Return vertices (n, 3) float64 and triangles (m, 3) int32 of a mesh file (OBJ, PLY, STL, OFF and other formats of trimesh).
 
-    Vertices stay as they are in the file, in its order; polygons are cut into triangles. Vertices are merged, where their positions
-    are the same to the last bit, only if the format knows no shared vertices (STL) or the file holds several parts with vertices of
-    their own.
+    Vertices have the positions and the order of the file; polygons are cut into triangles. Vertices with equal positions (to the last bit)
+    are merged only if the format has no shared vertices (STL) or the file contains several parts with their own vertices.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -1,4 +1,4 @@
-"""Meshes of segments: curves, hairs, wire frames."""
+"""Meshes of segments: curves, hair, wire frames."""
 
 from __future__ import annotations
 

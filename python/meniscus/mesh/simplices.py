@@ -1,4 +1,4 @@
-"""What meshes of segments, triangles and tetrahedra have in common."""
+"""Base of meshes of segments, triangles and tetrahedra."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class SimplexMesh(State):
 
     @property
     def components(self) -> int:
-        """How many parts there are: tetrahedra are connected over faces, triangles over edges, segments over vertices."""
+        """Number of parts: tetrahedra are connected over faces, triangles over edges, segments over vertices."""
         return self._components[0]
 
     @property
@@ -246,7 +246,7 @@ class SimplexMesh(State):
             raise ValueError(f"a mesh does not change, and {other!r} is not {self!r}")
 
     def copy(self: _M) -> _M:
-        """Return this mesh: what does not change can be shared."""
+        """Return this mesh, which is shared since it does not change."""
         return self
 
     def check_positions(self, name: str, positions: Floats, *, writable: bool = False) -> Floats:
@@ -278,7 +278,7 @@ class SimplexMesh(State):
         return measures
 
     def __eq__(self, other: object) -> bool:
-        """Are both meshes of the same kind with equal vertices and elements?"""
+        """Return whether both meshes are of the same kind with equal vertices and elements."""
         if not isinstance(other, SimplexMesh) or type(self) is not type(other):
             return NotImplemented
         return np.array_equal(self._elements, other._elements) and np.array_equal(self._vertices, other._vertices)

@@ -34,9 +34,9 @@ def cloth_mesh(
         nx, ny: quads along x and y.
         size: lengths along x and y, m.
         origin: the vertex with the lowest coordinates, m.
-        pattern: how diagonals are directed, so that bending prefers no direction. "herring-bone": alternately from column to column
-            (columns run along y), or from row to row where only the number of rows is even; both directions come equally often unless
-            nx and ny are both odd. "diamond": alternately in both directions. "regular": all alike.
+        pattern: directions of the diagonals, which should make bending isotropic. "herring-bone": alternately from column to column
+            (columns run along y), or from row to row where only the number of rows is even; both directions come equally often unless nx
+            and ny are both odd. "diamond": alternately in both directions. "regular": all alike.
 
     Raises:
         TypeError, ValueError: a number below one, a length that is not positive, an unknown pattern.
@@ -121,7 +121,7 @@ def icosphere(levels: int, radius: float = 1.0, center: Sequence[float] = (0.0, 
     """Return a sphere of 20 * 4^levels triangles: an icosahedron whose triangles are cut in four, with all vertices on the sphere.
 
     Args:
-        levels: how often triangles are cut, at most 12.
+        levels: number of subdivisions, at most 12.
         radius: m.
         center: m.
 
@@ -167,7 +167,7 @@ def _require_addressable(vertices: int) -> None:
 
 
 def _kuhn_tets() -> npt.NDArray[Any]:
-    """Corners of six tetrahedra of the unit cube: the paths along edges from (0, 0, 0) to (1, 1, 1)."""
+    """Return the corners of six tetrahedra of the unit cube: the paths along edges from (0, 0, 0) to (1, 1, 1)."""
     tets = []
     for order in itertools.permutations(range(3)):
         corners = [(0, 0, 0)]
@@ -178,7 +178,7 @@ def _kuhn_tets() -> npt.NDArray[Any]:
 
 
 def _five_tets(mirrored: bool) -> npt.NDArray[Any]:
-    """Corners of five tetrahedra of the unit cube: one at every second corner, and what remains between the others."""
+    """Return the corners of five tetrahedra of the unit cube: one at every second corner, and the one between the others."""
     corners = [c for c in itertools.product((0, 1), repeat=3) if sum(c) % 2 == int(mirrored)]
     tets = [[c, *(tuple(1 - v if d == axis else v for d, v in enumerate(c)) for axis in range(3))] for c in corners]
     tets.append([c for c in itertools.product((0, 1), repeat=3) if sum(c) % 2 != int(mirrored)])

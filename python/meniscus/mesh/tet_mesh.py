@@ -22,7 +22,7 @@ class TetMesh(SimplexMesh):
     Args:
         vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
         tets: (m, 4) int32, C-contiguous, indices of vertices; copied unless read-only. Seen from the first corner, the others go round
-            counter-clockwise, so that det [x1 - x0, x2 - x0, x3 - x0] > 0. Other tetrahedra are taken as inverted, see `oriented`.
+            counter-clockwise, so that det [x1 - x0, x2 - x0, x3 - x0] > 0. Other tetrahedra count as inverted, see `oriented`.
 
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, a tetrahedron with a corner twice, positions that
@@ -97,7 +97,7 @@ class TetMesh(SimplexMesh):
         return len(self.used_vertices) - len(self.edges) + len(self.faces) - len(self._elements)
 
     def quality(self, positions: Floats | None = None) -> MeshQuality:
-        """Return how well shaped the tetrahedra are.
+        """Return the quality measures of the tetrahedra.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m; by default those at rest.
@@ -110,8 +110,8 @@ class TetMesh(SimplexMesh):
     def degenerate(self, positions: Floats, *, least_volume: float = 1e-3, least_aspect: float = 1e-3, out: Bools | None = None) -> Bools:
         """Return which tetrahedra (m,) of a deformed mesh are inverted or collapsed.
 
-        They are where the signed volume is at most `least_volume` times that at rest, or the smallest altitude is below `least_aspect`
-        times the longest edge, or a position is not finite.
+        A tetrahedron counts if its signed volume is at most `least_volume` times that at rest, its smallest altitude is below
+        `least_aspect` times its longest edge, or a position is not finite.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m.

@@ -18,8 +18,8 @@ class TriangleMesh(SimplexMesh):
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
-        triangles: (m, 3) int32, C-contiguous, indices of vertices, counter-clockwise as seen from outside; copied unless read-only.
-            A triangle may have a corner twice; it then has no part in edges and what follows from them.
+        triangles: (m, 3) int32, C-contiguous, indices of vertices, counter-clockwise as seen from outside; copied unless read-only. A
+            triangle may have a corner twice; it is then ignored in edges and all that follows from them.
 
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, positions that are not finite.
@@ -47,7 +47,7 @@ class TriangleMesh(SimplexMesh):
         return float(_mesh.sum_of(self._rest_measures))
 
     def volume(self, positions: Floats | None = None) -> float:
-        """Return the volume that a closed mesh encloses, negative where it is turned inside out, m^3.
+        """Return the volume that a closed mesh encloses, negative if it is inside out, m^3.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m; by default those at rest.
@@ -77,8 +77,8 @@ class TriangleMesh(SimplexMesh):
     def bend_pairs(self) -> Ints:
         """The edges with two triangles, and the other corners of these: (b, 4) as i, j, k, l; read-only.
 
-        Edges i < j are in ascending order. The triangle of k passes the edge from i to j, that of l from j to i. Edges with more than
-        two triangles have no part in it.
+        Edges i < j are in ascending order. The triangle of k passes the edge from i to j, that of l from j to i. Edges with more than two
+        triangles are ignored.
         """
         return self._topology.bend_pairs(self._elements)  # type: ignore[no-any-return]
 
@@ -94,7 +94,7 @@ class TriangleMesh(SimplexMesh):
 
     @property
     def is_manifold(self) -> bool:
-        """Has every edge at most two triangles and every vertex a single fan of them?"""
+        """Whether every edge has at most two triangles and every vertex a single fan of them."""
         return len(self.nonmanifold_edges) == 0 and len(self.pinched_vertices) == 0
 
     @property
@@ -103,7 +103,7 @@ class TriangleMesh(SimplexMesh):
         return len(self.used_vertices) - len(self.edges) + len(self._elements)
 
     def quality(self, positions: Floats | None = None) -> MeshQuality:
-        """Return how well shaped the triangles are.
+        """Return the quality measures of the triangles.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m; by default those at rest.
@@ -114,7 +114,7 @@ class TriangleMesh(SimplexMesh):
         return quality_of(self, positions)
 
     def check_watertight(self) -> WatertightReport:
-        """Return whether the mesh is watertight, and what keeps it from being so; see `mesh.check_watertight`."""
+        """Return whether the mesh is watertight, and its defects; see `mesh.check_watertight`."""
         return check_watertight(self._vertices, self._elements)
 
     @cached_property
@@ -132,7 +132,7 @@ class TriangleMesh(SimplexMesh):
 
     @classmethod
     def read(cls, path: PathLike) -> TriangleMesh:
-        """Return the triangle mesh of a file: what `mesh.read` reads, or the triangles of a VTK, VTU, Gmsh or Medit file.
+        """Return the triangle mesh of a file: a format of `mesh.read`, or the triangles of a VTK, VTU, Gmsh or Medit file.
 
         Raises:
             FileNotFoundError: there is no such file.

@@ -40,7 +40,7 @@ SCHEME = CoreOption(Scheme, _numerics.CompensationScheme)
 def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
     """Return the factor by which one step multiplies y in y' = lambda y, z = dt lambda, with forward Euler as the building block.
 
-    It is computed by carrying the step out: forward with 1 + z, back with 1 - z, compensated as the grid schemes are.
+    It is computed by performing the step: forward with 1 + z, back with 1 - z, compensated as in the grid schemes.
 
     Args:
         scheme: 'forward-euler', 'bfecc' or 'maccormack'.

@@ -38,7 +38,7 @@ class ConvergenceStudy:
     """Errors of named schemes over resolutions.
 
     Args:
-        title: what was measured.
+        title: name of the measured quantity.
         sizes: resolutions, for example nodes per axis.
         steps: step size (dx or dt) that belongs to each.
         errors: per scheme one error per resolution.
@@ -50,7 +50,7 @@ class ConvergenceStudy:
     errors: dict[str, list[float]] = field(default_factory=dict)
 
     def run(self, scheme: str, measure: Callable[[int], float]) -> list[float]:
-        """Measure the error of a scheme at every resolution and keep it."""
+        """Measure the error of a scheme at every resolution and store it."""
         self.errors[scheme] = [float(measure(n)) for n in self.sizes]
         return self.errors[scheme]
 

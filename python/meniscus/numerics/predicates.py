@@ -1,4 +1,4 @@
-"""Signs of determinants that say where points lie, exact for all finite doubles."""
+"""Orientation predicates: signs of determinants that tell where points lie, exact for all finite doubles."""
 
 from __future__ import annotations
 

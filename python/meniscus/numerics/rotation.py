@@ -1,4 +1,4 @@
-"""The rotation in 3 x 3 matrices, and their singular values."""
+"""Rotations and singular values of 3 x 3 matrices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def polar_rotation(
     max_iterations: int = 20,
     tolerance: float = 1e-9,
 ) -> Floats:
-    """Return the rotation (n, 3, 3) in each of n matrices A: that closest to A, unless another method is asked for.
+    """Return the rotation (n, 3, 3) of each of n matrices A: the rotation closest to A, unless another method is chosen.
 
     Also where A is singular or inverted: with A = U diag(s) V^T, where U and V are rotations and only the last and smallest s may be
     negative, it is U V^T. Where that is not unique, one of the closest is returned: for matrices of rank 1 that with the smallest angle,

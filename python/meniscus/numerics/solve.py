@@ -1,4 +1,4 @@
-"""How iterative solves report."""
+"""Reports of iterative solves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SOLVE_METHOD = CoreOption(SolveMethod, _numerics.SolveMethod)
 
 @dataclass(frozen=True)
 class SolveInfo:
-    """How an iterative solve went.
+    """Report of an iterative solve.
 
     Attributes:
         iterations: of conjugate gradients.
@@ -24,8 +24,8 @@ class SolveInfo:
         converged: whether the residual is within the tolerance.
         reason: why the iteration ended.
         seconds: spent in the iteration.
-        setup_seconds: spent on the matrix and the preconditioner; zero where they could be kept.
-        history: the residual as the iteration saw it, before the first and after each iteration.
+        setup_seconds: spent on the matrix and the preconditioner; zero if they were reused.
+        history: residual norms of the iteration itself, before the first and after each iteration.
     """
 
     iterations: int

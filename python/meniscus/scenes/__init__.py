@@ -1,4 +1,4 @@
-"""Named, parameterised experiments, run from the command line (`meniscus run NAME`), a script or a notebook."""
+"""Scenes: named experiments with parameters, run from the command line (`meniscus run NAME`), a script or a notebook."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
     "run",
 ]
 
-# The scenes of the library, whatever there is.
+# All scenes of the library.
 __all__ += [kind.__name__ for kind in SCENES.values()]
 globals().update({kind.__name__: kind for kind in SCENES.values()})
 
@@ -64,9 +64,9 @@ def run(
             scene.
 
     Raises:
-        ValueError, TypeError: unknown scene, unknown or wrong parameter, nothing that can be resumed.
+        ValueError, TypeError: unknown scene, unknown or wrong parameter, nothing to resume.
         OSError: the folder cannot be written.
-        ImportError: a library for what was asked for is missing.
+        ImportError: a required library is missing.
     """
     options = {name: value for name, value in options_and_parameters.items() if name in _OPTIONS}
     parameters = {name: value for name, value in options_and_parameters.items() if name not in _OPTIONS}

@@ -1,4 +1,4 @@
-"""The scenes of the package by name, and those of a user's file."""
+"""Catalogue of scenes by name: those of the package and those of a user's file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scenes of deformable bodies share."""
+"""Base of the scenes of deformable bodies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from meniscus.solids import DeformableBody
 class Deforming(Scene):
     """A deformable body whose surface is drawn.
 
-    A subclass makes the mesh and the body, and says how steps are taken.
+    A subclass makes the mesh and the body, and defines how steps are taken.
     """
 
     stages: ClassVar[tuple[str, ...]] = ("step",)
@@ -53,7 +53,7 @@ class Deforming(Scene):
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
-        """Return what the body advises."""
+        """Return the limit of the body."""
         return self.body.max_dt()
 
     def advance(self, time: float, dt: float) -> None:

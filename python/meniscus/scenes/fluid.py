@@ -1,4 +1,4 @@
-"""What the scenes of all solvers of fluids share: a step of the scene is one of the solver, each of its stages timed by itself."""
+"""Base of the scenes of all fluid solvers: a step of the scene is one step of the solver, and each stage is timed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Solver = TypeVar("Solver", SmokeSolver, LiquidSolver)
 
 @dataclass(kw_only=True)
 class FluidScene(Scene, Generic[Solver]):
-    """A scene that steps one solver, its attribute `solver`, which `setup` hands to `use`."""
+    """A scene that steps one solver, its attribute `solver`, which `setup` passes to `use`."""
 
     def use(self, solver: Solver) -> None:
-        """Take a solver as the state of the run."""
+        """Set the solver of the run."""
         self.solver: Solver = self.declare("solver", solver)
         self.steps_done = self.declare("steps_done", 0)
 
@@ -25,11 +25,11 @@ class FluidScene(Scene, Generic[Solver]):
         """Add the vortex particles of a step; here none."""
 
     def max_dt(self) -> float:
-        """Return what the solver advises."""
+        """Return the limit of the solver."""
         return self.solver.max_dt()
 
     def advance(self, time: float, dt: float) -> None:
-        """Seed vortex particles, then step the solver, each of its stages timed by itself."""
+        """Seed vortex particles, then step the solver and time each stage."""
         with self.stage("seed"):
             self.add_particles(time, dt)
         self.solver.step(dt, on_stage=self.after_stage)

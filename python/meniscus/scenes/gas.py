@@ -1,4 +1,4 @@
-"""What the scenes of the gas solver share: stepping, diagnostics, state, and pictures of smoke in a box."""
+"""Base of the scenes of the gas solver: stepping, diagnostics, state, and pictures of smoke in a box."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VORTICITY = 2e-3
 
 @dataclass(kw_only=True)
 class GasScene(FluidScene[SmokeSolver]):
-    """A scene that steps one `SmokeSolver`, its attribute `solver`, which `setup` hands to `use`."""
+    """A scene that steps one `SmokeSolver`, its attribute `solver`, which `setup` passes to `use`."""
 
     stages: ClassVar[tuple[str, ...]] = ("seed", *SmokeSolver.stages)
 
@@ -73,7 +73,7 @@ class BoxOfSmoke(GasScene):
         return Grid((n, n, round(n * self.HEIGHT / WIDTH)), WIDTH / n)
 
     def make_particles(self) -> VortexParticles | None:
-        """Return an empty set of vortex particles, or None if there shall be none."""
+        """Return an empty set of vortex particles, or None for a scene without them."""
         return VortexParticles(np.empty((0, 3), np.float32), (0.0, 0.0, 0.0), 1.0) if self.vortex_particles else None
 
     @property
@@ -162,7 +162,7 @@ class RisingSmoke(BoxOfSmoke):
         return clock
 
     def offset(self, time: float) -> tuple[float, float, float]:
-        """Return where the source has swayed to, m: its two frequencies have no common period that a run would show."""
+        """Return the offset of the swaying source, m. Its two frequencies have no common period within a run."""
         return self.sway * math.sin(5.7 * time), self.sway * math.sin(8.2 * time + 1.0), 0.0
 
     def add_particles(self, time: float, dt: float) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C that lets the running step end, if that is soon."""
+"""Handling of Ctrl-C: the running step is finished first if it ends soon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Interruption:
 
     @contextlib.contextmanager
     def deferred(self) -> Iterator[None]:
-        """Note a first Ctrl-C instead of raising KeyboardInterrupt; raise it at a second one, or when the grace is over.
+        """Record a first Ctrl-C instead of raising KeyboardInterrupt; raise it at a second one, or after the grace period.
 
         Python allows this in the main thread only; elsewhere, and where the system has no such timer, this does nothing.
         """

@@ -1,4 +1,4 @@
-"""Triangle meshes as obstacles: read, turned, scaled and put in their place; and one that is made here."""
+"""Obstacles from triangle meshes: read from a file, rotated, scaled and placed; and one that is generated here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def knot(around: int = 240, across: int = 24, thickness: float = 0.5) -> Mesh:
 
 
 def load(path: str, up: UpAxis) -> Mesh:
-    """Return the mesh of a file with the named axis turned upward. Raises ValueError, in one sentence, for what is no usable mesh."""
+    """Return the mesh of a file with the named axis turned upward. Raises ValueError for a file without a usable mesh."""
     _checks.choice("mesh_up", up, UpAxis)
     try:
         vertices, triangles = read(path)

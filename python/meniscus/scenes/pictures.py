@@ -1,4 +1,4 @@
-"""Pictures of frames: written while a run goes on, or made again from its files."""
+"""Pictures of frames, drawn during a run or later from its files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from meniscus.scenes.scene import Scene
 
 SERIES_FILE = "frames.pvd"
 MITSUBA_FOLDER = "mitsuba"
-"""Where path-traced pictures are in the folder of a run."""
+"""Folder of path-traced pictures in the folder of a run."""
 Renderer = Literal["built-in", "mitsuba"]
 
 
 def picture_path(folder: Path, number: int, frames: int) -> Path:
-    """Return where the picture of a frame is."""
+    """Return the path of the picture of a frame."""
     return folder / f"{frame_stem(number, frames)}.png"
 
 
@@ -50,7 +50,7 @@ def render(
     on_frame: Callable[[int, int], None] | None = None,
     on_pass: Callable[[int, int], None] | None = None,
 ) -> list[Path]:
-    """Make the pictures and the animation of a run again from the frames in its folder, without simulating.
+    """Redraw the pictures and the animation of a run from the frames in its folder, without simulating.
 
     The pictures of the built-in renderer take the place of those that the run drew; those of Mitsuba go to a folder of their own,
     `mitsuba`. Each is written as soon as it is finished.
@@ -101,7 +101,7 @@ def render(
 def _drawing(
     renderer: Renderer, size: tuple[int, int] | None, samples: int | None, on_pass: Callable[[int, int], None] | None
 ) -> Callable[[Scene, FrameData], Any]:
-    """How the picture of a frame is made. Raises ValueError, TypeError, ImportError."""
+    """Return the function that draws the picture of a frame. Raises ValueError, TypeError, ImportError."""
     if _checks.choice("renderer", renderer, Renderer) == "built-in":
         if size is not None or samples is not None:
             raise ValueError("size and samples are options of the renderer 'mitsuba'; the built-in one draws what the scene says")

@@ -1,4 +1,4 @@
-"""What every run leaves behind: `run.json` and `diagnostics.csv`."""
+"""Records of a run: `run.json` and `diagnostics.csv`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def write_run_file(folder: Path, scene: Scene, options: Mapping[str, Any], sourc
 
 
 def read_run_file(folder: Path) -> dict[str, Any]:
-    """Return the content of `run.json`. Raises ValueError where there is none or it is no such file."""
+    """Return the content of `run.json`. Raises ValueError if it is missing or invalid."""
     path = folder / RUN_FILE
     try:
         content = json.loads(path.read_text())
@@ -69,9 +69,9 @@ def read_run_file(folder: Path) -> dict[str, Any]:
 
 
 class Diagnostics:
-    """`diagnostics.csv`: a row per step, in the file as soon as it is known.
+    """Writer of `diagnostics.csv`: a row per step, written immediately.
 
-    With `after_step`, the rows up to that step are kept and everything behind them, a row that was cut short included, is removed.
+    With `after_step`, the rows up to that step are kept and all later ones are removed, including an incomplete row.
     """
 
     def __init__(self, folder: Path, after_step: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Diagnostics:
         self._write(list(values.values()))
 
     def flush(self) -> None:
-        """Bring the rows to the disk, so that no checkpoint is ahead of them even after a loss of power."""
+        """Flush the rows to the disk, so that no checkpoint is ahead of them even after a loss of power."""
         with naming(self._path):
             os.fsync(self._file.fileno())
 

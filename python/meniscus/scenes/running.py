@@ -1,4 +1,4 @@
-"""How a scene is run: steps, frames, files, checkpoints."""
+"""Run of a scene: steps, frames, files, checkpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from meniscus.scenes.record import Diagnostics, parameters_of, write_run_file
 from meniscus.scenes.scene import Scene, StageTimes
 
 CHECKPOINT_FOLDER = "checkpoints"
-"""Where checkpoints are in the folder of a run."""
+"""Folder of checkpoints in the folder of a run."""
 SLOW_STEP = 0.25
 """Seconds from which on a step may not end within the grace after Ctrl-C, so that the state before it is kept in memory."""
 
@@ -59,12 +59,12 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """What a run writes and whom it tells.
+    """Outputs and callbacks of a run.
 
     Attributes:
         pictures: whether to draw frames (needs the extra `viz`).
         files: whether to write frames as VTK files; None: where vtk is installed.
-        resume: go on from the newest checkpoint in the folder.
+        resume: continue from the newest checkpoint in the folder.
         checkpoint_every: seconds of wall time between checkpoints; there is one at the end of every frame too. None: no checkpoints.
         on_step: called after each step.
         on_stage: called as on_stage(name, scene) after each stage that the scene declares.
@@ -81,9 +81,9 @@ class RunOptions:
 def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: Any) -> Iterator[Frame]:
     """Run a scene and yield its frames one by one, frame 0 (the start) included.
 
-    With `out`, the folder takes `run.json` (version, options, machine), `diagnostics.csv` (a row per step), `frame-NNNN.png`, the frames as
-    `.vti` and `.vtp` with a `frames.pvd`, and `checkpoints/`, each written as soon as it is known, so that an interrupted run keeps its
-    finished frames. A resumed run yields the frames that are still to come, or the last one if there are none.
+    With `out`, the folder gets `run.json` (version, options, machine), `diagnostics.csv` (a row per step), `frame-NNNN.png`, the frames as
+    `.vti` and `.vtp` with a `frames.pvd`, and `checkpoints/`, each written immediately, so that an interrupted run keeps its finished
+    frames. A resumed run yields the frames that are still to come, or the last one if there are none.
 
     Args:
         scene: the scene; it is set up by this call.
@@ -93,7 +93,7 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: A
     Raises:
         OSError: the folder cannot be written.
         ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from.
-        ImportError: a library for what was asked for is missing.
+        ImportError: a required library is missing.
     """
     run = _Run(_checks.one_of_type("scene", scene, Scene), None if out is None else Path(out), RunOptions(**options))
     try:
@@ -119,7 +119,7 @@ def run(
 
 
 class _Run:
-    """A run on its way."""
+    """State of a running run."""
 
     def __init__(self, scene: Scene, folder: Path | None, options: RunOptions) -> None:
         self._scene, self._folder, self._options = scene, folder, options
@@ -139,7 +139,7 @@ class _Run:
         self._files = self._wants_files()
         self._series: list[tuple[float, list[Path]]] = []
         self._cells = max((math.prod(g.shape) for g in grids_of(scene).values()), default=0)
-        # What a broken-off step goes back to: None while it is not known, or not needed because the live state is whole.
+        # State to which a cancelled step returns: None while it is not known, or not needed because the live state is complete.
         self._whole = True
         self._before: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
         self._seconds = math.inf
@@ -212,7 +212,7 @@ class _Run:
             self._options.on_step(Step(s.step, s.frame, s.frames, s.time, s.end, dt, self._seconds, self._cells))
 
     def _finish_frame(self) -> Frame:
-        """Write the files and the picture of the frame that the state is at."""
+        """Write the files and the picture of the present frame."""
         s = self._stepper
         picture, files = None, []
         if self._folder is not None and (self._files or self._options.pictures):
@@ -231,7 +231,7 @@ class _Run:
         return save_picture(self._scene, data, picture_path(self._folder, data.number, self._stepper.frames))
 
     def _frame_again(self) -> Frame:
-        """The last frame of a run that was already finished."""
+        """Return the last frame of a run that was already finished."""
         s = self._stepper
         picture = None if self._folder is None else picture_path(self._folder, s.frame, s.frames)
         files = self._series[-1][1] if self._series else []
@@ -260,7 +260,7 @@ class _Run:
         self._saved_at = clock.monotonic()
 
     def _find_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint to go on from, if that is wanted and there is one."""
+        """Return the checkpoint to resume from, if there is one and resuming is wanted."""
         if not self._options.resume:
             return None
         if self._folder is None:

@@ -1,4 +1,4 @@
-"""What a scene is."""
+"""Base of all scenes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Scene(Stateful):
     """A named experiment: a dataclass of parameters, whose fields become options of the command line.
 
     A subclass sets `name` and `summary`, declares its parameters with `parameter`, and implements `setup`, `max_dt`, `advance` and
-    `report`. In `setup` it declares its state with `declare`, which makes its runs resumable; `frame_data` is what frames are written and
-    drawn from. It composes the library and holds no numerics of its own. A subclass with a name is found by it, see `registered`.
+    `report`. In `setup` it declares its state with `declare`, which makes its runs resumable; from its `frame_data` frames are written and
+    drawn. It composes the library and contains no numerics of its own. A subclass with a name is registered under it, see `registered`.
     """
 
     name: ClassVar[str]
@@ -50,11 +50,11 @@ class Scene(Stateful):
         raise TypeError(f"scene {type(self).__name__} has no setup()")
 
     def max_dt(self) -> float:
-        """Return the largest step (s) that the scene wants to take now."""
+        """Return the largest step (s) that the scene allows now."""
         raise TypeError(f"scene {type(self).__name__} has no max_dt()")
 
     def advance(self, time: float, dt: float) -> None:
-        """Carry the state from `time` to `time + dt` (s)."""
+        """Advance the state from `time` to `time + dt` (s)."""
         raise TypeError(f"scene {type(self).__name__} has no advance()")
 
     def report(self, time: float) -> dict[str, float]:
@@ -62,7 +62,7 @@ class Scene(Stateful):
         return {}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
-        """Return what goes into the files of a frame, by name: fields on one grid, level sets, particles, arrays per cell or node."""
+        """Return the data of a frame, by name: fields on one grid, level sets, particles, arrays per cell or node."""
         return {}
 
     def draw(self, frame: FrameData) -> Any:
@@ -82,7 +82,7 @@ class Scene(Stateful):
         return None
 
     def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
-        """Write what summarises the whole run, of which `pictures` are the frames; returns the files. Here: an animation."""
+        """Write files that summarise the whole run, whose frames are `pictures`; return the files. Here: an animation."""
         if len(pictures) < 2:
             return []
         from meniscus import viz
@@ -99,7 +99,7 @@ class Scene(Stateful):
         return _UNTIMED if times is None else times.stage(name, self)
 
     def after_stage(self, name: str, solver: object = None) -> None:
-        """Count what happened since the step began, or since the last stage, as the stage `name`.
+        """Record the time since the step began, or since the last stage, as the stage `name`.
 
         For solvers that call a hook after each of their stages: `smoke.step(dt, on_stage=self.after_stage)`. Raises ValueError as `stage`.
         """
@@ -121,7 +121,7 @@ class Scene(Stateful):
 
 
 registered: dict[tuple[str, str], type[Scene]] = {}
-"""Every scene that was defined with a name, by its module and name."""
+"""All scenes that were defined with a name, by module and name."""
 
 _UNTIMED: AbstractContextManager[None] = contextlib.nullcontext()
 
@@ -142,7 +142,7 @@ class StageTimes:
 
     @contextlib.contextmanager
     def attached(self, scene: Scene) -> Iterator[None]:
-        """Let the stages of a scene report here."""
+        """Collect the stages of a scene here."""
         scene.__dict__["_stage_times"] = self
         try:
             yield
@@ -165,11 +165,12 @@ class StageTimes:
 
 
 def parameter(default: Any, help: str) -> Any:
-    """Return a dataclass field of a scene with its help text (units included). A field annotated with a `Literal` has its choices."""
+    """Return a dataclass field of a scene with its help text (units included). The choices of a `Literal` annotation become those of the
+    field."""
     return dataclasses.field(default=default, metadata={"help": help})
 
 
 def choices_of(scene: type[Scene]) -> dict[str, tuple[Any, ...]]:
-    """Return the choices of those parameters of a scene that have some, by name."""
+    """Return the choices of the parameters of a scene that have any, by name."""
     types = get_type_hints(scene)
     return {f.name: get_args(types[f.name]) for f in dataclasses.fields(scene) if get_origin(types[f.name]) is Literal}

@@ -1,4 +1,4 @@
-"""Time, steps and frames."""
+"""Control of time, steps and frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from meniscus import _checks
 
 
 class TimeStepper:
-    """Owns the time of a run: hands out steps that end exactly on frames.
+    """Clock of a run, with steps that end exactly on frames.
 
     Args:
         end: time of the last frame, s; the first frame (number 0) is at time 0.
@@ -59,11 +59,11 @@ class TimeStepper:
         return False
 
     def snapshot(self) -> dict[str, float | int]:
-        """Return where the run stands, for `restore`."""
+        """Return the position of the run, for `restore`."""
         return {"time": self.time, "frame": self.frame, "step": self.step}
 
     def restore(self, snapshot: Mapping[str, float | int]) -> None:
-        """Stand where `snapshot` saw a clock with the same end and frames."""
+        """Restore a snapshot of a clock with the same end and frames."""
         self.time = float(snapshot["time"])
         self.frame = _checks.integer("frame", snapshot["frame"], 0, self.frames + 1)
         self.step = _checks.integer("step", snapshot["step"], 0)

@@ -1,4 +1,4 @@
-"""What the scenes of the liquid solver share: stepping, diagnostics, state, and pictures of water."""
+"""Base of the scenes of the liquid solver: stepping, diagnostics, state, and pictures of water."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from meniscus.surface import LevelSet
 
 @dataclass(kw_only=True)
 class Water(FluidScene[LiquidSolver]):
-    """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` hands to `use`."""
+    """A scene that steps one `LiquidSolver`, its attribute `solver`, which `setup` passes to `use`."""
 
     stages: ClassVar[tuple[str, ...]] = ("seed", *LiquidSolver.stages)
     frames_per_second: ClassVar[float] = 24.0
@@ -37,7 +37,7 @@ class Water(FluidScene[LiquidSolver]):
     elevation: float = parameter(18.0, "of the camera, degrees")
 
     def liquid_options(self, **more: Any) -> LiquidOptions:
-        """Return the options of the solver that follow from the parameters, and others."""
+        """Return the options of the solver: those that follow from the parameters, and others."""
         return LiquidOptions(
             cfl=self.cfl,
             method=self.method,
@@ -96,7 +96,7 @@ class Water(FluidScene[LiquidSolver]):
         return path_tracing.water_scene(**self._shown(frame), size=size or (640, 480))
 
     def _shown(self, frame: FrameData) -> dict[str, Any]:
-        """What both renderers take."""
+        """Return the arguments of both renderers."""
         from meniscus.viz import Camera
 
         assert frame.grid is not None

@@ -1,4 +1,4 @@
-"""Deformable solids: bodies, the forces in them, and how they move."""
+"""Deformable solids: bodies, their forces and constraints, and time integration."""
 
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.elements.membrane import TriangleMembrane

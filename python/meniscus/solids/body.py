@@ -35,13 +35,13 @@ _Self = TypeVar("_Self", bound="DeformableBody")
 
 
 class DeformableBody(NodeConstraints, Stateful):
-    """Nodes with positions, velocities and masses, the forces between them, and what holds them.
+    """Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
-    `step` is transactional: after an error, a failed solve or Ctrl-C the body is as it was, and so is what its forces remember. A node of
-    infinite mass keeps its velocity, whatever acts on it.
+    `step` is transactional: an error, a failed solve or Ctrl-C leaves the body and the memory of its forces unchanged. A node of infinite
+    mass keeps its velocity, whatever acts on it.
 
-    The state is positions, velocities, time, what Verlet's method remembers, and what forces remember: the directions that springs keep,
-    and the wind of the last step. Masses, gravity, forces and what holds the nodes are the set-up: copies and pickles have them,
+    The state is positions, velocities, time, the previous positions of Verlet's method, and the memory of forces: the directions that
+    springs keep, and the wind of the last step. Masses, gravity, forces and constraints are the set-up: copies and pickles have them,
     snapshots do not. A copy has forces of its own.
 
     Args:
@@ -143,7 +143,7 @@ class DeformableBody(NodeConstraints, Stateful):
 
     @property
     def force_memory(self) -> list[Floats]:
-        """What forces remember from step to step, of those that remember anything: writable views."""
+        """The memory of forces from step to step, of those that have any: writable views."""
         return [memory for memory in (_force_core(force).memory for force in self._forces) if memory.size]
 
     @property
@@ -176,19 +176,19 @@ class DeformableBody(NodeConstraints, Stateful):
 
         Raises:
             TypeError: no force.
-            ValueError: it acts on nodes that the body has not, or was added before.
+            ValueError: it acts on nodes outside of the body, or was added before.
         """
         self._core.add(_force_core(force))
         self._forces.append(force)
         return force
 
     def remove(self, force: Any) -> None:
-        """Take a force away. Raises ValueError for one that was not added."""
+        """Remove a force. Raises ValueError for one that was not added."""
         self._core.remove(_force_core(force))
         self._forces = [f for f in self._forces if f is not force]
 
     def forces_at_nodes(self) -> Floats:
-        """Return what all forces but gravity do to the nodes now (n, 3), N."""
+        """Return the sum of all forces except gravity on the nodes (n, 3), N."""
         out = np.empty((len(self), 3))
         self._core.forces_at(self.positions, self.velocities, out)
         return out
@@ -208,16 +208,16 @@ class DeformableBody(NodeConstraints, Stateful):
             **options: as listed below.
 
         Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
-        `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise where a
-        tolerance is not met, else take what was reached (True).
+        `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
+        tolerance is not met, else accept the result (True).
 
-        `tangent` says how implicit elastic forces are linearised: "definite" (default), "exact" (with "definite" where that is
-        indefinite), or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of what hangs, are
-        then explicit and limit the step.
+        `tangent` is the linearisation of implicit elastic forces: "definite" (default), "exact" (with "definite" where that is indefinite),
+        or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
+        explicit and limit the step.
 
         Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
-        stays bounded also where large steps turn everything; "first-half-step", "first-full-step": only in the solve for positions, which
-        loses no energy. `finish`: "trapezoid" (default) or "backward-euler".
+        stays bounded even for large rotations in a step; "first-half-step", "first-full-step": only in the solve for positions, which loses
+        no energy. `finish`: "trapezoid" (default) or "backward-euler".
 
         Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
 
@@ -225,7 +225,7 @@ class DeformableBody(NodeConstraints, Stateful):
         relative to dt times the forces (1e-8); `max_newton` iterations (200).
 
         Returns:
-            What the step did; also kept as `report`.
+            The report of the step; also stored as `report`.
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
@@ -260,14 +260,14 @@ class DeformableBody(NodeConstraints, Stateful):
         max_strain: float = 0.1,
         max_motion: float = math.inf,
     ) -> TimeStepLimits:
-        """Return how long a step may be, and why.
+        """Return the limits of the step, and the cause of the smallest.
 
         Args:
-            integrator: whose stability is asked for; implicit Euler, and Newmark with implicit elasticity, have no limit.
+            integrator: integrator whose stability counts; implicit Euler, and Newmark with implicit elasticity, have no limit.
             elasticity: of Newmark, as in `step`.
             cfl: fraction of the stability limit; the frequency is an upper bound, so 1 is safe for linear springs.
-            max_strain: how much of its rest length a part may gain or lose in one step.
-            max_motion: how far moved nodes may go in one step, m, at their present speed.
+            max_strain: largest change of a length in one step, relative to its rest length.
+            max_motion: largest motion of moved nodes in one step, m, at their present speed.
 
         Raises:
             TypeError, ValueError: wrong types or values.
@@ -299,7 +299,7 @@ class DeformableBody(NodeConstraints, Stateful):
     # --- snapshots and copies ------------------------------------------------------------------------------------------------
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Become what the snapshot saw, to the bit.
+        """Restore the state of a snapshot, bit by bit.
 
         Raises TypeError or ValueError if it is not that of a body with as many nodes and the same forces; then nothing is changed.
         """
@@ -309,13 +309,13 @@ class DeformableBody(NodeConstraints, Stateful):
         super().restore(snapshot)
 
     def copy(self: _Self) -> _Self:
-        """Return an independent body in the same state, with copies of the forces, held in the same way."""
+        """Return an independent body in the same state, with copies of the forces and the same constraints."""
         arguments, named = self._arguments()
         setup = {**self._setup, "forces": [copy.copy(force) for force in self._forces]}
         return self._duplicate(arguments, named, {"gravity": self.gravity, "_setup": setup})
 
     def __repr__(self) -> str:
-        """One line: nodes, forces, what is held, time."""
+        """One line: nodes, forces, constraints, time."""
         names = ", ".join(type(f).__name__ for f in self._forces) or "no forces"
         return f"<{type(self).__name__} {len(self)} nodes, {len(self.held)} held, {names}, t = {self.time:g} s>"
 
@@ -328,7 +328,7 @@ class DeformableBody(NodeConstraints, Stateful):
 
     @property
     def _setup(self) -> dict[str, Any]:
-        """Forces, and what holds the nodes."""
+        """Forces and constraints."""
         sliding, normals = self._core.sliding()
         holds = {"held": self._core.held, "moved": self._core.moved, "sliding": sliding, "normals": normals}
         return {"forces": list(self._forces), "paths": list(self._paths), "targets": dict(self._targets), **holds}
@@ -344,7 +344,7 @@ class DeformableBody(NodeConstraints, Stateful):
 
 
 class PreviousPositions:
-    """What the position form of Verlet's method remembers of a body: the positions before the last step, and its length."""
+    """State of the position form of Verlet's method: the positions before the last step, and its length."""
 
     def __init__(self, core: _solids.DeformableBody) -> None:
         self._core = core
@@ -355,7 +355,7 @@ class PreviousPositions:
         return {"dt": dt, "positions": self._core.previous_positions()} if dt > 0 else None
 
     def restore(self, snapshot: Mapping[str, Any] | None) -> None:
-        """Take what the snapshot holds. Raises TypeError or ValueError; then nothing is changed."""
+        """Restore the state of a snapshot. Raises TypeError or ValueError; then nothing is changed."""
         if snapshot is None:
             self._core.forget_previous()
             return

@@ -1,4 +1,4 @@
-"""What holds the nodes of a body: pins, paths and planes."""
+"""Constraints on the nodes of a body: pins, paths and planes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Path = Callable[[float], Any]
 
 
 class NodeConstraints:
-    """The part of a body that holds nodes."""
+    """Base of a body: constraints on its nodes."""
 
     _core: _solids.DeformableBody
     _paths: list[tuple[npt.NDArray[np.int32], Path]]
     _targets: dict[int, Floats]
 
     def pin(self, nodes: npt.ArrayLike) -> None:
-        """Fix nodes (indices, or a mask (n,)) where they are. Raises TypeError or ValueError for what are no nodes of the body."""
+        """Fix nodes (indices, or a mask (n,)) at their positions. Raises TypeError or ValueError for nodes outside of the body."""
         where = self._nodes(nodes)
         self._forget(where)
         self._core.fix(where)
@@ -34,10 +34,10 @@ class NodeConstraints:
 
         Args:
             nodes: indices, or a mask (n,).
-            path: positions (k, 3), m, float64, that the nodes reach at the end of the next step on straight lines, and where they then
-                stay until they are moved again; or a function of time (s) that returns positions (k, 3), or a pair of positions and
-                velocities. The function is asked for the start, the middle and the end of each step; where it gives no velocities,
-                they are those of the parabola through the three positions.
+            path: positions (k, 3), m, float64, that the nodes reach at the end of the next step on straight lines, and where they then stay
+                until they are moved again; or a function of time (s) that returns positions (k, 3), or a pair of positions and velocities.
+                The function is evaluated at the start, the middle and the end of each step; if it returns no velocities, they are those of
+                the parabola through the three positions.
 
         Raises:
             TypeError, ValueError: no nodes of the body, wrong dtype or shape, positions that are not finite.
@@ -55,7 +55,7 @@ class NodeConstraints:
         self._targets.update(zip(where.tolist(), to.copy(), strict=True))
 
     def slide(self, nodes: npt.ArrayLike, normals: npt.ArrayLike) -> None:
-        """Let nodes slide: their velocity along the normal is zero. Called again, it takes further directions, up to three.
+        """Constrain nodes to slide: their velocity along the normal is zero. Further calls add directions, up to three.
 
         Args:
             nodes: indices, or a mask (n,); those that are pinned or moved stay so.
@@ -69,7 +69,7 @@ class NodeConstraints:
         self._core.slide(where, n)
 
     def release(self, nodes: npt.ArrayLike | None = None) -> None:
-        """Free nodes (indices, or a mask (n,); None: all) from whatever holds them."""
+        """Free nodes (indices, or a mask (n,); None: all) from all constraints."""
         where = np.arange(self._core.size, dtype=np.int32) if nodes is None else self._nodes(nodes)
         self._forget(where)
         self._core.release(where)
@@ -80,7 +80,7 @@ class NodeConstraints:
         return self._core.held
 
     def _nodes(self, nodes: npt.ArrayLike) -> npt.NDArray[np.int32]:
-        """Indices or a mask as int32; the body checks their range."""
+        """Return indices or a mask as int32; the body checks their range."""
         a = np.asarray(nodes)
         if a.dtype == np.bool_:
             return np.flatnonzero(_checks.mask("nodes", a, (self._core.size,))).astype(np.int32)
@@ -96,7 +96,7 @@ class NodeConstraints:
         return a.astype(np.int32)
 
     def _forget(self, nodes: npt.NDArray[np.int32]) -> None:
-        """Take nodes out of all paths."""
+        """Remove nodes from all paths."""
         gone = set(nodes.tolist())
         for node in gone:
             self._targets.pop(node, None)
@@ -109,12 +109,12 @@ class NodeConstraints:
         self._paths = kept
 
     def _moved_velocities(self) -> Floats:
-        """Velocities of the moved nodes now."""
+        """Return the present velocities of the moved nodes."""
         v: Floats = self._core.velocities[self._core.moved]
         return v
 
     def _motion(self, dt: float) -> list[Floats] | None:
-        """Middle and end positions, and velocities at start, middle and end, of the moved nodes."""
+        """Return middle and end positions, and velocities at start, middle and end, of the moved nodes."""
         moved = self._core.moved
         if len(moved) == 0:
             return None

@@ -1,4 +1,4 @@
-"""Forces from outside: wind, drag, given loads, pressure. Gravity belongs to the body."""
+"""External forces: wind, drag, given loads, pressure. Gravity belongs to the body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _InWind(Force):
     _core: _solids.WindDrag | _solids.Drag
 
     def set_wind(self, wind: Wind) -> None:
-        """Take another wind: a velocity, one per node (n, 3), or a function of positions (n, 3) and time that returns these; m/s."""
+        """Set the wind: a velocity, one per node (n, 3), or a function of positions (n, 3) and time that returns these; m/s."""
         if callable(wind):
             self._wind: Callable[[Floats, float], Floats] | None = wind
             return
@@ -31,7 +31,7 @@ class _InWind(Force):
         self._core.set_wind(_velocities(wind, self.nodes), _NO_VELOCITIES)
 
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
-        """Take the wind at positions `x` (m) and a `time` (s), and the velocities `v` (m/s) that quadratic drag has its factor from."""
+        """Update the wind at positions `x` (m) and a `time` (s), and the velocities `v` (m/s) for the factor of quadratic drag."""
         _checks.points("x", x, FLOAT64, 3)
         _checks.require_finite("v", _checks.points("v", v, FLOAT64, 3))
         wind = np.zeros((0, 3)) if self._wind is None else _velocities(self._wind(x, time), self.nodes)
@@ -47,12 +47,12 @@ class WindDrag(_InWind):
         mesh: a triangle mesh, or an (m, 3) int32 array of triangles.
         rest_positions: (n, 3) float64, m, needed for `per_area`; the mesh's own vertices if left out.
         coefficient: c, N s/m (quadratic: N s^2/m^2); a number or one per node.
-        per_area: instead of `coefficient`: c per area, N s/m^3 (quadratic: N s^2/m^4), of which each vertex gets what its third of the
-            rest areas of its triangles makes. The drag of a surface then does not depend on how finely it is divided.
-        wind: m/s; a velocity, one per node (n, 3), or a function of positions (n, 3) and time that returns these. A function is asked
+        per_area: instead of `coefficient`: c per area, N s/m^3 (quadratic: N s^2/m^4), times a third of the rest areas of the triangles at
+            each vertex. The drag of a surface then does not depend on its resolution.
+        wind: m/s; a velocity, one per node (n, 3), or a function of positions (n, 3) and time that returns these. A function is evaluated
             before each step (`prepare`).
-        quadratic: F = c |(wind - v) . N| ((wind - v) . N) N. The factor |...| takes the velocities of the last `prepare`, so that steps
-            stay linear in the velocity; before, velocities are 0.
+        quadratic: F = c |(wind - v) . N| ((wind - v) . N) N. The factor |...| uses the velocities of the last `prepare`, so that steps stay
+            linear in the velocity; before, velocities are 0.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, nodes without a position, both or neither of `coefficient` and `per_area`,
@@ -86,11 +86,11 @@ class WindDrag(_InWind):
 
 
 class Drag(_InWind):
-    """Drag in all directions alike, at each node: F = c (wind - v). Wind on cloth is better modelled by `WindDrag`.
+    """Isotropic drag at each node: F = c (wind - v). Wind on cloth is better modelled by `WindDrag`.
 
     Args:
         coefficient: (n,), one per node: c, N s/m (quadratic: N s^2/m^2); or a number, together with `nodes`.
-        nodes: how many nodes there are.
+        nodes: number of nodes.
         wind: as in `WindDrag`.
         quadratic: F = c |wind - v| (wind - v), with the factor from the velocities of the last `prepare`.
 
@@ -208,7 +208,7 @@ def _node_areas(triangles: Ints, x: Floats, nodes: int) -> Floats:
 
 
 def _is_closed(triangles: Ints) -> bool:
-    """Is every directed edge met by its opposite, once each?"""
+    """Return whether every directed edge has its opposite exactly once."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]).astype(np.int64)
     n = int(triangles.max(initial=0)) + 1
     forward, backward = np.sort(edges[:, 0] * n + edges[:, 1]), np.sort(edges[:, 1] * n + edges[:, 0])

@@ -1,4 +1,4 @@
-"""What all forces of deformable bodies have in common, and the checks of their arguments."""
+"""Base of all forces of deformable bodies, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ TANGENT = CoreOption(Tangent, _solids.Tangent)
 
 
 FORCES: dict[str, type[Force]] = {}
-"""The kinds of forces of the package, by name: each registers itself by being defined."""
+"""The kinds of forces of the package, by name: each registers itself when it is defined."""
 
 
 class Force:
-    """A force between the nodes of a body: f(x, v) = elastic(x) + D(x) v. Bodies add it; alone it answers for any positions.
+    """A force between the nodes of a body: f(x, v) = elastic(x) + D(x) v. It is added to bodies, and can be evaluated alone at any
+    positions.
 
-    Positions, velocities and displacements are (n, 3) float64 C-contiguous arrays with n >= `nodes`; results have the same shape. Where
-    nothing else is said, the methods raise TypeError or ValueError for wrong dtype, shape or memory order and values that are not
-    finite. Results have the same bits on any number of threads.
+    Positions, velocities and displacements are (n, 3) float64 C-contiguous arrays with n >= `nodes`; results have the same shape. Unless
+    stated otherwise, the methods raise TypeError or ValueError for wrong dtype, shape or memory order and values that are not finite.
+    Results have the same bits on any number of threads.
     """
 
     _core: Any
@@ -41,18 +42,18 @@ class Force:
             FORCES[cls.__name__] = cls
 
     def _make(self, kind: Any, *arguments: Any) -> None:
-        """Make the compiled force of its arguments, and keep copies of these for pickles."""
+        """Make the compiled force from its arguments, and store copies of these for pickles."""
         self._core = kind(*arguments)
         self._made_of = tuple(a.copy() if isinstance(a, np.ndarray) else a for a in arguments)
 
     def _changes(self) -> Any:
-        """Return what the user may have changed since the force was made, for `_restore`."""
+        """Return the state that the user may have changed since the force was made, for `_restore`."""
 
     def _restore(self, changes: Any) -> None:
-        """Take what `_changes` has returned elsewhere."""
+        """Restore the result of `_changes`."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what the force was made of and what has changed; functions of time must be picklable. Copies are pickles."""
+        """Pickle the arguments of the force and the changes since; functions of time must be picklable. Copies are pickles."""
         parts = {name: value for name, value in self.__dict__.items() if name != "_core"}
         return _rebuild, (type(self), type(self._core), parts, self._changes(), self.memory.copy())
 
@@ -68,16 +69,16 @@ class Force:
 
     @property
     def memory(self) -> Floats:
-        """What the force remembers from step to step (k,): a writable view; state of the body that it acts on. Empty for most forces."""
+        """Memory of the force from step to step (k,): a writable view; state of the body that it acts on. Empty for most forces."""
         return self._core.memory  # type: ignore[no-any-return]
 
     @property
     def nbytes(self) -> int:
-        """Memory of the compiled force, bytes; copies of what it was made of are kept besides, for pickles."""
+        """Memory of the compiled force, bytes, without the copies of its arguments for pickles."""
         return int(self._core.nbytes)
 
     def prepare(self, x: Floats, v: Floats, time: float) -> None:
-        """Take what changes from step to step, such as the wind at positions `x` (m), velocities `v` (m/s) and a `time` (s).
+        """Update values that change from step to step, such as the wind at positions `x` (m), velocities `v` (m/s) and a `time` (s).
 
         Bodies call it before every step. Most forces need nothing.
         """
@@ -99,8 +100,8 @@ class Force:
         Args:
             x: (n, 3), m.
             dx: (n, 3), m.
-            tangent: "exact" is the derivative of the forces; "definite" leaves out what would make it indefinite; "frozen" keeps
-                directions, weights and rotations as they are (Selle 2008, section 5.5).
+            tangent: "exact" is the derivative of the forces; "definite" leaves out its indefinite part; "frozen" keeps directions, weights
+                and rotations as they are (Selle 2008, section 5.5).
 
         Raises:
             TypeError, ValueError: see the class; `tangent` is none of the choices.
@@ -143,7 +144,7 @@ class Force:
 
 
 def _rebuild(kind: Any, core: Any, parts: dict[str, Any], changes: Any, memory: Floats) -> Any:
-    """Make a force of what its pickle holds."""
+    """Make a force from its pickle."""
     force = kind.__new__(kind)
     force.__dict__.update(parts)
     force._core = core(*force._made_of)
@@ -203,7 +204,7 @@ def per_element(name: str, value: npt.ArrayLike, count: int, *, least: float = 0
 
 
 def node_masses(masses: npt.ArrayLike, count: int) -> Floats:
-    """Turn a mass, or one per node, into an array; masses are positive and may be infinite for nodes that nothing moves."""
+    """Turn a mass, or one per node, into an array; masses are positive, and infinite for nodes that no force moves."""
     array = np.asarray(masses)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"masses must be a number or an array of numbers, not of dtype {array.dtype}")

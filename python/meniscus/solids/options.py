@@ -12,13 +12,13 @@ from meniscus.numerics.solve import SolveInfo, facts
 from meniscus.solids.force import TANGENT, Tangent
 
 IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
-"""How a step is taken."""
+"""Integrator of a step."""
 Finish = Literal["trapezoid", "backward-euler"]
-"""How Newmark ends its step."""
+"""Last stage of a Newmark step."""
 Elasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
-"""Where Newmark takes elastic forces implicitly, and over how much of the step."""
+"""Solves of a Newmark step with implicit elastic forces, and their part of the step."""
 VerletFormName = Literal["positions", "velocities"]
-"""Which of the two forms of Verlet's method is meant."""
+"""Form of Verlet's method."""
 
 INTEGRATOR = CoreOption(IntegratorName, _solids.Integrator)
 FINISH = CoreOption(Finish, _solids.NewmarkFinish)
@@ -39,12 +39,12 @@ STABILITY: dict[str, float] = {
 
 @dataclass(frozen=True)
 class NewtonInfo:
-    """How Newton's method went.
+    """Report of Newton's method.
 
     Attributes:
         iterations: linear solves.
         linear_iterations: of conjugate gradients, all together.
-        halvings: how often the line search halved a step.
+        halvings: number of halvings by the line search.
         residual: of the momentum equation, relative to dt times the size of the forces.
         converged: whether the residual is within the tolerance, or as small as rounding errors allow.
         round_off: whether it is the latter.
@@ -60,14 +60,14 @@ class NewtonInfo:
 
 @dataclass(frozen=True)
 class StepInfo:
-    """What a step did.
+    """Report of a step.
 
     Attributes:
         dt: seconds.
         integrator: its name.
-        solves: how the linear solves went, in order; of Newton's method only the last one.
-        newton: how Newton's method went, where it was used.
-        fell_back: a tangent was indefinite, and the definite one took its place.
+        solves: reports of the linear solves, in order; for Newton's method only the last one.
+        newton: report of Newton's method, if it was used.
+        fell_back: a tangent was indefinite, and the definite one was used instead.
         converged: whether all of this met its tolerances.
         max_speed: of the nodes at the end, m/s.
     """
@@ -83,14 +83,14 @@ class StepInfo:
 
 @dataclass(frozen=True)
 class TimeStepLimits:
-    """How long a step may be, s; infinite where there is no limit.
+    """Limits of the time step, s; infinite without a limit.
 
     Attributes:
         dt: the least of the others.
         cause: which one that is: "frequency", "strain", "motion" or "none".
         frequency: from the stability limit of the integrator and a bound of the highest elastic frequency.
         strain: from the largest change of a length in one step.
-        motion: from the largest way of moved nodes in one step.
+        motion: from the largest motion of moved nodes in one step.
     """
 
     dt: float

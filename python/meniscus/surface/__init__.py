@@ -1,4 +1,4 @@
-"""Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids as a fluid sees them."""
+"""Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids for fluid solvers."""
 
 from meniscus.surface.extraction.deviation import HausdorffDistance, hausdorff_distance
 from meniscus.surface.extraction.surfaces import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions

@@ -29,7 +29,7 @@ class LevelSet(State):
 
     Args:
         grid: 2-D or 3-D.
-        location: where the samples sit: 'nodes' (the usual place for solids) or 'cells' (for liquids).
+        location: position of the samples: 'nodes' (usual for solids) or 'cells' (for liquids).
         dtype: float64 (default) or float32.
 
     Raises:
@@ -106,7 +106,7 @@ class LevelSet(State):
 
     @property
     def location(self) -> str:
-        """Where the samples sit: 'nodes' or 'cells'."""
+        """Position of the samples: 'nodes' or 'cells'."""
         return str(self._location)
 
     @property
@@ -173,7 +173,7 @@ class LevelSet(State):
         normals: Any = False,
         workspace: Workspace | None = None,
     ) -> Any:
-        """Return (vertices, triangles), in 2-D (vertices, segments), of the surface; all about it is said at `extract`."""
+        """Return (vertices, triangles), in 2-D (vertices, segments), of the surface; see `extract`."""
         return extraction.extract(self, sides=sides, periods=periods, positions=positions, normals=normals, workspace=workspace)
 
     def volume(self, *, workspace: Workspace | None = None) -> float:
@@ -214,9 +214,9 @@ class LevelSet(State):
         self._combine(_surface.SetOperation.intersect, other)
 
     def subtract(self, other: LevelSet | Shape) -> None:
-        """Take a level set on the same samples, or a shape, away from this: max(phi, -other); see `unite`.
+        """Subtract a level set on the same samples, or a shape: max(phi, -other); see `unite`.
 
-        What the other's surface leaves belongs to both: a sample with other = 0 and phi <= 0 stays inside.
+        The surface of the other belongs to both: a sample with other = 0 and phi <= 0 stays inside.
         """
         self._combine(_surface.SetOperation.subtract, other)
 
@@ -237,7 +237,7 @@ class LevelSet(State):
         core.combine_level_sets(self._field._core, operation, self._samples_of(other)._core)
 
     def _samples_of(self, other: LevelSet | Shape) -> ScalarField:
-        """The samples of another level set, or of a shape at the places of this one."""
+        """Return the samples of another level set, or of a shape at the positions of this one."""
         _checks.one_of_type("other", other, (LevelSet, Shape))
         if isinstance(other, LevelSet):
             if (other.grid, other.location, other.dtype) != (self.grid, self.location, self.dtype):

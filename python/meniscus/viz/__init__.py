@@ -1,4 +1,4 @@
-"""Pictures: plots, smoke, water, surfaces and animations, all without a screen. Needs the extra `viz`; `path_tracing` needs `render`."""
+"""Pictures: plots, smoke, water, surfaces and animations, all without a display. Needs the extra `viz`; `path_tracing` needs `render`."""
 
 from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations

@@ -1,4 +1,4 @@
-"""Animations of pictures."""
+"""Animations from sequences of pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much light reaches each cell of a volume of smoke."""
+"""Light that reaches each cell of a volume of smoke."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _OPAQUE = 6.0  # optical depth of a cell of solid
 def light_depth(extinction: Floats, toward: npt.NDArray[Any], solid: Floats | None = None) -> Floats:
     """Return the optical depth between each cell and a sun far away.
 
-    One sweep over slices away from the sun: the depth behind a slice is that of the slice before, shifted along the light. The shifts
-    blur it a little, as light that is scattered forward does.
+    One sweep over slices away from the sun: the depth behind a slice is that of the previous slice, shifted along the light. The shifts
+    blur it a little, like forward scattering.
 
     Args:
         extinction: (nx, ny, nz), 1 / cells.
         toward: unit vector towards the sun.
-        solid: share of each cell that a solid fills; it throws a shadow.
+        solid: share of each cell that a solid fills; it casts a shadow.
     """
     axis = int(np.argmax(np.abs(toward)))
     dense = extinction if solid is None else extinction + _OPAQUE * solid
@@ -55,7 +55,7 @@ def ambient_visibility(extinction: Floats, solid: Floats | None = None, radius: 
 
 
 def _shifted(image: Floats, shift: list[float]) -> Floats:
-    """The image at positions + shift, between samples linearly; zero from outside."""
+    """Return the image at positions + shift, interpolated linearly; zero outside."""
     for axis, s in enumerate(shift):
         whole = int(np.floor(s))
         part = np.float32(s - whole)
@@ -77,7 +77,7 @@ def _moved(image: Floats, axis: int, by: int) -> Floats:
 
 
 def _box_mean(values: Floats, axis: int, radius: int) -> Floats:
-    """Mean over 2 radius + 1 cells along an axis; zero outside."""
+    """Return the mean over 2 radius + 1 cells along an axis; zero outside."""
     width = [(0, 0)] * 3
     width[axis] = (radius + 1, radius)
     total = np.cumsum(np.pad(values, width), axis=axis, dtype=np.float64)

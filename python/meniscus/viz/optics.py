@@ -1,4 +1,4 @@
-"""Light at the surface of water, the sky that it mirrors, and the bytes of a picture."""
+"""Optics of water: reflection and refraction at the surface, the sky, and conversion of pictures to bytes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _SUN = np.array([1.0, 0.93, 0.80])
 
 
 def dot(a: Floats, b: Floats) -> Floats:
-    """Products of rows."""
+    """Return the dot products of rows."""
     result: Floats = np.einsum("...j,...j->...", a, b)
     return result
 
 
 def normalized(v: Floats) -> Floats:
-    """Rows of unit length; zero stays zero."""
+    """Return rows of unit length; zero stays zero."""
     length = np.sqrt(dot(v, v))[..., None]
     result: Floats = np.divide(v, length, out=np.zeros_like(v), where=length > 0)
     return result
 
 
 def fresnel(cosine: Floats, ratio: Floats) -> Floats:
-    """The part of unpolarised light that is reflected.
+    """Return the part of unpolarised light that is reflected.
 
     Args:
         cosine: (n,), of the angle between the ray and the normal, above 0.
@@ -48,7 +48,7 @@ def fresnel(cosine: Floats, ratio: Floats) -> Floats:
 
 
 def refract(d: Floats, normal: Floats, ratio: Floats) -> tuple[Floats, npt.NDArray[Any]]:
-    """Directions (n, 3) behind a surface, and whether light gets there at all (zero directions where not).
+    """Return directions (n, 3) behind a surface, and whether light is transmitted (zero directions if not).
 
     Args:
         d: (n, 3), unit directions.

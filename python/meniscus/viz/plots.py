@@ -1,4 +1,4 @@
-"""Pictures through matplotlib: lines, images and contours. Needs the extra `viz`."""
+"""Plots through matplotlib: lines, images and contours. Needs the extra `viz`."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def liquid2d(
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
 ) -> Any:
-    """Return a figure of a 2-D liquid, filled exactly where `LevelSet.to_mesh` says that it is.
+    """Return a figure of a 2-D liquid, filled exactly inside of the mesh of `LevelSet.to_mesh`.
 
     Args:
         phi: 2-D level set of the liquid.
@@ -174,7 +174,7 @@ def liquid2d(
 
 
 def _closed_curves(segments: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int64]]:
-    """The vertices of closed curves in their order, from segments of which each vertex starts one."""
+    """Return the vertices of closed curves in order, from segments of which each vertex starts one."""
     following = np.empty(len(segments), np.int64)
     following[segments[:, 0]] = segments[:, 1]
     seen = np.zeros(len(segments), bool)

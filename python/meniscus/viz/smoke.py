@@ -1,8 +1,8 @@
-"""Pictures of smoke: emission and absorption along rays, with the shadow that the smoke throws on itself; NumPy only, no screen.
+"""Pictures of smoke: emission and absorption along rays, with the shadow that the smoke casts on itself; NumPy only, no display.
 
-The volume is cut into slices across the axis that the camera looks along most. Seen from the camera, a slice is a scaled and shifted
-copy on a plane in front of the volume, so that bringing it there is two products with thin matrices; the rays become columns of pixels,
-composited slice by slice, and the plane is turned into the camera's picture at the end.
+The volume is cut into slices across the axis closest to the direction of the camera. Seen from the camera, a slice is a scaled and shifted
+copy on a plane in front of the volume, so its projection to the plane is two products with thin matrices. The slices are composited one by
+one, and at the end the plane is warped into the camera's picture.
 
 Source: Lacroute and Levoy 1994 (shear and warp); Kajiya and Von Herzen 1984 (single scattering).
 """
@@ -35,7 +35,7 @@ _SPECULAR = 24.0  # exponent of the highlight on solids
 
 @dataclass(frozen=True, kw_only=True)
 class Camera:
-    """Where a volume is looked at from.
+    """Position and direction of the view of a volume.
 
     Attributes:
         azimuth: degrees around the upward axis; 0 looks along the last horizontal axis.
@@ -165,7 +165,7 @@ class _View:
         self._lay_plane(corners, distance)
 
     def _lay_plane(self, corners: npt.NDArray[Any], distance: float) -> None:
-        """The plane in front of the volume, as fine as the picture, and where each pixel of the picture is on it."""
+        """Return the plane in front of the volume, with the resolution of the picture, and the position of each pixel on it."""
         c = self.slice_axis
         self.plane = float(self.shape[c]) if self.eye[c] > self.shape[c] else 0.0
         shrink = (self.plane - self.eye[c]) / (corners[:, c] - self.eye[c])
@@ -193,7 +193,7 @@ class _View:
         return positions[::-1] if self.plane > 0 else positions
 
     def cut(self, field: Floats, k: float) -> Floats:
-        """The slice of a field (with or without an axis of components before the others) at position k."""
+        """Return the slice of a field (with or without an axis of components before the others) at position k."""
         axis = self.slice_axis + field.ndim - 3
         i = int(k)
         part = np.float32(k - i)
@@ -203,14 +203,14 @@ class _View:
         return result
 
     def weights(self, k: float) -> list[Floats]:
-        """Matrices that bring the two axes of the slice at k to the grid of the plane."""
+        """Return matrices that map the two axes of the slice at k to the grid of the plane."""
         c = self.slice_axis
         shrink = (self.plane - self.eye[c]) / (k + 0.5 - self.eye[c])
         places = [self.eye[d] + (g - self.eye[d]) / shrink for d, g in zip(self.others, self.grid, strict=True)]
         return [_spline(p - 0.5, int(self.shape[d])) for d, p in zip(self.others, places, strict=True)]
 
     def step(self) -> Floats:
-        """Length of a ray between two slices, cells, on the plane's grid."""
+        """Return the length of a ray between two slices, cells, on the plane's grid."""
         a, b = (g - self.eye[d] for d, g in zip(self.others, self.grid, strict=True))
         height = self.plane - self.eye[self.slice_axis]
         length: Floats = (np.sqrt(1.0 + (a[:, None] ** 2 + b[None, :] ** 2) / height**2) / _SLICES_PER_CELL).astype(np.float32)
@@ -230,7 +230,7 @@ def _spline(x: npt.NDArray[Any], n: int) -> Floats:
 def _march(view: _View, extinction: Floats, lights: list[Floats], shading: Floats | None, sun: npt.NDArray[Any]) -> dict[str, Floats]:
     """Composite the slices from front to back: light from the sun and the sky off smoke and off the solid, and what shines through.
 
-    `lights` holds what sun and sky send into the smoke and, if there is a solid, onto the solid.
+    `lights` is the light of sun and sky in the smoke and, if there is a solid, on the solid.
     """
     shape = tuple(len(g) for g in view.grid)
     out = {name: np.zeros(shape, np.float32) for name in ("smoke sun", "smoke sky", "solid sun", "solid sky", "highlight")}
@@ -290,7 +290,7 @@ def _develop(view: _View, layers: dict[str, Floats], background: Background, sol
 
 
 def _bilinear(image: Floats, x: npt.NDArray[Any], y: npt.NDArray[Any], *, outside: float) -> Floats:
-    """Values of an image at positions in pixels; `outside` beyond it."""
+    """Return the values of an image at positions in pixels; `outside` beyond it."""
     padded = np.pad(image, 1, constant_values=outside)
     x = np.clip(x + 1, 0, padded.shape[0] - 1.001)
     y = np.clip(y + 1, 0, padded.shape[1] - 1.001)

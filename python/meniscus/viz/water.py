@@ -1,7 +1,7 @@
-"""Pictures of water: rays that are reflected and refracted at the surface, coloured by the water that they pass; no screen needed.
+"""Pictures of water: rays that are reflected and refracted at the surface and absorbed in the water; no display needed.
 
-The surface is a closed mesh, as `LevelSet.to_mesh` gives it. Rays are followed with the exact casts of `ThickSurface`, so none leaks
-through an edge. Light that falls through the water onto the floor is followed from the sun, which gives caustics and shadows.
+The surface is a closed mesh, as `LevelSet.to_mesh` returns it. Rays are traced with the exact casts of `ThickSurface`, so none leaks
+through an edge. Light that falls through the water onto the floor is traced from the sun, which gives caustics and shadows.
 
 Source: Whitted 1980 (recursive rays); Born and Wolf 1999, section 1.5.2 (Fresnel); Arvo 1986 (light maps).
 """
@@ -91,7 +91,7 @@ def water(
 def _draw_spray(
     picture: Floats, depth: Floats, view: View, samples: int, spray: Any, radius: float | npt.NDArray[Any] | None, tracer: Tracer
 ) -> None:
-    """Drops as little balls that mirror the sky, in front of what is farther away; those below a sample's size cover a part of it."""
+    """Draw drops as small balls that mirror the sky, in front of farther objects; drops smaller than a sample cover a part of it."""
     centers = np.asarray(spray, dtype=np.float64)
     if centers.ndim != 2 or centers.shape[1] != 3:
         raise ValueError(f"spray must have shape (k, 3), not {centers.shape}")

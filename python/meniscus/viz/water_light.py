@@ -1,4 +1,4 @@
-"""Rays through a scene of water: reflected, refracted and absorbed; and sunlight followed to the floor."""
+"""Ray tracing of water: reflection, refraction and absorption, and sunlight traced to the floor."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Tracer:
         self.map: Floats | None = None
 
     def hits(self, origins: Floats, directions: Floats) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any], Floats]:
-        """What rays meet first: how far (at most `reach`), the body (-1 nothing, -2 the floor), the triangle and its barycentric."""
+        """Return the first hits of rays: distance (at most `reach`), body (-1 nothing, -2 the floor), triangle and barycentric
+        coordinates."""
         n = len(origins)
         if self.scene.surface is None or n == 0:
             far, body = np.full(n, self.reach), np.full(n, -1)
@@ -48,7 +49,7 @@ class Tracer:
         return np.where(on_floor, np.minimum(down, far), far), np.where(on_floor, -2, body), triangle, barycentric
 
     def trace(self, origins: Floats, directions: Floats) -> tuple[Floats, Floats]:
-        """The light (n, 3) that comes along rays from outside of the water, and how far the first thing is."""
+        """Return the light (n, 3) along rays from outside of the water, and the distance of the first hit."""
         n = len(directions)
         color, weight = np.zeros((n, 3)), np.ones((n, 3))
         first = np.full(n, self.reach)
@@ -71,7 +72,7 @@ class Tracer:
         return color, first
 
     def _pass_water(self, color: Floats, weight: Floats, active: npt.NDArray[Any], inside: npt.NDArray[Any], far: Floats) -> None:
-        """What a way through water takes, and what it adds."""
+        """Apply absorption along a path through water, and add scattered light."""
         wet = active[inside]
         kept = np.exp(-np.minimum(far[inside], self.reach)[:, None] * self.absorption)
         color[wet] += weight[wet] * (1 - kept) * _SCATTER * 1.6
@@ -90,7 +91,7 @@ class Tracer:
         wet: npt.NDArray[Any],
         bounce: int,
     ) -> tuple[npt.NDArray[Any], Floats, Floats, npt.NDArray[Any]]:
-        """Rays beyond the surface of the water that they have met: refracted, or reflected where nothing gets through."""
+        """Continue rays at the surface of the water that they have met: refracted, or totally reflected."""
         active, at, d, triangle, barycentric = active[wet], at[wet], d[wet], triangle[wet], barycentric[wet]
         flat = self.scene.face_normals[triangle]
         normal = self.scene.normals_at(triangle, barycentric)
@@ -116,7 +117,7 @@ class Tracer:
         return active, start, onward, np.where(gets_through, entering, ~entering)
 
     def _environment(self, x: Floats, d: Floats) -> Floats:
-        """What a reflected ray sees; other water counts as a mirror of the sky over deep water."""
+        """Return the light of a reflected ray; other water counts as a mirror of the sky over deep water."""
         far, body, triangle, barycentric = self.hits(x, d)
         at = x + far[:, None] * d
         result = np.zeros_like(d)
@@ -140,7 +141,7 @@ class Tracer:
         chosen: npt.NDArray[Any],
         inside: npt.NDArray[Any],
     ) -> Floats:
-        """Light from the sky, the floor and solids along the chosen rays."""
+        """Return the light from the sky, the floor and solids along the chosen rays."""
         at, d, body, triangle, barycentric, inside = (
             at[chosen],
             d[chosen],
@@ -168,13 +169,13 @@ class Tracer:
         return result
 
     def _sunlit(self, x: Floats) -> Floats:
-        """Part of the sunlight that reaches points: solids stop it, water takes a third."""
+        """Return the part of the sunlight that reaches points: solids stop it, water absorbs a third."""
         _, body, _, _ = self.hits(x, np.broadcast_to(self.sun, x.shape))
         lit: Floats = np.where(body == 0, 0.66, np.where(body > 0, 0.0, 1.0))
         return lit
 
     def _floor(self, at: Floats, d: Floats) -> Floats:
-        """Pale tiles that fade into the haze of the horizon."""
+        """Return the colour of the floor: pale tiles that fade into the haze of the horizon."""
         place = at[:, self.across]
         center = (self.scene.low + self.scene.high)[self.across] / 2
         tile = self.scene.diagonal / 14
@@ -192,7 +193,7 @@ class Tracer:
         return result
 
     def _on_floor(self, place: Floats) -> Floats:
-        """Sunlight on the floor, 1 where nothing is in its way."""
+        """Return the sunlight on the floor, 1 if unobstructed."""
         if self.map is None:
             return np.ones(len(place))
         u = (place - self.map_low) / self.map_step - 0.5
@@ -205,7 +206,7 @@ class Tracer:
         return np.where(outside, 1.0, low * (1 - f[:, 0]) + high * f[:, 0])
 
     def light_floor(self) -> None:
-        """Follow sunlight to the floor: every photon stands for an equal part of the light that falls where nothing is in its way."""
+        """Trace sunlight to the floor: every photon represents an equal part of the unobstructed light."""
         corners = np.array([[(self.scene.low, self.scene.high)[i >> d & 1][d] for d in range(3)] for i in range(8)])
         shadow = corners - ((corners[:, self.axis] - self.floor) / self.sun[self.axis])[:, None] * self.sun
         low, high = shadow[:, self.across].min(axis=0), shadow[:, self.across].max(axis=0)

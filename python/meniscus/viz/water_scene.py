@@ -1,4 +1,4 @@
-"""Meshes of a picture of water: one surface with normals at the corners of its triangles."""
+"""Meshes of a picture of water: a surface with normals at the corners of its triangles."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Scene:
         self.surface = ThickSurface(self.vertices, self.triangles, 1e-8 * self.diagonal, self.bodies) if len(self.triangles) else None
 
     def normals_at(self, triangles: npt.NDArray[Any], barycentric: Floats) -> Floats:
-        """Normals of hits: smooth but for edges of the surface."""
+        """Return the normals of hits: smooth except at edges of the surface."""
         flat = self.face_normals[triangles]
         smooth = normalized(np.einsum("ij,ijk->ik", barycentric, self.normals[triangles]))
         return np.where((dot(flat, smooth) > 0.3)[:, None], smooth, flat)

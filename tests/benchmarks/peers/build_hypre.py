@@ -1,4 +1,5 @@
-"""Build hypre for the benchmarks: `python tests/benchmarks/peers/build_hypre.py FOLDER`, the folder of an unpacked release of hypre.
+"""Build script of hypre for the benchmarks: `python tests/benchmarks/peers/build_hypre.py FOLDER`, the folder of an unpacked release of
+hypre.
 
 Twice, into build/peers, where the benchmarks look: for this machine (`-O3 -march=native`) and with the options of our portable build
 (`-O3`). Without MPI, with OpenMP, as a static library, so that both fit into one process. Needs CMake and a C compiler.

@@ -1,4 +1,4 @@
-"""The IPC Toolkit on the scenes of the collision benchmark: its broad phases, its narrow phases, its earliest time of impact.
+"""IPC Toolkit on the scenes of the collision benchmark: its broad phases, its narrow phases, its earliest time of impact.
 
 Its lists stay in C++ (`Candidates.build`), as ours stay in arrays; its candidates are not sorted. Single queries are calls from Python, of
 which the time of a call that only compares boxes is taken off.

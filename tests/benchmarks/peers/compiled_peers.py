@@ -30,7 +30,7 @@ class PeerError(Exception):
 
 
 class Outcome(ctypes.Structure):
-    """What a driver reports of a setup or a solve."""
+    """Report of a driver of a setup or a solve."""
 
     _fields_ = (
         ("iterations", ctypes.c_int),

@@ -1,4 +1,4 @@
-"""The same work done by other libraries, in the same run and on the same data.
+"""Peers: the same work done by other libraries, in the same run and on the same data.
 
 A peer is optional: what cannot be imported becomes a row that says so. Where both sides compute the same thing their results are
 compared, and the difference is a part of the result: a fast answer to another question would be no peer. With a limiter, single cells
@@ -64,7 +64,7 @@ def _ours(world: World, **options: Any) -> np.ndarray:
 
 
 def _traced_indices(world: World) -> np.ndarray:
-    """Where the midpoint traces of all cells end, in cells from the first centre, shaped (dim, ...)."""
+    """Return the ends of the midpoint traces of all cells, in cells from the first centre, shaped (dim, ...)."""
     grid = world.grid
     points = np.stack(np.broadcast_arrays(*grid.cell_centers()), axis=-1).reshape(-1, grid.dimension).astype(world.dtype)
     ms.grid.trace(points, world.velocity, -world.dt, method="midpoint", outside="keep")

@@ -42,7 +42,7 @@ class System:
 
     @cached_property
     def active(self) -> Array:
-        """Which cells are unknowns."""
+        """Return a mask of the cells that are unknowns."""
         return np.ones(self.problem.shape, dtype=bool) if self.problem.active is None else self.problem.active
 
     @cached_property

@@ -1,7 +1,7 @@
-"""The step of a gas solver in PhiFlow, on its NumPy backend, from the same state.
+"""Step of a gas solver in PhiFlow, on its NumPy backend, from the same state.
 
-It does less than ours: no confinement, no emitter, one scalar instead of two (the density is also what rises), Euler traces. What it has in
-common are MacCormack transport of scalar and velocity, buoyancy, and a projection with conjugate gradients to the same tolerance.
+It does less than ours: no confinement, no emitter, one scalar instead of two (the density also drives the buoyancy), Euler traces. Both
+have MacCormack transport of scalar and velocity, buoyancy, and a projection with conjugate gradients to the same tolerance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REMARK = "MacCormack (Euler trace) for density and velocity, buoyancy, CG; witho
 
 @dataclass
 class StepPeer:
-    """What was measured of the other library at one size, or why nothing was."""
+    """Measurement of the other library at one size, or the reason why there is none."""
 
     n: int
     library: str
@@ -41,7 +41,7 @@ class StepPeer:
 
 
 def peer_name(n: int) -> str:
-    """What --only looks at."""
+    """Name that --only matches."""
     return f"smoke/phiflow/{n}"
 
 

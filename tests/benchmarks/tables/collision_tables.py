@@ -1,4 +1,4 @@
-"""From timed collision cases to rows, goals and tables."""
+"""Rows, goals and tables from timed collision cases."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _compare(rows: list[Report]) -> None:
 
 
 def _goals(rows: list[Report]) -> list[Report]:
-    """What was to be reached on the larger pair of frames, and what was."""
+    """Table of goals and results on the larger pair of frames."""
     by_key = {(r["what"], r["threads"]): r for r in rows if r["scene"] == GOAL_SCENE}
 
     def goal(text: str, what: str, threads: int, figure: str, wanted: float, floor: float | None, at_most: bool) -> Report | None:
@@ -192,7 +192,7 @@ def query_table(report: Report) -> Table:
 
 
 def scaling_table(report: Report) -> Table:
-    """How the cost grows."""
+    """Table of the growth of the cost."""
     table = Table("Collision: growth with the size, one thread", ("what", "library", "triangles", "us per triangle", "times the smallest"))
     for r in report["scaling"]:
         table.rows.append((r["what"], r["library"], str(r["triangles"]), number(r["us_per_triangle"]), number(r["times_smallest"])))
@@ -200,7 +200,7 @@ def scaling_table(report: Report) -> Table:
 
 
 def missing_table(report: Report) -> Table:
-    """What could not be run."""
+    """List of cases that could not be run."""
     table = Table("Collision: not measured", ("what",))
     table.rows += [(m,) for m in report["missing"]]
     return table

@@ -1,4 +1,4 @@
-"""A report as tables: on the terminal through rich, or as Markdown between the markers of a page."""
+"""Output of a report as tables: on the terminal through rich, or as Markdown between the markers of a page."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def markdown(report: Report) -> str:
 
 
 def has_markers(path: Path) -> bool:
-    """Does the page have a place for the tables?"""
+    """Return whether the page has a place for the tables."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return text.count(BEGIN) == 1 and text.count(END) == 1 and text.index(BEGIN) < text.index(END)
 

@@ -1,4 +1,4 @@
-"""The tables of the Poisson solves."""
+"""Tables of the Poisson solves."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def problem_table(report: Report, problem: str) -> Table:
 
 
 def box_table(report: Report) -> Table:
-    """What cut cells and a free surface cost, per unknown, compared with the box."""
+    """Table of the cost of cut cells and of a free surface, per unknown, compared with the box."""
     columns = ("time per unknown over that of the box, 1 thread", "cells", "sphere", "per iteration", "tank", "per iteration")
     table = Table("Poisson: cost of cut cells and of a free surface", columns)
     by_case: dict[tuple[str, int], dict[str, Report]] = {}

@@ -1,4 +1,4 @@
-"""From samples to the report that is written as JSON: rates, speed-ups, implied bandwidth, goals and ratios to the peers."""
+"""Report of timed samples, written as JSON: rates, speed-ups, implied bandwidth, goals and ratios to the peers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEMORY_BOUND = 0.6
 
 @dataclass(frozen=True)
 class Goal:
-    """What a case is to reach on one core, in its unit, and by which factor two threads are to be faster."""
+    """Goal of a case on one core, in its unit, and goal of the speed-up on two threads."""
 
     case: str
     floor: float | None = None
@@ -120,7 +120,7 @@ def _result(case: Case, timing: Timing, bandwidth: dict[int, float]) -> Report:
 
 
 def _judged(reached: float, wanted: float | None, disturbed: bool) -> bool | None:
-    """Is it enough? A disturbed rate, which is too low, may say yes but not no."""
+    """Return whether a goal is reached; a disturbed rate, which is too low, can reach it but not miss it."""
     if wanted is None or (disturbed and reached < wanted):
         return None
     return reached >= wanted

@@ -1,4 +1,4 @@
-"""From timed steps of the gas solver to rows, goals and tables."""
+"""Rows, goals and tables from timed steps of the gas solver."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def step_table(report: Report) -> Table:
 
 
 def stage_table(report: Report) -> Table:
-    """Where the time of the best step went."""
+    """Table of the time of the stages of the best step."""
     table = Table("Smoke step: ms per stage", ("case", "threads", *STAGES.values()))
     for r in report["rows"]:
         table.rows.append((r["name"], str(r["threads"]), *(number(1e3 * r["stage_seconds"][s]) for s in STAGES)))

@@ -1,4 +1,4 @@
-"""One table, and how figures are written in it."""
+"""Table, and the format of its figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The points near each of many bodies: those that brute force finds, each body once."""
+"""Points near each of many bodies, against brute force; each body is found once."""
 
 import numpy as np
 import pytest

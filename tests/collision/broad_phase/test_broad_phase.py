@@ -1,4 +1,4 @@
-"""Candidates equal those of brute force, exactly, in every kind of scene; and those of a public set of collision queries."""
+"""Candidates of the broad phase: equal to those of brute force in every kind of scene and on a public set of collision queries."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Grids of cells in a table of buckets: vertices in tetrahedra and overlapping boxes, as brute force finds them."""
+"""Spatial hash: vertices in tetrahedra and overlapping boxes, against brute force."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Methods to compare exact collision detection with: roots of a cubic with tolerances, and simplices in space and time."""
+"""Comparison methods of collision detection: roots of a cubic with tolerances, and simplices in space and time."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_cubic_time_of_a_falling_point(rng: np.random.Generator) -> None:
 
 
 def reference(kind: Kind, start: np.ndarray, end: np.ndarray, indices: list[int]) -> bool:
-    """Do the simplices meet, as convex hulls of points (x, y, z, t)? By linear feasibility in integers."""
+    """Return whether the simplices meet, as convex hulls of points (x, y, z, t), by linear feasibility in integers."""
     rows = integers(np.stack([start, end]))
 
     def at(i: int, late: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""The exact answers that continuous collision detection is held against, held against known cases, symmetries and a conservation law."""
+"""Oracle of continuous collision detection against known cases, symmetries and a conservation law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions for pairs take, refuse and promise besides exactness, which has files of its own."""
+"""Arguments, errors and promises of the functions for pairs, besides exactness, which has files of its own."""
 
 from __future__ import annotations
 

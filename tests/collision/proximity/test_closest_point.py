@@ -1,4 +1,4 @@
-"""Closest points of triangles and meshes against brute force, and where the regions of a triangle meet."""
+"""Closest points of triangles and meshes against brute force, also where the regions of a triangle meet."""
 
 import math
 from fractions import Fraction

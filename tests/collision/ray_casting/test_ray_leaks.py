@@ -1,4 +1,4 @@
-"""Nothing leaks through a closed thickened surface, wherever segments are aimed."""
+"""Absence of leaks through closed thickened surfaces, wherever segments are aimed."""
 
 import os
 

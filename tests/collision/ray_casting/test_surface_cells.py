@@ -1,4 +1,4 @@
-"""Cells that a thickened surface matters to, and cell centres that see each other."""
+"""Cells near a thickened surface, and visibility between cell centres."""
 
 import numpy as np
 from support.build import same_bits

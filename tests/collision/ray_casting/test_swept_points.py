@@ -1,4 +1,4 @@
-"""Points that a moving surface sweeps over: all of them, on shared edges, too, and none besides."""
+"""Points swept over by a moving surface: all of them, also on shared edges, and no others."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Lines of sight past thickened surfaces: what is met, where first, and what is clear."""
+"""Visibility past thickened surfaces: hits, first hits, and clear segments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-// Queries allocate nothing, and searches that are repeated keep their memory.
+// Tests of allocations: queries allocate nothing, and repeated searches reuse their memory.
 #include "counting_new.hpp"
 
 #include "meniscus/collision/broad_phase/hash_queries.hpp"

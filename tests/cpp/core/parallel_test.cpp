@@ -1,4 +1,4 @@
-// Loops and reductions give the same bits on every number of threads, and stop cleanly.
+// Tests of loops and reductions: the same bits on every number of threads, and a clean stop.
 #include "meniscus/core/parallel.hpp"
 
 #include "meniscus/core/cancellation.hpp"

@@ -1,4 +1,4 @@
-// The radix sort agrees with std::stable_sort on every number of threads.
+// Tests of the radix sort against std::stable_sort on every number of threads.
 #include "meniscus/core/radix_sort.hpp"
 
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-// Philox 4x32-10 gives the known answers that its authors publish with the Random123 library.
+// Tests of Philox 4x32-10 against the known answers that its authors publish with the Random123 library.
 #include "meniscus/core/random.hpp"
 
 #include <doctest/doctest.h>

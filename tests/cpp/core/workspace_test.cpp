@@ -1,4 +1,4 @@
-// Scratch memory: what is given back is handed out again, and nothing that is on loan is.
+// Tests of scratch memory: returned blocks are handed out again, and blocks in use are not.
 #include "meniscus/core/workspace.hpp"
 
 #include <doctest/doctest.h>

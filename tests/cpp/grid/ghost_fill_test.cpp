@@ -1,4 +1,4 @@
-// Ghost layers hold the first samples of the continuation, for all combinations of rules and for axes narrower than the ghosts.
+// Tests of ghost layers: they hold the continuation, for all combinations of rules and for axes narrower than the ghosts.
 //
 // All values and given values are multiples of 1/4 of modest size, so that every order of additions gives the same bits.
 #include "meniscus/grid/ghost_fill.hpp"

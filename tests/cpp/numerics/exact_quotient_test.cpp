@@ -1,4 +1,4 @@
-// Exact division of long integers and of expansions.
+// Tests of exact division of long integers and of expansions.
 
 #include "meniscus/numerics/expansion_number.hpp"
 

@@ -1,4 +1,4 @@
-// Expansions against residues modulo two primes (their value) and long integers (their sign), and their invariants.
+// Tests of expansions against residues modulo two primes (value) and long integers (sign), and of their invariants.
 #include "meniscus/numerics/expansion.hpp"
 
 #include "random_doubles.hpp"

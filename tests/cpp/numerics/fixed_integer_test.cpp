@@ -1,4 +1,4 @@
-// Long integers against residues modulo two primes, which the low bits do not determine, and against machine integers.
+// Tests of long integers against residues modulo two primes, which the low bits do not determine, and against machine integers.
 #include "meniscus/numerics/fixed_integer.hpp"
 
 #include "random_doubles.hpp"

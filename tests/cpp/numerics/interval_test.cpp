@@ -1,4 +1,4 @@
-// Intervals hold the exact result of every operation on what they hold, for all finite doubles, and little more.
+// Tests of intervals: they contain the exact result of every operation, for all finite doubles, and little more.
 #include "meniscus/numerics/interval.hpp"
 
 #include "meniscus/numerics/fixed_integer.hpp"

@@ -1,4 +1,4 @@
-// Halo exchange against wrapped indexing: one block of every small period, and random cuts into blocks.
+// Tests of the halo exchange against wrapped indexing: one block of every small period, and random cuts into blocks.
 #include "meniscus/parallel/halo_plan.hpp"
 
 #include "meniscus/core/error.hpp"

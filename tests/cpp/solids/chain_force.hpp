@@ -1,4 +1,4 @@
-// Springs along a chain of nodes, with damping, as plain as a force can be: for tests of what uses forces.
+// Springs along a chain of nodes, with damping: a minimal force for tests of code that uses forces.
 #pragma once
 
 #include "meniscus/solids/elements/element_gather.hpp"

@@ -1,4 +1,4 @@
-// Once a force is made, asking it allocates nothing.
+// Tests of allocations: evaluating a force allocates nothing.
 #include "counting_new.hpp"
 
 #include "meniscus/solids/springs/dihedral_bending.hpp"

@@ -1,4 +1,4 @@
-"""Accelerations that are the same everywhere."""
+"""Body forces: uniform accelerations of all faces."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Emitters: what they do to which cells, and when."""
+"""Emitters: their effect on cells, and its timing."""
 
 import math
 from typing import Any

@@ -19,7 +19,7 @@ def constant(grid: ms.Grid, value: float, dtype: Any) -> ms.CellField:
 
 
 def gain(velocity: ms.MacField, **options: Any) -> list[np.ndarray]:
-    """What a velocity at rest becomes."""
+    """Return the velocity that a fluid at rest gets."""
     for d in range(velocity.grid.dimension):
         velocity.component(d)[...] = 0
     add_buoyancy(velocity, DT, **options)

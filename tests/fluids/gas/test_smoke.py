@@ -1,4 +1,4 @@
-"""The gas solver: forces through a whole step, what happens to smoke, sizes of steps, solids and vortex particles."""
+"""Gas solver: forces through a whole step, transport of smoke, step sizes, solids and vortex particles."""
 
 import math
 from typing import Any

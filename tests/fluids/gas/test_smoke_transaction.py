@@ -1,4 +1,4 @@
-"""A step of the gas solver happens wholly or not at all; its stages can be called by hand."""
+"""Transactions of the gas solver: a step happens as a whole or not at all; its stages can be called by hand."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The liquid solver against motions that are known exactly."""
+"""Liquid solver against motions that are known exactly."""
 
 from typing import Any
 

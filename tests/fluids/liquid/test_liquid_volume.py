@@ -1,4 +1,4 @@
-"""The volume budget of the parts of a liquid: mergers, break-ups, sides, drops, and the correction."""
+"""Volume budget of the parts of a liquid: mergers, break-ups, sides, drops, and the correction."""
 
 import math
 from typing import Any

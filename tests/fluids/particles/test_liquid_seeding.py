@@ -1,4 +1,4 @@
-"""Seeding of liquid particles: how many, where, and what regions do to those that are there."""
+"""Seeding of liquid particles: their number, their positions, and the effect of regions on existing ones."""
 
 import itertools
 from typing import Any

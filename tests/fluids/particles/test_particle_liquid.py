@@ -1,4 +1,4 @@
-"""The liquid solver by particles: exact states, what the transfers keep, and where particles come from and go to."""
+"""Particle liquid solver: exact states, conservation by the transfers, sources and drains."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""Level sets of particles: against brute force, against planes and balls, and where a grid has sides."""
+"""Level sets of particles: against brute force, planes and balls, and near the sides of the grid."""
 
 import math
 from itertools import product

@@ -1,4 +1,4 @@
-"""Velocities between particles and a staggered grid: conservation, exactness, and what the methods keep."""
+"""Transfer of velocities between particles and a staggered grid: conservation, exactness, and invariants of the methods."""
 
 from itertools import product
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is left of the divergence after a projection, and what a projection leaves alone."""
+"""Divergence after a projection, and velocities that a projection must not change."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a projection refuses; and that a failed one has changed nothing."""
+"""Errors of projections; a failed projection changes nothing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Pressures that are known exactly, and what closed regions do with a net flux."""
+"""Pressures that are known exactly, and closed regions with a net flux."""
 
 from typing import Any
 

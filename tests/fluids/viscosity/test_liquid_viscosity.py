@@ -1,4 +1,4 @@
-"""Viscous stress of liquids against closed forms and its definition as a minimum: what must move, what must not, and the surface."""
+"""Viscous stress of liquids against closed forms and its definition as a minimum: motion, rest, and the surface."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Implicit viscosity against closed forms: modes, shear between walls, solids, and what it must leave alone."""
+"""Implicit viscosity against closed forms: modes, shear between walls, solids, and velocities that must not change."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The force of vortex particles on the grid."""
+"""Force of vortex particles on the grid."""
 
 import math
 from typing import Any
@@ -37,7 +37,7 @@ def force(
     boundary: Any = None,
     **options: Any,
 ) -> list[np.ndarray]:
-    """What one particle adds to a fluid at rest, with dt = epsilon = 1."""
+    """Return the velocity that one particle adds to a fluid at rest, with dt = epsilon = 1."""
     v = ms.MacField(grid, dtype, boundary)
     p = VortexParticles(np.array([position], dtype), w, radius)
     add_vortex_forces(v, p, 1.0, 1.0, **options)

@@ -142,7 +142,7 @@ def test_the_spectrum_of_a_box_is_windowed() -> None:
 
 
 def confined(v: ms.MacField, dt: float = 1.0, epsilon: float = 1.0, **options: Any) -> list[np.ndarray]:
-    """What confinement changes."""
+    """Return the change by confinement."""
     w = v.copy()
     add_vorticity_confinement(w, dt, epsilon, **options)
     return [a - b for a, b in zip(components(w), components(v), strict=True)]

@@ -1,4 +1,4 @@
-"""The Poisson solver against matrices assembled entry by entry and solved directly."""
+"""Poisson solver against matrices assembled entry by entry and solved directly."""
 
 from dataclasses import dataclass
 from typing import Any

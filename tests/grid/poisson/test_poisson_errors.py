@@ -1,4 +1,4 @@
-"""What the Poisson solver refuses, and how it fails."""
+"""Errors and failures of the Poisson solver."""
 
 import pickle
 from typing import Any

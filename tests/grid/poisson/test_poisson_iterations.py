@@ -1,4 +1,4 @@
-"""Ceilings on iterations of multigrid to 1e-8, and how the reference fares."""
+"""Limits on the iterations of multigrid to 1e-8, beside those of the reference solver."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What transport refuses, and that its target is then bit for bit what it was."""
+"""Errors of transport, after which the target is unchanged bit for bit."""
 
 from typing import Any, get_args
 

@@ -1,4 +1,4 @@
-"""Extrapolation against a plain reference, and what it promises about layers, masks and symmetry."""
+"""Extrapolation against a plain reference: layers, masks and symmetry."""
 
 from typing import Any
 

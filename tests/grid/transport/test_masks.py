@@ -1,4 +1,4 @@
-"""Masks of transport: what is carried, what may be seen, and where the correction is left out."""
+"""Masks of transport: samples that are carried, samples that are hidden, and samples without correction."""
 
 from typing import Any
 

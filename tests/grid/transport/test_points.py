@@ -1,4 +1,4 @@
-"""Fields at scattered points, and points carried by velocities."""
+"""Interpolation of fields at scattered points, and advection of points."""
 
 import itertools
 from typing import Any

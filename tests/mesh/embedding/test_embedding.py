@@ -1,4 +1,4 @@
-"""Points that hang on meshes: affine motions, the transpose, masses, and where points are outside."""
+"""Embedded points: affine motions, the transpose, masses, and points outside of the mesh."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""Harmonic morphs: affine motions, a known harmonic function, turns, the maximum principle, what is refused."""
+"""Harmonic morphs: affine motions, a known harmonic function, rotations, the maximum principle, errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Watertightness: holes as loops, non-manifold and flipped edges, components, degenerate triangles, and what is refused."""
+"""Watertightness: holes as loops, non-manifold and flipped edges, components, degenerate triangles, and errors."""
 
 from collections import Counter, defaultdict
 

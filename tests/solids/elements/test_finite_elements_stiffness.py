@@ -1,4 +1,4 @@
-"""Derivatives of the forces of tetrahedra: against differences, definite where asked for, with the right eigenvalues."""
+"""Derivatives of the forces of tetrahedra: against differences, definite on request, with the right eigenvalues."""
 
 import itertools
 from typing import Any

@@ -1,4 +1,4 @@
-"""Implicit steps: Newton's method, stiff springs, energies, and input that would wreck explicit ones."""
+"""Implicit steps: Newton's method, stiff springs, energies, and input on which explicit steps would fail."""
 
 from __future__ import annotations
 

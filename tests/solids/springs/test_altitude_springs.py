@@ -1,4 +1,4 @@
-"""Altitude springs: the theorem that chooses the altitude, its signed length, and that squashed and inverted elements recover."""
+"""Altitude springs: the theorem that chooses the altitude, its signed length, and recovery of flattened and inverted elements."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bending angles, the printed forces, and how far strips droop."""
+"""Bending angles, the published forces, and the droop of strips."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Surfaces of level sets: manifold whatever the samples are, oriented, second order, closed or open as asked for."""
+"""Surfaces of level sets: manifold for any samples, oriented, second order, closed or open on request."""
 
 from itertools import product
 from typing import Any

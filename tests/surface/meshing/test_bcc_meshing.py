@@ -1,4 +1,4 @@
-"""Meshes of level sets and surfaces: angles, topology, volume, distance to the surface, enclosing meshes, what is refused."""
+"""Meshes of level sets and surfaces: angles, topology, volume, distance to the surface, enclosing meshes, errors."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""How far redistancing moves a surface, and how exact the distances are: orders, kinks, repetition, the documents' variant beside it."""
+"""Accuracy of redistancing: motion of the surface and errors of the distances; orders, kinks, repetition, and the published variant."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Constructive operations, transforms, sampling on fields, and what shapes refuse."""
+"""Constructive operations, transforms, sampling on fields, and errors of shapes."""
 
 import pickle
 from collections.abc import Callable
@@ -151,7 +151,7 @@ def trees(dimension: int) -> st.SearchStrategy[Shape]:
 
 
 def membership(shape: Any, x: np.ndarray) -> np.ndarray | None:
-    """Which points are in the shape, by the rules of sets; None where there is an offset, for which there is no such rule."""
+    """Return a mask of the points in the shape, by the rules of sets; None where there is an offset, for which there is no such rule."""
     if isinstance(shape, (Union, Intersection)):
         parts = [membership(s, x) for s in shape.shapes]
         if any(p is None for p in parts):

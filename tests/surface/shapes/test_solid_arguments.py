@@ -1,4 +1,4 @@
-"""Kinematic solids as Python objects: pickling, representation, and what they refuse."""
+"""Kinematic solids as Python objects: pickling, representation, and errors."""
 
 import pickle
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The boundary of a solid on a grid: masks, extension into it, slip, lifetimes and errors."""
+"""Boundary of a solid on a grid: masks, extension into it, slip, lifetimes and errors."""
 
 from __future__ import annotations
 

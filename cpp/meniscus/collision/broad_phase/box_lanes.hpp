@@ -1,8 +1,8 @@
-/// One box against eight others at once, for the widest vector instructions of the machine.
+/// Overlap tests of one box against eight others at once, for the widest vector instructions of the machine.
 ///
-/// All tests are comparisons, so that nothing is rounded. They are the one place with compiler intrinsics, because packing the
-/// lanes that pass cannot be written as a plain loop that compilers vectorise. The functions take pointers only: they are called
-/// from templates that are compiled for the baseline as well.
+/// All tests are comparisons, so nothing is rounded. This is the only file with compiler intrinsics, because compilers do not
+/// vectorise a plain loop that packs the lanes that pass. The functions take pointers only: they are called from templates that
+/// are compiled for the baseline as well.
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -27,7 +27,7 @@ struct alignas(64) BoxLanes {
   T high[3][lanes];
 };
 
-/// One box, as the lane tests take it.
+/// One box, as an argument of the lane tests.
 template <class T>
 struct BoxQuery {
   T low[3];
@@ -77,7 +77,7 @@ struct BaselineLanes {
 
 #if defined(MENISCUS_BOX_INTRINSICS)
 
-/// Of each mask, its lanes from the lowest to the highest, one byte each.
+/// For each mask, its lanes from the lowest to the highest, one byte each.
 struct LaneOrder {
   std::uint64_t of[256];
 };

@@ -1,4 +1,4 @@
-/// Pairs of elements whose boxes overlap, found with packed box trees: as sorted lists, or handed out in blocks and never stored.
+/// Broad phase: pairs of elements with overlapping boxes, found with packed box trees, as sorted lists or block by block.
 ///
 /// Boxes are closed and compared exactly. The pairs of a call do not depend on the number of threads or the vector width, nor on
 /// how the trees were built.
@@ -14,7 +14,7 @@ namespace meniscus::collision {
 /// An element of the first tree and one of the second.
 using ElementPair = std::array<std::int32_t, 2>;
 
-/// Which elements of a tree, and which of its nodes, contain a vertex that is flagged.
+/// Elements and nodes of a tree that contain a flagged vertex.
 class ElementMarks {
  public:
   /// One flag per vertex.
@@ -30,7 +30,7 @@ class ElementMarks {
   std::vector<std::vector<std::uint8_t>> nodes_;
 };
 
-/// Which pairs of two trees are asked for.
+/// Query for pairs of elements of two trees.
 struct PairQuery {
   const PackedBoxTree* first = nullptr;
   /// The same object as `first` for the pairs of one set of elements: then each pair comes once, the lower number first.
@@ -42,7 +42,7 @@ struct PairQuery {
   const ElementMarks* second_marks = nullptr;
 };
 
-/// Memory that searches use again.
+/// Scratch memory that searches reuse.
 class PairScratch {
  public:
   struct Chunk {
@@ -50,7 +50,7 @@ class PairScratch {
     std::vector<std::int32_t> counts;
     std::vector<std::int32_t> near;
     std::vector<std::int32_t> near_lane;
-    /// For what the caller keeps of a search in blocks.
+    /// Pairs that the caller keeps of a search in blocks.
     std::vector<ElementPair> kept;
   };
   std::vector<Chunk> chunks;
@@ -77,13 +77,13 @@ class PairList {
 /// faces, which have five vertices, come without them.
 struct PairBlock {
   static constexpr std::size_t most = 256;
-  /// Of the pieces into which a search is cut. Blocks of one chunk come one after the other, on one thread.
+  /// Number of the piece of a search. Blocks of one chunk come one after the other, on one thread.
   Index chunk;
   std::span<const ElementPair> pairs;
   std::span<const Stencil> stencils;
 };
 
-/// How many chunks a search has.
+/// Number of chunks of a search.
 Index chunks_of(const PairQuery& query);
 
 namespace detail {
@@ -91,7 +91,7 @@ using BlockSink = bool (*)(void* context, const PairBlock& block);
 void for_each_block(const PairQuery& query, PairScratch& scratch, BlockSink sink, void* context);
 }  // namespace detail
 
-/// Hands all pairs to sink(block), in parallel; no pair is stored for longer. Blocks and their order within a chunk are always
+/// Passes all pairs to sink(block), in parallel; no pair is stored for longer. Blocks and their order within a chunk are always
 /// the same for the same trees. When the sink returns false, the search ends as soon as it can.
 template <class Sink>
 void for_each_candidate(const PairQuery& query, PairScratch& scratch, Sink&& sink) {

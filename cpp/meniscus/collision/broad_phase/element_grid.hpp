@@ -1,4 +1,4 @@
-/// A regular grid of boxes: which elements may overlap a box, with single elements put in and taken out at any time.
+/// Regular grid of boxes: finds elements that may overlap a box; single elements can be inserted and removed at any time.
 ///
 /// Source: Brochu 2012, section 3.3.5 (a grid of bounding boxes per kind of element).
 #pragma once
@@ -12,7 +12,7 @@
 namespace meniscus::collision {
 
 /// Elements have numbers from 0; each is in the grid at most once. Elements may lie outside of the region of the grid: then they
-/// belong to its outermost cells. Elements that cover very many cells are kept in a list instead, which every query goes through.
+/// belong to its outermost cells. Elements that cover very many cells are stored in a list instead, which every query scans.
 class ElementGrid {
  public:
   ElementGrid() = default;
@@ -24,16 +24,16 @@ class ElementGrid {
   /// about two per element.
   void build(std::span<const mesh::Box> boxes, Workspace& workspace);
 
-  /// Puts in an element that is not there.
+  /// Inserts an element that is not in the grid.
   void insert(std::int32_t element, const mesh::Box& box);
 
-  /// Takes out an element that is there.
+  /// Removes an element of the grid.
   void remove(std::int32_t element);
 
   bool contains(std::int32_t element) const {
     return static_cast<std::size_t>(element) < present_.size() && present_[static_cast<std::size_t>(element)] != 0;
   }
-  /// The box of an element that is there.
+  /// The box of an element of the grid.
   const mesh::Box& box(std::int32_t element) const { return boxes_[static_cast<std::size_t>(element)]; }
   const Coord<3>& cells() const { return cells_; }
   Index nbytes() const;
@@ -52,7 +52,7 @@ class ElementGrid {
       for (c[1] = first[1]; c[1] <= last[1]; ++c[1])
         for (c[2] = first[2]; c[2] <= last[2]; ++c[2])
           for_each_in(number_of(c), [&](std::int32_t e) {
-            // Of the cells that both boxes cover, the first one has the answer.
+            // Only the first of the cells that both boxes cover reports the element.
             const auto& own = first_cell_[static_cast<std::size_t>(e)];
             bool here = true;
             for (std::size_t d = 0; d < 3; ++d) here &= std::max<Index>(own[d], first[d]) == c[d];
@@ -61,7 +61,7 @@ class ElementGrid {
   }
 
  private:
-  /// An element that was put in after its cell had been filled, and where the next of the cell is; -1 at the end.
+  /// An element inserted after its cell had been filled, and the position of the next one of the cell; -1 at the end.
   struct Late {
     std::int32_t element;
     std::int32_t next;
@@ -73,7 +73,7 @@ class ElementGrid {
     for (int d = 0; d < 3; ++d) {
       const double place = (p[d] - region_.low[d]) / size_;
       const Index last = cells_[static_cast<std::size_t>(d)] - 1;
-      // Not a number where both are minus infinity: then the first cell is right.
+      // NaN if both are minus infinity: then the first cell is right.
       c[static_cast<std::size_t>(d)] = place > 0 ? static_cast<Index>(std::min(place, static_cast<double>(last))) : 0;
     }
     return c;
@@ -108,7 +108,7 @@ class ElementGrid {
   Coord<3> cells_{1, 1, 1};
   std::vector<mesh::Box> boxes_;
   std::vector<std::uint8_t> present_;
-  /// Of each element, the cell of its lower corner.
+  /// For each element, the cell of its lower corner.
   std::vector<std::array<std::int32_t, 3>> first_cell_;
   std::vector<std::int32_t> large_;
   /// Entries of cell c: [begin_[c], begin_[c] + count_[c]) of entries_, with room up to begin_[c + 1].

@@ -1,4 +1,4 @@
-/// Questions that a spatial hash answers: vertices in tetrahedra, boxes that overlap, and which points may touch which bodies.
+/// Queries of a spatial hash: vertices in tetrahedra, overlapping boxes, and points near bodies.
 #pragma once
 
 #include "meniscus/collision/broad_phase/spatial_hash.hpp"
@@ -9,7 +9,7 @@ namespace meniscus::collision {
 
 using IndexPair = std::array<std::int32_t, 2>;
 
-/// Pairs found by pieces of a parallel loop and joined in the order of the pieces. Keeps its memory.
+/// Pairs found by pieces of a parallel loop and joined in the order of the pieces. Reuses its memory.
 class PairLists {
  public:
   /// Calls find(i, list) for all i < n; `list` takes the pairs of i.
@@ -32,8 +32,9 @@ class PairLists {
 /// Source: Teschner et al., "Optimized spatial hashing for collision detection of deformable objects", 2003.
 class VertexTetPairs {
  public:
-  /// Tests the rows `points` of `vertices`, or all if there are none given. The result is (vertex, tetrahedron), sorted, and
-  /// valid until the next call. Tetrahedra without volume hold nothing. Throws InvalidArgument for points that are no vertices.
+  /// Tests the rows `points` of `vertices`, or all rows if `points` is empty. The result is (vertex,
+  /// tetrahedron), sorted, and valid until the next call. Tetrahedra without volume contain nothing. Throws
+  /// InvalidArgument for points that are not vertices.
   std::span<const IndexPair> find(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets,
                                   const std::span<const std::int32_t>* points, double cell_size, CellHash hash);
 
@@ -56,7 +57,7 @@ class BoxPairs {
 
 /// For each of many bodies, the points in its box: those of body b are points()[starts()[b], starts()[b + 1]), ascending.
 ///
-/// One pass over the points asks a grid which bodies are near; then each body is visited once, with all of its points.
+/// One pass over the points finds the bodies nearby with a grid; then each body is visited once, with all of its points.
 ///
 /// Source: Selle, "Realism for production", 2008, section 6.5.
 class BodyPartition {

@@ -1,4 +1,4 @@
-/// The neighbours of a double, for bounds that are rounded outward.
+/// Neighbouring doubles, for bounds that are rounded outward.
 #pragma once
 
 #include <bit>

@@ -1,9 +1,9 @@
-/// A tree of boxes for collision: elements of one kind along a space-filling curve, eight to a leaf and eight children to a node.
+/// Packed box tree for collision: elements of one kind along a space-filling curve, eight per leaf, eight children per node.
 ///
-/// Nothing points anywhere: leaf i holds the elements [8 i, 8 i + 8) of the curve, node i of a level the nodes [8 i, 8 i + 8) of
-/// the level below. So a build is a sort, a refit is a pass over the levels, and eight boxes are tested at once. The boxes of the
-/// elements are kept as they are, in double precision; those of the nodes are rounded to the nearest floats. Rounding is
-/// monotone: two boxes that overlap still do when both are rounded, so queries with rounded boxes miss nothing.
+/// The tree has no pointers: leaf i holds the elements [8 i, 8 i + 8) of the curve, node i of a level holds the nodes [8 i, 8 i +
+/// 8) of the level below. So a build is a sort, a refit is a pass over the levels, and eight boxes are tested at once. The boxes
+/// of the elements are stored in double precision; those of the nodes are rounded to the nearest floats. Rounding is monotone:
+/// two boxes that overlap still overlap when both are rounded, so queries with rounded boxes miss nothing.
 ///
 /// Source: Kamel and Faloutsos, "On packing R-trees", 1993 (packing along a Hilbert curve); Skilling, "Programming the Hilbert
 /// curve", 2004.
@@ -35,11 +35,11 @@ class PackedBoxTree {
   /// Sorts the elements along the curve, and refits.
   void build(std::span<const mesh::Box> vertex_boxes, Workspace& workspace);
 
-  /// Takes new boxes of the same vertices; which elements share a leaf does not change.
+  /// Sets new boxes of the same vertices; the grouping of elements into leaves does not change.
   void refit(std::span<const mesh::Box> vertex_boxes);
 
-  /// How much larger the leaves are than what they hold: the sum of the edge lengths of the boxes of all leaves over that of all
-  /// elements. It grows while elements that share a leaf part.
+  /// Looseness of the leaves: the sum of the edge lengths of the boxes of all leaves divided by that of all elements. It grows
+  /// when elements that share a leaf move apart.
   double looseness() const;
 
   Index size() const { return size_; }

@@ -1,8 +1,8 @@
-/// A uniform grid of cells without limits whose cells share a table of buckets: which boxes lie near a point or a box?
+/// Spatial hash: an unbounded uniform grid whose cells share a table of buckets, for boxes near a point or a box.
 ///
-/// Boxes that are much larger than a cell would fill many; they go to coarser grids, with cells twice as large from level to
-/// level, and a box covers at most two cells along each axis of its level (three where round-off meets the size of a cell).
-/// Different cells may share a bucket, which costs time and changes nothing.
+/// Boxes much larger than a cell are stored in coarser grids, whose cells double in size from level to level. A box covers at
+/// most two cells along each axis of its level (three where round-off meets the size of a cell). Different cells may share a
+/// bucket; this costs time but does not change the result.
 ///
 /// The table is built like a counting sort (cells are counted, added up and filled in), in parallel, and keeps its memory.
 ///
@@ -16,13 +16,13 @@
 
 namespace meniscus::collision {
 
-/// How the coordinates of a cell become a number.
+/// Hash function of the coordinates of a cell.
 enum class CellHash : std::int8_t {
   /// The constants of the notes, one for each coordinate.
   corrected,
-  /// As printed in the notes: all three constants multiply the first coordinate, so that a row of cells along it is told apart
-  /// and
-  /// nothing else.
+  /// As printed in the notes: all three constants
+  /// multiply the first coordinate, so that the
+  /// hash depends on this coordinate only.
   printed,
   /// The constants of Teschner et al. 2003.
   teschner,
@@ -49,7 +49,7 @@ class SpatialHash {
   /// Sorts boxes into cells. Boxes with low > high are left out. `cell_size` 0 takes the mean of the boxes' largest sides.
   void build(std::span<const mesh::Box> boxes, double cell_size, CellHash hash);
 
-  /// Calls f(item) once for every box that contains p (closed), in no order that means something, but always the same.
+  /// Calls f(item) once for every box that contains p (closed), in an arbitrary but always equal order.
   template <class F>
   void containing(const mesh::Point& p, F&& f) const {
     for (const int level : levels_) {
@@ -79,7 +79,7 @@ class SpatialHash {
           if (level_of(j) != level || (level == level_of(i) && j <= i)) continue;
           const mesh::Box& other = boxes_[static_cast<std::size_t>(j)];
           if (!box.overlaps(other)) continue;
-          // Of the cells that both cover, the lowest one reports.
+          // Only the lowest of the cells that both cover reports the pair.
           const Coord<3> other_low = cell_of(other.low, level);
           bool first_common = true;
           for (std::size_t d = 0; d < 3; ++d) first_common = first_common && cell[d] == std::max(low[d], other_low[d]);
@@ -97,7 +97,7 @@ class SpatialHash {
   };
 
   int level_of(std::int32_t item) const { return level_[static_cast<std::size_t>(item)]; }
-  /// Grows with x, whatever round-off does, so that a point in a box is in one of its cells; far away, cells have no end.
+  /// Monotone in x, also with round-off, so that a point in a box is in one of its cells; the outermost cells are unbounded.
   Coord<3> cell_of(const mesh::Point& x, int level) const {
     const double inverse = std::ldexp(inverse_, -level);
     Coord<3> c;

@@ -17,7 +17,7 @@ using Wide = numerics::FixedInteger<1120>;
 constexpr int most_bits = 1074;
 static_assert(needed_bits(2098 + most_bits) <= Wide::capacity_bits);
 
-/// How the elements meet at one time.
+/// Kind of contact of the elements at one time.
 enum class Meeting { none, within, rim };
 
 template <class Z>
@@ -127,7 +127,7 @@ class ContactAlgebra {
     }
   }
 
-  /// How the elements meet at a time when the corners are coplanar, by the signs of polynomials at that time.
+  /// Kind of contact at a time when the corners are coplanar, from the signs of polynomials at that time.
   template <class Sign>
   Meeting meeting(Sign&& sign) const {
     for (const auto& axis : weight_) {

@@ -1,4 +1,4 @@
-/// Contacts of two moving elements, decided exactly by algebra: the last resort of continuous collision detection, for the few
+/// Exact algebraic decision of contact between two moving elements: the last stage of continuous collision detection, for the few
 /// queries that filters leave open.
 ///
 /// With s = t / (1 - t) every moving difference of points is d0 + s d1, so the step is s in [0, infinity] and all polynomials are
@@ -15,12 +15,12 @@
 
 namespace meniscus::collision {
 
-/// What find_contacts decides, for one pair of four points at both ends.
+/// Decision of find_contacts for one pair of four points at both ends.
 bool contact_by_algebra(PairKind kind, ContactMode mode, const std::array<mesh::Point, 4>& start,
                         const std::array<mesh::Point, 4>& end);
 
-/// The largest multiple of 2^-bits (bits in 1 .. 1074) in [0, 1) that is earlier than the first contact, or what of its bits a
-/// double holds; 0 for contact at the start and infinity for none.
+/// The largest multiple of 2^-bits (bits in 1 .. 1074) in [0, 1) that is earlier than the first contact, rounded down to a
+/// double; 0 for contact at the start and infinity for none.
 double first_contact_by_algebra(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
                                 int bits);
 

@@ -1,5 +1,5 @@
-/// The first filters of continuous collision detection: proofs in floating point, for many pairs at a time, that a pair never
-/// touches.
+/// First filters of continuous collision detection: proofs in floating point, for many
+/// pairs at a time, that a pair never touches.
 ///
 /// A pair is dropped if its four points are never coplanar, or if along some axis one weight of the contact is always positive
 /// and another always negative; first for the whole step, then for eight pieces of it. No rounding mode is switched: every sign
@@ -25,7 +25,7 @@ struct Suspect {
   /// In metres, or in a power of two of them.
   Differences start;
   Differences end;
-  /// Bounds of the differences along the axes. Where they are not `within_range`, nothing in floating point can be relied on.
+  /// Bounds of the differences along the axes. If they are not `within_range`, floating-point bounds do not hold.
   Vector extent;
 };
 

@@ -1,21 +1,21 @@
-/// The second stage of continuous collision detection: isolates the contacts of one pair in floating point, with proof.
+/// Second stage of continuous collision detection: isolation of the contacts of one pair in floating point, with proof.
 ///
-/// Pieces of the step are halved until each has certainly no contact, or a cubic with exactly one root and weights of certain
-/// sign around it. What stays open, such as contact with a rim, at the ends of the step or at a double root, is left to exact
-/// arithmetic.
+/// Pieces of the step are halved until each certainly has no contact, or has exactly one root of the cubic with
+/// weights of certain sign around it. Cases that stay open (contact with a rim, at the ends of the step, or at a
+/// double root) are left to exact arithmetic.
 #pragma once
 
 #include "meniscus/collision/continuous/ccd_filter.hpp"
 
 namespace meniscus::collision::ccd {
 
-/// When the search may stop.
+/// Aim of the search, and when it may stop.
 enum class Search {
   /// Counts all contacts; stops where something stays open.
   count,
   /// Stops at any contact.
   any,
-  /// Stops at the first contact or where something earlier stays open.
+  /// Stops at the first contact, or where an earlier piece stays open.
   first,
 };
 

@@ -1,4 +1,4 @@
-/// The polynomials whose signs decide whether two moving elements touch, in floating point, with bounds of their errors.
+/// Polynomials whose signs decide whether two moving elements touch, in floating point, with bounds of their errors.
 ///
 /// Over a piece of the step, with s from 0 at its start to infinity at its end, every difference of points is p + s q over 1 + s.
 /// The coplanarity of the four points is then a cubic and the weights of a contact are quadratics in s (ccd_exact.hpp says why),
@@ -80,12 +80,12 @@ MENISCUS_INLINE Quadratic operator-(const Quadratic& a, const Quadratic& b) { re
 MENISCUS_INLINE Vector low(const Quadratic& q) { return smaller(smaller(q.k0, q.k1), q.k2); }
 MENISCUS_INLINE Vector high(const Quadratic& q) { return larger(larger(q.k0, q.k1), q.k2); }
 
-/// What is known of the polynomials over a piece of the step.
+/// Bounds of the polynomials over a piece of the step.
 struct PieceSigns {
   /// The coefficients of the cubic, and a bound of their errors.
   double k0, k1, k2, k3, cubic_error;
-  /// Of the lower and of the upper bounds of all weights, the least and the largest; one component per axis. And a bound of their
-  /// errors.
+  /// Least and largest of the lower bounds, and of the upper bounds, of all weights; one
+  /// component per axis. And a bound of their errors.
   Vector low_min, low_max, high_min, high_max, weight_error;
 
   /// The points are certainly never coplanar.
@@ -99,7 +99,7 @@ struct PieceSigns {
     return (never(low_max.x, high_min.x, weight_error.x) | never(low_max.y, high_min.y, weight_error.y) |
             never(low_max.z, high_min.z, weight_error.z)) != 0;
   }
-  /// All weights certainly have one sign all the time, and none is zero.
+  /// All weights certainly have the same sign for the whole piece, and none is zero.
   bool always_inside() const {
     return low_min.x > weight_error.x || high_max.x < -weight_error.x || low_min.y > weight_error.y ||
            high_max.y < -weight_error.y || low_min.z > weight_error.z || high_max.z < -weight_error.z;

@@ -1,7 +1,7 @@
-/// Continuous collision detection: do two moving elements touch within a step? Exact for every finite double.
+/// Continuous collision detection: whether two moving elements touch within a step, exact for every finite double.
 ///
-/// A vertex and a face, or two edges, move from their positions at the start (t = 0) to those at the end (t = 1); each point goes
-/// straight at constant speed, as real numbers do. Contact at t = 0 or 1 and contact with the rim of an element count.
+/// A vertex and a face, or two edges, move from their start positions (t = 0) to their end positions (t = 1). Each point moves
+/// straight at constant speed, in real arithmetic. Contact at t = 0 or 1 or with the rim of an element counts.
 ///
 /// Source: Brochu, "Dynamic explicit surface meshes and applications", 2012, chapter 4 and appendix A.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace meniscus::collision {
 
-/// Which pair of elements four points make.
+/// Kind of pair that four points form.
 enum class PairKind : std::int8_t {
   /// The vertex, then the corners of the face.
   vertex_face,
@@ -20,7 +20,7 @@ enum class PairKind : std::int8_t {
   edge_edge,
 };
 
-/// What counts as a collision.
+/// Definition of a collision.
 enum class ContactMode : std::int8_t {
   /// A contact on the border of the parameters (t = 0 or 1, the rim of an element), or an odd number of contacts within, where
   /// those that only touch count twice.
@@ -33,14 +33,14 @@ enum class ContactMode : std::int8_t {
 using Stencil = std::array<std::int32_t, 4>;
 
 /// Tests pairs whose points are rows of `start` and `end`: out[i] is 1 if pair i collides. Serial, and nothing is allocated
-/// but for coordinates with thousands of bits between them: made to be called with some hundred pairs at a time from a parallel
-/// loop. All positions must be finite.
+/// except for coordinates with thousands of bits between them. Call it with some hundred pairs at a time from a parallel loop.
+/// All positions must be finite.
 void find_contacts(PairKind kind, ContactMode mode, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                    std::span<const Stencil> pairs, std::uint8_t* out);
 
-/// For each pair a time in [0, 1] that is never later than its first contact of any kind, and at most `tolerance` (> 0) earlier,
-/// or as much as the last bits of a double: 0 for contact at the start, infinity for none. Times that are greater than `latest`
-/// are given as infinity, too; what is given does not depend on it otherwise. Serial, and nothing is allocated but for
+/// For each pair a time in [0, 1] that is never later than its first contact of any kind, and at most `tolerance` (> 0)
+/// earlier, or as much as the last bits of a double: 0 for contact at the start, infinity for none. Times greater than
+/// `latest` are also returned as infinity; `latest` has no other effect. Serial, and nothing is allocated except for
 /// coordinates with thousands of bits between them.
 void find_times_of_impact(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
                           std::span<const Stencil> pairs, double tolerance, double latest, double* out);

@@ -188,7 +188,7 @@ class NormalizedPair {
   std::array<Moving, 4> x_;
 };
 
-/// Are the boxes of the moving elements farther apart than a distance?
+/// Whether the boxes of the moving elements are farther apart than a distance.
 bool boxes_apart(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end, double tolerance) {
   const std::size_t split = kind == PairKind::vertex_face ? 1 : 2;
   const auto bounds = [&](std::size_t first, std::size_t last) {

@@ -1,4 +1,4 @@
-/// Polynomials up to degree three over an exact ring, their roots in (0, infinity), and the signs of others at these roots.
+/// Roots in (0, infinity) of polynomials up to degree three over an exact ring, and signs of other polynomials there.
 ///
 /// Source: Basu, Pollack and Roy, "Algorithms in real algebraic geometry", 2006, section 2.2 (Cauchy index and signed remainder
 /// sequences). That the points below keep the roots of a cubic apart is shown beside them.
@@ -104,7 +104,7 @@ template <class Z>
 class ExactRoots {
  public:
   explicit ExactRoots(const ExactPolynomial<Z>& given) {
-    // Roots at 0 and at infinity are not asked for.
+    // Roots at 0 and at infinity are not included.
     int first = 0;
     while (first < given.degree && given[first].sign() == 0) ++first;
     polynomial_.degree = given.degree - first;
@@ -134,7 +134,7 @@ class ExactRoots {
     if (root.rational) return sign_at(q, root.low);
     q = remainder(q, polynomial_);
     if (q.zero()) return 0;
-    // The index of q / p over the interval counts the pole with the sign of q p' there; p is the polynomial.
+    // The Cauchy index of q / p over the interval is the sign of q p' at the pole; p is the polynomial.
     ExactPolynomial<Z> before = polynomial_;
     int last_low = sign_at(before, root.low);
     int last_high = sign_at(before, root.high);
@@ -227,7 +227,7 @@ class ExactRoots {
       const Abscissa<Z> x{middle_num, middle_den};
       if (sign_at(polynomial_, x) == 0) {
         add_rational(middle_num, middle_den, 1);
-        // What is left, divided by s - middle and times 9 a, is a parabola about the middle.
+        // The quotient by s - middle, times 9 a, is a parabola about the middle.
         polynomial_.degree = 2;
         polynomial_[0] = Z(9) * a * c - Z(2) * b * b;
         polynomial_[1] = Z(6) * a * b;

@@ -1,4 +1,4 @@
-/// Root parity of a step by casting a ray, exactly: is zero on the image of the border of the parameters, or else inside it?
+/// Root parity of a step by exact ray casting: whether zero lies on the image of the border of the parameters, or else inside it.
 ///
 /// The step is a function F(t, u, v) that is zero where the elements touch; its domain is a prism for a vertex and a face, a cube
 /// for two edges. If F has no zero on the border of the domain, the number of zeros within is odd exactly if a ray from zero
@@ -16,8 +16,8 @@
 
 namespace meniscus::collision {
 
-/// Whether the pair collides in the sense of ContactMode::parity. `first_ray` is where in the sequence of rays to begin: the
-/// answer does not depend on it.
+/// Whether the pair collides in the sense of ContactMode::parity. `first_ray` is the first ray of the sequence to try; the answer
+/// does not depend on it.
 bool root_parity(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end,
                  unsigned first_ray = 0);
 

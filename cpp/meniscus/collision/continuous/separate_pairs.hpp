@@ -10,7 +10,7 @@
 
 namespace meniscus::collision {
 
-/// Positions of the points of all pairs at both ends of a step; as many of one as of the other.
+/// Positions of the points of all pairs at both ends of a step; equally many at either end.
 struct SeparatePairs {
   std::span<const mesh::Point> start, end;
 

@@ -41,7 +41,7 @@ double fraction(const Z& numerator, const Z& denominator) {
 }
 double fraction(double numerator, double denominator) { return std::clamp(numerator / denominator, 0.0, 1.0); }
 
-/// What is asked of a vector of weights.
+/// Conditions on a vector of weights.
 template <class Z>
 std::optional<SimplexContact> judge(const SimplexPair& pair, unsigned columns, const std::array<Z, 6>& weights) {
   int turn = 0;

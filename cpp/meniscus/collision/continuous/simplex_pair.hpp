@@ -1,4 +1,4 @@
-/// Do two simplices in space and time meet? Exactly, for every finite double.
+/// Intersection of two simplices in space and time, exact for every finite double.
 ///
 /// A vertex of a simplex is a position at the start (t = 0) or the end (t = 1) of the step. Two simplices with d + 3 vertices in
 /// all, in d = 2 or 3 dimensions of space and one of time, meet where a point is a convex combination of the vertices of either:
@@ -18,7 +18,7 @@
 
 namespace meniscus::collision {
 
-/// How the linear systems are solved.
+/// Methods for the linear systems.
 enum class SimplexMethod : std::int8_t {
   /// Signs of determinants by Cramer's rule, filtered by floating point.
   cramer,
@@ -47,7 +47,7 @@ struct SimplexPair {
 
 struct SimplexContact {
   bool contact = false;
-  /// Of one point that both have; if they have several, of an arbitrary one.
+  /// Time of a common point; if there are several, of an arbitrary one.
   double time = 0;
 };
 

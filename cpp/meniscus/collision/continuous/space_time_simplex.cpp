@@ -37,7 +37,7 @@ class Cutting {
     return k == 0 ? direction(start_[i], start_[j]) : direction(end_[i], end_[j]);
   }
 
-  /// How far vertex i moves less vertex j, along n.
+  /// Displacement of vertex i minus that of vertex j, along n.
   double displacement(int i, int j, const mesh::Point& n) const {
     return 2 * (n.dot(0.5 * end_[i] - 0.5 * start_[i]) - n.dot(0.5 * end_[j] - 0.5 * start_[j]));
   }

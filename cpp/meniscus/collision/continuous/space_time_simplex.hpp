@@ -1,10 +1,10 @@
-/// Continuous collision detection between simplices in space and time: the first method of the thesis, for comparison.
+/// Continuous collision detection between simplices in space and time (the first method of Brochu's thesis), for comparison.
 ///
-/// A moving vertex is a segment in space and time, as it is. A moving edge is cut into two triangles and a moving face into three
-/// tetrahedra, along diagonals that start at the vertex with the smaller index: neighbours cut their common sides alike, so that
-/// nothing leaks between them. Contact of these is a linear problem, decided exactly. But the elements in between are not the
-/// straight interpolation: they bend along the diagonals. Elements that are only translated, each as a whole, move as they
-/// should.
+/// A moving vertex is a segment in space and time. A moving edge is cut into two triangles and a moving face into
+/// three tetrahedra, along diagonals that start at the vertex with the smaller index: neighbours cut their common
+/// sides alike, so that nothing leaks between them. Contact of these is a linear problem, decided exactly. But
+/// during the step the elements are not the linear interpolation: they bend along the diagonals. Only elements
+/// that are translated as a whole move exactly.
 ///
 /// Source: Brochu 2012, section 4.3.
 #pragma once
@@ -16,11 +16,11 @@
 
 namespace meniscus::collision {
 
-/// What the first simplices that meet tell. Where they meet in several points, one of them is taken.
+/// Data of the first simplices that meet. If they meet in several points, one of them is used.
 struct SpaceTimeContact {
   double time = std::numeric_limits<double>::infinity();
-  /// Unit normal of the whole face, or of the two whole edges, at the start or the end that the simplices contain; zero where
-  /// these are degenerate.
+  /// Unit normal of the whole face, or of the two whole edges, at the start or the end, whichever the
+  /// simplices contain; zero if these are degenerate.
   mesh::Point normal = mesh::Point::Zero();
   /// Along the normal: the displacement, over the whole step, of the vertex or of the vertex that is wholly within the simplex of
   /// the first edge, minus that of such a vertex of the other element.

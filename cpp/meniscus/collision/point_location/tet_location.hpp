@@ -1,4 +1,4 @@
-/// Which tetrahedron of a mesh that moves holds a point: exact, so that every point of the union belongs to exactly one.
+/// Point location in a moving tetrahedral mesh: exact, so that every point of the union belongs to exactly one tetrahedron.
 ///
 /// Of several closed tetrahedra that hold a point, it belongs to that of the lowest rank, and among these to the one with the
 /// lowest number. So a point on a face, an edge or a vertex belongs to the first that touches it, and a mesh that folds onto
@@ -15,25 +15,25 @@
 namespace meniscus::collision {
 
 struct TetLocation {
-  /// -1 outside of all.
+  /// Number of the tetrahedron; -1 outside of all.
   std::int32_t tet = -1;
   TetWeights weights{};
 };
 
 class TetLocator {
  public:
-  /// Keeps copies. `ranks` has one value per tetrahedron or none at all. With `overlapping` false, the caller promises that no
-  /// two tetrahedra have inner points in common, at no time; then a walk from a hint may decide.
+  /// Copies its arguments. `ranks` has one value per tetrahedron, or is empty. With `overlapping` false, the caller promises that
+  /// no two tetrahedra have inner points in common, at no time; then a walk from a hint may decide.
   TetLocator(std::span<const mesh::Point> vertices, std::span<const mesh::Tet> tets, std::span<const std::int32_t> ranks,
              bool overlapping);
 
-  /// Takes new positions of the same vertices.
+  /// Sets new positions of the same vertices.
   void move(std::span<const mesh::Point> vertices);
 
   /// `hint` is the number of a tetrahedron close by, or -1. The result does not depend on it.
   TetLocation locate(const mesh::Point& p, std::int32_t hint) const;
 
-  /// The same for many, in parallel. Without hints, each point is looked for from where the one before was found.
+  /// The same for many, in parallel. Without hints, the search for each point starts where the previous one was found.
   void locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, std::span<std::int32_t> tets,
               std::span<TetWeights> weights) const;
 
@@ -53,7 +53,7 @@ class TetLocator {
   bool overlapping_;
   /// Across face k; -1 where there is none, or more than one.
   std::vector<mesh::Tet> neighbours_;
-  /// 0 for what holds nothing.
+  /// 0 for tetrahedra that contain nothing.
   std::vector<std::int8_t> orientation_;
   std::vector<mesh::Box> boxes_;
   mesh::BoundingVolumeTree tree_;

@@ -1,4 +1,4 @@
-/// Points in one tetrahedron: on which side of each face, exactly, and with which barycentric coordinates.
+/// Location of points relative to one tetrahedron: the exact side of each face, and barycentric coordinates.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"
@@ -10,14 +10,14 @@ namespace meniscus::collision {
 using TetCorners = std::array<mesh::Point, 4>;
 using TetWeights = std::array<double, 4>;
 
-/// Where a point is. A tetrahedron is closed: its faces belong to it. One without volume contains nothing.
+/// Position of a point. A tetrahedron is closed: its faces belong to it. One without volume contains nothing.
 enum class TetSide : std::int8_t { outside, boundary, interior };
 
 /// +1 or -1 for the two orientations, 0 for a tetrahedron that is exactly flat.
 int tet_orientation(const TetCorners& corner);
 
-/// Six times the signed volumes that a point makes with the faces, face k lying opposite of corner k, as the tetrahedron counts
-/// its own volume. Their sum is that, and divided by it they are the barycentric coordinates.
+/// Six times the signed volumes between a point and the faces, where face k is opposite of corner k. Their sum is six times the
+/// volume of the tetrahedron; divided by it they are the barycentric coordinates.
 struct TetVolumes {
   TetWeights value;
   /// Each value is wrong by less than this.

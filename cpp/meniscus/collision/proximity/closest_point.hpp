@@ -1,4 +1,4 @@
-/// The point of a triangle, and of a triangle mesh, that is closest to a given point.
+/// Closest points of a triangle and of a triangle mesh to a given point.
 ///
 /// Source: Ericson, "Real-time collision detection", 2005, section 5.1.5 (the regions of a triangle).
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace meniscus::collision {
 
-/// What of a triangle a closest point lies on: corner 0, 1 or 2; the edge from corner 0 to 1, 1 to 2 or 2 to 0; or the face.
+/// Feature that contains a closest point: corner 0, 1 or 2; the edge from corner 0 to 1, 1 to 2 or 2 to 0; or the face.
 enum class TriangleFeature : std::int8_t { corner0, corner1, corner2, edge01, edge12, edge20, face };
 
 struct TrianglePoint {
@@ -18,7 +18,7 @@ struct TrianglePoint {
   TriangleFeature feature;
 };
 
-/// Closest point of the triangle a, b, c, which may be as thin as it likes, or degenerate to a segment or a point.
+/// Closest point of the triangle a, b, c, which may be arbitrarily thin, or degenerate to a segment or a point.
 TrianglePoint closest_point_on_triangle(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
 
 /// A closest point of a mesh. Of several triangles at equal distance, the one with the lowest number.

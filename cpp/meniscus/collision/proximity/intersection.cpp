@@ -58,7 +58,7 @@ bool meets_in_plane(const mesh::Point& p, const mesh::Point& q, const mesh::Poin
          projections_meet(*plane, p, q, b, c) || projections_meet(*plane, p, q, c, a);
 }
 
-/// Does the line from p to q, which crosses the plane of the triangle in one point, meet the closed, or open, triangle?
+/// Whether the line from p to q, which crosses the plane of the triangle in one point, meets the closed, or open, triangle.
 bool line_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh::Point& a, const mesh::Point& b,
                          const mesh::Point& c, bool closed) {
   const int s = numerics::orient3d(p, q, a, b);
@@ -119,7 +119,7 @@ bool triangles_meet_in_plane(const Sides& first, const Sides& second) {
   const Projection* plane = projection_with_area(first[0], first[1], first[2]);
   const bool second_has_area = projection_with_area(second[0], second[1], second[2]) != nullptr;
   if (!plane || !second_has_area) {
-    // What is on a line is all edge.
+    // A triangle on a line consists of edges only.
     const Sides& edges = plane ? second : first;
     const Sides& face = plane ? first : second;
     for (std::size_t k = 0; k < 3; ++k)

@@ -1,4 +1,4 @@
-/// Do an edge and a triangle, or two triangles, intersect? Exact for every finite double, whatever the elements look like: edges
+/// Intersection of an edge and a triangle, or of two triangles. Exact for every finite double and for degenerate elements: edges
 /// of no length, triangles that are a segment or a point, elements in one plane or on one line.
 ///
 /// Because every sign is exact, the answers do not depend on the order of the corners or of the ends.
@@ -13,7 +13,7 @@
 
 namespace meniscus::collision {
 
-/// What counts as an intersection.
+/// Treatment of degenerate contact.
 enum class DegenerateContact : std::int8_t {
   /// Elements are closed sets: any common point counts, also in a common plane, at an end, on a rim.
   counts,
@@ -21,7 +21,7 @@ enum class DegenerateContact : std::int8_t {
   does_not_count,
 };
 
-/// Where a point lies with respect to a closed set with an inside.
+/// Position of a point relative to a closed set with an inside.
 enum class Containment : std::int8_t { outside = -1, boundary = 0, inside = 1 };
 
 /// Edge pq and triangle abc.
@@ -36,10 +36,10 @@ bool triangle_meets_triangle(const mesh::Point& a, const mesh::Point& b, const m
 Containment point_in_tetrahedron(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c,
                                  const mesh::Point& d);
 
-/// Do the closed segments pq and rs, which may be points, have a common point?
+/// Whether the closed segments pq and rs, which may be points, have a common point.
 bool segments_meet(const mesh::Point& p, const mesh::Point& q, const mesh::Point& r, const mesh::Point& s);
 
-/// Does p lie on the closed triangle abc, which may be degenerate?
+/// Whether p lies on the closed triangle abc, which may be degenerate.
 bool point_on_triangle(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
 
 /// The same for many, in parallel: out[i] is 1 if pair i intersects.

@@ -1,5 +1,5 @@
-/// How close two elements are: a vertex and a face, or two edges. Their distance, closest points and separating direction, and
-/// what a response to their collision within a step needs.
+/// Proximity of a vertex and a face, or of two edges: distance, closest points and separating direction, and the data that a
+/// response to their collision within a step needs.
 ///
 /// Sources: Brochu 2012, sections 3.2.3 and 4.5.5; Ericson, "Real-time collision detection", 2005, sections 5.1.5 and 5.1.9.
 #pragma once
@@ -12,7 +12,7 @@ namespace meniscus::collision {
 struct ElementProximity {
   /// m.
   double distance;
-  /// Barycentric coordinates of the closest points, for the four points of the stencil; those of the second element with a minus,
+  /// Barycentric coordinates of the closest points, for the four points of the stencil; those of the second element are negative,
   /// so that the distance is the length of the sum of weight times position.
   std::array<double, 4> weights;
   /// The point on the first element (vertex, edge) and on the second (face, edge).
@@ -26,7 +26,7 @@ struct ElementProximity {
 /// Elements may be degenerate in every way, edges parallel, coordinates of any magnitude.
 ElementProximity proximity(PairKind kind, const std::array<mesh::Point, 4>& stencil);
 
-/// What the normal of a contact was taken from.
+/// Source of the normal of a contact.
 enum class NormalSource : std::int8_t { middle, end, element, start, perpendicular, axis };
 
 /// The geometry of a contact within a step, without a time of impact: that of the middle of the step.
@@ -48,7 +48,7 @@ constexpr double contact_tolerance = 1e-8;
 
 ContactGeometry contact_geometry(PairKind kind, const std::array<mesh::Point, 4>& start, const std::array<mesh::Point, 4>& end);
 
-/// Where the results of many go: row i of each array.
+/// Output arrays of many pairs: row i belongs to pair i.
 struct ProximityArrays {
   double* distance;
   std::array<double, 4>* weights;

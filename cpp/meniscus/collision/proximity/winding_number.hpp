@@ -22,8 +22,8 @@ class WindingTree {
   /// The value that Barill et al. 2018 recommend.
   static constexpr double default_accuracy = 2.0;
 
-  /// Where `reversed` is not empty, it says of each triangle whether its orientation counts as the opposite. The tree of
-  /// triangles is not kept: the queries take it, as it was here.
+  /// If `reversed` is not empty, it tells for each triangle whether its orientation counts as the opposite. The tree of triangles
+  /// is not stored: queries must get the same tree.
   explicit WindingTree(const mesh::TriangleTree& tree, std::span<const char> reversed = {});
 
   /// The winding number of p, without the triangle at slot `left_out` if p lies on it.

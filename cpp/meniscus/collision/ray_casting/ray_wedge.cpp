@@ -43,7 +43,7 @@ struct Nearest {
   mesh::Point axis() const { return on_segment - on_triangle; }
 };
 
-/// Where the segment a + s d is closest to x: s in [0, 1].
+/// Parameter s in [0, 1] at which the segment a + s d is closest to x.
 double nearest_parameter(const mesh::Point& a, const mesh::Point& d, double d2, const mesh::Point& x) {
   return d2 > 0 ? std::clamp((x - a).dot(d) / d2, 0.0, 1.0) : 0.0;
 }
@@ -93,7 +93,7 @@ SlabPart slab_part(double p, double q, double low, double high) {
   return {from, std::max(from, to)};
 }
 
-/// Where a + t d enters the ball around c, if it does so in [0, limit); else `limit`.
+/// Parameter t at which a + t d enters the ball around c, if it is in [0, limit); else `limit`.
 double ball_entry(const mesh::Point& a, const mesh::Point& d, double d2, const mesh::Point& c, double radius, double limit) {
   if (!(d2 > 0)) return limit;
   const mesh::Point m = a - c;
@@ -165,7 +165,7 @@ bool segment_meets_wedge(const WedgeTriangle& w, const mesh::Point& from, const 
   for (int d = 0; d < 3; ++d)
     if (low[d] - box.high[d] > r || box.low[d] - high[d] > r) return false;
 
-  // What lies outside of the slab is clear. The rest is clear if it lies beyond one of the edges.
+  // The part outside of the slab is clear. The rest is clear if it lies beyond one of the edges.
   const SlabPart part = slab_part(p, q, w.low - r, w.high + r);
   const mesh::Point d = b - a;
   const mesh::Point first = a + part.from * d;

@@ -1,8 +1,8 @@
-/// One thickened triangle ("wedge") and the straight lines that may meet it.
+/// Intersection of straight lines with one thickened triangle ("wedge").
 ///
 /// The wedge of a triangle is the set of points within half the thickness of it: a prism with rounded edges and corners. It is
-/// the smallest such set that looks the same from everywhere, it holds the prism that is pushed out along the face normal and the
-/// edge normals, and it stays a body where the triangle has no area: a capsule around its longest edge, or a ball.
+/// the smallest such set of equal thickness in all directions, it contains the prism that is extruded along the face normal and
+/// the edge normals, and it has volume even where the triangle has no area: a capsule around its longest edge, or a ball.
 ///
 /// Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3
 /// and figure 3; Selle, "Realism for production", 2008, section 4.3.
@@ -27,16 +27,16 @@ struct WedgeTriangle {
   mesh::Box box() const;
 };
 
-/// How far wedges reach in a query whose coordinates are at most `largest` (and those of the triangles at most 1).
+/// Reach of wedges in a query whose coordinates are at most `largest` (and those of the triangles at most 1).
 ///
-/// "Clear" is only said with proof: a direction along which the triangle and the segment are more than `radius` apart. The
-/// direction may come from anywhere; only its projections must be right. With u = 2^-53 and M = largest, a difference of two
-/// coordinates is wrong by 2 u M at most and a projection of it by (1 + 3) 2 sqrt(3) u M < 14 u M times the length of the
-/// direction; a gap between two projections by 35 u M, the length by 4 u of itself. Where a segment is cut at a slab first, its
-/// ends move by 40 u M across the slab and 8 u M otherwise. Both stay below 64 u (M + radius), a quarter of `unit`.
+/// "Clear" is proved by a direction along which the triangle and the segment are more than `radius` apart. Any direction will do;
+/// only its projections must be right. With u = 2^-53 and M = largest, a difference of two coordinates is wrong by 2 u M at most
+/// and a projection of it by (1 + 3) 2 sqrt(3) u M < 14 u M times the length of the direction; a gap between two projections by
+/// 35 u M, the length by 4 u of itself. Where a segment is cut at a slab first, its ends move by 40 u M across the slab and 8 u M
+/// otherwise. Both stay below 64 u (M + radius), a quarter of `unit`.
 ///
-/// Points must be closer than segments to count as met, by more than the round-off of their distance: what holds an end of a
-/// segment then also meets the segment.
+/// Points must be closer than segments to count as met, by more than the round-off of their distance. So a wedge that contains an
+/// end of a segment also meets the segment.
 struct WedgeReach {
   double point;
   double segment;
@@ -56,10 +56,10 @@ bool point_in_wedge(const WedgeTriangle& w, const mesh::Point& p, const WedgeRea
 /// False only where all of the segment is farther away than the radius. Does not depend on the order of its ends.
 bool segment_meets_wedge(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach);
 
-/// Where a segment that meets the wedge enters it: the part of the way from a to b, 0 if a is inside.
+/// Entry of a segment that meets the wedge: the fraction of the way from a to b, 0 if a is inside.
 double wedge_entry(const WedgeTriangle& w, const mesh::Point& a, const mesh::Point& b, const WedgeReach& reach);
 
-/// A segment, prepared to be cut with many boxes.
+/// A segment prepared for intersection with many boxes.
 class BoxRay {
  public:
   BoxRay(const mesh::Point& a, const mesh::Point& b, double reach) : inverse_((b - a).cwiseInverse()) {
@@ -73,10 +73,10 @@ class BoxRay {
     }
   }
 
-  /// Where the segment enters the box, widened by the reach: in [0, 1], or infinity where it passes by. Never later for a larger
-  /// box. A coordinate at which the segment enters is wrong by 2 u times its distance for the quotient and u times the largest
-  /// coordinate for each of two differences, less than 8 u times the largest coordinate in all, which the reach covers. Where the
-  /// segment runs along a side, 0 * infinity gives NaN, which limits nothing.
+  /// Parameter at which the segment enters the box, widened by the reach: in [0, 1], or infinity if it misses. Never later for a
+  /// larger box. A coordinate at which the segment enters is wrong by 2 u times its distance for the quotient and u times the
+  /// largest coordinate for each of two differences, less than 8 u times the largest coordinate in all, which the reach covers.
+  /// Where the segment runs along a side, 0 * infinity gives NaN, which limits nothing.
   double entry(const mesh::Box& box) const {
     static_assert(sizeof(mesh::Box) == 6 * sizeof(double));
     const double* const side = box.low.data();
@@ -96,7 +96,7 @@ class BoxRay {
   mesh::Point inverse_;
   /// The box's near side seen from a point is as far away as the unwidened one from a point moved by the reach.
   mesh::Point near_origin_, far_origin_;
-  /// Which of the six sides of a box comes first and last along each axis: the lowest three, then the highest.
+  /// Indices of the near and far sides of a box along each axis; the three lower sides come first, then the upper ones.
   std::array<std::size_t, 3> near_, far_;
 };
 

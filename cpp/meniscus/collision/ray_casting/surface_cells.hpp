@@ -1,4 +1,4 @@
-/// Which cells of a grid a thickened surface can matter to, and which neighbouring cell centres see each other.
+/// Grid cells near a thickened surface, and visibility between neighbouring cell centres.
 ///
 /// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3 (boxes of
 /// triangles, enlarged, mark the cells that need care; all others take the ordinary way); Selle 2008, section 4.3.
@@ -26,7 +26,7 @@ struct CellGrid {
 void near_cells(const ThickSurface& surface, const mesh::Point* end, const CellGrid& grid, double reach,
                 std::span<std::uint8_t> out);
 
-/// What blocks the way between the centres of two neighbouring cells.
+/// Obstacle between the centres of two neighbouring cells.
 struct BlockedFace {
   std::int32_t axis;
   Coord<3> face;
@@ -34,8 +34,8 @@ struct BlockedFace {
 };
 
 /// Fills clear[axis], of one value per face of a staggered grid, with 1 where the segment between the centres of the two cells
-/// beside the face is clear of all wedges and 0 where it is not, and returns what blocks it, axis by axis in C order. At a side
-/// of the grid, the centre of the cell that would come next counts. With `guarded`, only faces of marked cells are asked.
+/// beside the face is clear of all wedges and 0 where it is not, and returns the blocked faces, axis by axis in C order. At a
+/// side of the grid, the centre of the next cell outside is used. With `guarded`, only faces of marked cells are tested.
 std::vector<BlockedFace> visible_faces(const ThickSurface& surface, const CellGrid& grid, bool guarded,
                                        const std::array<std::span<std::uint8_t>, 3>& clear);
 

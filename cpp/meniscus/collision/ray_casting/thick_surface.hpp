@@ -1,8 +1,8 @@
-/// Straight lines of sight past a thickened triangle surface, which leak nowhere.
+/// Exact visibility queries past a thickened triangle surface, without leaks.
 ///
 /// Every triangle is thickened to a wedge (see ray_wedge.hpp). Wedges of neighbours overlap, so a segment cannot slip through a
-/// shared edge or vertex, and "visible" is only said where the whole segment is certainly clear of all wedges. Errors go the
-/// other way: what is within round-off of a wedge counts as touching it.
+/// shared edge or vertex. A point is "visible" only if the whole segment is certainly clear of all wedges: a segment within
+/// round-off of a wedge counts as touching it.
 ///
 /// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3; Selle, "Realism
 /// for production", 2008, section 4.3.
@@ -14,7 +14,7 @@
 
 namespace meniscus::collision {
 
-/// What a target is to an origin.
+/// Visibility of a target from an origin.
 enum class Visibility : std::int8_t {
   /// The segment is clear of all wedges.
   visible = 0,
@@ -29,27 +29,27 @@ struct WedgeHit {
   Visibility visibility = Visibility::visible;
   std::int32_t triangle = -1;
   std::int32_t body = -1;
-  /// Part of the way: 0 where the origin is inside of a wedge.
+  /// Fraction of the way: 0 if the origin is inside of a wedge.
   double fraction = 1;
-  /// Where the segment enters the wedge, m.
+  /// Point at which the segment enters the wedge, m.
   mesh::Point position;
-  /// Of the point of the triangle that is closest to the position.
+  /// Barycentric coordinates of the point of the triangle closest to the position.
   mesh::Point barycentric = mesh::Point::Zero();
 };
 
 /// Of several wedges entered at the same place, the triangle with the lowest number is the one that is hit.
 class ThickSurface {
  public:
-  /// Keeps copies. `thickness` is that of the wedges, m; `bodies` has one number per triangle, or none if all are body 0.
+  /// Copies its arguments. `thickness` is that of the wedges, m; `bodies` has one number per triangle, or none if all are body 0.
   ThickSurface(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles, double thickness,
                std::span<const std::int32_t> bodies);
 
-  /// Takes new positions of the same vertices. The result is that of a new surface.
+  /// Sets new positions of the same vertices. The result is that of a new surface.
   void move(std::span<const mesh::Point> vertices);
 
   Visibility classify(const mesh::Point& origin, const mesh::Point& target) const;
   bool visible(const mesh::Point& origin, const mesh::Point& target) const;
-  /// Does a wedge hold the point?
+  /// Whether a wedge contains the point.
   bool inside(const mesh::Point& point) const;
   WedgeHit cast(const mesh::Point& origin, const mesh::Point& target) const;
 
@@ -81,7 +81,7 @@ class ThickSurface {
   std::vector<mesh::Triangle> triangles_;
   std::vector<std::int32_t> bodies_;
   double radius_;
-  /// A power of two that brings the largest coordinate, or the radius, to between 1/2 and 1: nothing overflows in a query, and
+  /// A power of two that scales the largest coordinate, or the radius, to between 1/2 and 1: nothing overflows in a query, and
   /// round-off is relative to the surface and the query alone.
   double scale_ = 1;
   /// In the order of the tree's leaves, scaled like the tree.

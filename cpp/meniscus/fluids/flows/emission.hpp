@@ -1,4 +1,4 @@
-/// Emission: what a region gives to the cells in it, and to their faces.
+/// Emission: values that a region sets or adds in its cells, and on their faces.
 ///
 /// A cell belongs to the region where the region's level set, sampled on cells, is <= 0.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace meniscus::fluids {
 
-/// What becomes of a sample v under emission of a value e.
+/// Result for a sample v under emission of a value e.
 enum class EmissionRule {
   raise,  ///< max(v, e)
   add,    ///< v + e
@@ -18,7 +18,7 @@ enum class EmissionRule {
 template <class T, int D>
 void emit(const grid::Field<T, D>& region, EmissionRule rule, double value, grid::Field<T, D>& field);
 
-/// Gives all faces of the cells of the region a velocity, m/s. The ghosts of the region are brought up to date.
+/// Sets the velocity of all faces of the cells of the region, m/s. Fills the ghosts of the region.
 template <class T, int D>
 void emit_velocity(grid::Field<T, D>& region, const Vec<double, D>& value, grid::MacField<T, D>& velocity);
 

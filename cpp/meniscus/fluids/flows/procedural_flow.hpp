@@ -1,5 +1,5 @@
-/// Velocity fields given by formulas: vortex rings, sources and curl noise (Brochu 2012, section 5.4.2), and the standard flows
-/// that transport is tested in. Flows add up and scale.
+/// Velocity fields given by formulas: vortex rings, sources and curl noise (Brochu 2012, section 5.4.2), and standard flows for
+/// tests of transport. Flows can be added and scaled.
 ///
 /// A flow that is the curl of a vector potential (in 2-D: of a stream function psi, v = (d psi/dy, -d psi/dx)) can be sampled as
 /// the discrete curl, whose discrete divergence is zero to rounding.

@@ -17,8 +17,8 @@ struct Buoyancy {
   double ambient = 0.0;
 };
 
-/// Adds dt times the acceleration to every face, from the mean of the two cells beside it. Null fields count as without smoke and
-/// as ambient. Ghosts of the fields are brought up to date.
+/// Adds dt times the acceleration to every face, from the mean of the two cells beside it. A null field means no smoke, or
+/// ambient temperature. Fills the ghosts of the fields.
 template <class T, int D>
 void add_buoyancy(grid::MacField<T, D>& velocity, grid::Field<T, D>* density, grid::Field<T, D>* temperature,
                   const Buoyancy<D>& buoyancy, double dt, double time);

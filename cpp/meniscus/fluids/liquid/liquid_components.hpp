@@ -1,5 +1,5 @@
-/// Liquid as a set of connected components: which faces it touches, where each of its parts came from, and the neighbourhood of
-/// each.
+/// Connected components of a liquid: the faces that liquid touches, the component that each part came from,
+/// and the neighbourhood of each component.
 ///
 /// Labels are one 32-bit number per owned cell in C order: zero in air, else the number of the component.
 #pragma once
@@ -9,18 +9,18 @@
 
 namespace meniscus::fluids {
 
-/// wet[face] = whether a cell beside the face across `axis` is liquid to the pressure (see free_surface.hpp); owned extents of
-/// that component. Beyond sides of the domain is no liquid.
+/// wet[face] = whether a cell next to the face across `axis` is liquid in the pressure solve (see free_surface.hpp); owned
+/// extents of that component. There is no liquid beyond the sides of the domain.
 template <class T, int D>
 void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet);
 
-/// For each cell that has a label now, the label of the cell that it came from, dt seconds along the velocity ago: that of the
-/// cell in which the trace ends, else the one most frequent around it (the smallest, if several are), else zero. Zero in air.
+/// Traces each cell that has a label now back along the velocity for dt seconds. Its origin is the label of the cell in which the
+/// trace ends, else the most frequent label around that cell (the smallest of several), else zero. Zero in air.
 template <class T, int D>
 void component_origins(const grid::MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
                        std::int32_t* origin);
 
-/// Grows labels into the air by layers of cells that share a face; where several meet, the smallest wins.
+/// Extends labels into the air by layers of cells that share a face; where several meet, the smallest is taken.
 template <int D>
 void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace);
 

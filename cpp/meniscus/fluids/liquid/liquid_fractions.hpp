@@ -1,8 +1,8 @@
-/// How full of liquid the parts of cells are, so that cells, faces, edges and nodes know how full the volumes around them are.
+/// Volume fractions of liquid in parts of cells, from which those of cells, faces, edges and nodes follow.
 ///
-/// Every cell is cut through its centre into 2^D parts, and the liquid in each is that below the plane which the multilinear
-/// interpolant of the level set has in its middle. The volume around a face, an edge or a node is made of the parts around it, so
-/// that all of them share out the same liquid.
+/// Every cell is cut through its centre into 2^D parts. In each part the level set is replaced by the plane that its multilinear
+/// interpolant has in the middle. The volume around a face, an edge or a node is the sum of the parts around it, so all of these
+/// volumes divide up the same liquid.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

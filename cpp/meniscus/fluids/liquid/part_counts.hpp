@@ -12,7 +12,7 @@ namespace meniscus::fluids {
 /// cells.
 void count_part_cells(const std::int32_t* labels, Index n, std::span<Index> cells, std::span<Index> first);
 
-/// counts[label] = number of the particles in the cells with a label; those outside of the domain count to the nearest cell, on
+/// counts[label] = number of the particles in the cells with a label; those outside of the domain belong to the nearest cell, on
 /// periodic axes to that of their image.
 template <class T, int D>
 void count_part_particles(grid::ParticleSet& particles, const grid::Grid<D>& grid, const std::int32_t* labels,

@@ -1,4 +1,4 @@
-/// The faces and cells around the surface of a liquid, from its level set on cells (<= 0 in the liquid).
+/// Faces and cells around the surface of a liquid, from its level set on cells (<= 0 in the liquid).
 ///
 /// Masks are one byte per owned cell or face, in C order.
 #pragma once
@@ -7,8 +7,8 @@
 
 namespace meniscus::fluids {
 
-/// near[face] = whether a cell beside the face across `axis` is closer to the surface than `distance` (m). The ghosts of the
-/// level set are brought up to date.
+/// near[face] = whether a cell beside the face across `axis` is closer to the surface than
+/// `distance` (m). Fills the ghosts of the level set.
 template <class T, int D>
 void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, std::uint8_t* near);
 
@@ -16,7 +16,7 @@ void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, 
 template <class T, int D>
 void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uint8_t* air);
 
-/// Kinetic energy of the liquid per density, m^(D + 2)/s^2: half of the cells beside a face are its own.
+/// Kinetic energy of the liquid per density, m^(D + 2)/s^2: a face represents half of each cell next to it.
 template <class T, int D>
 double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& levelset);
 

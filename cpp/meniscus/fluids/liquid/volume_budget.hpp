@@ -1,8 +1,8 @@
 /// Expected volumes of the connected parts of a liquid, through motion, mergers and break-ups, and their correction.
 ///
-/// Where a part breaks up, its pieces share its expected volume by the number of their cells that come from it; where parts
-/// merge, theirs add up. A part that comes from none (drops of spray that meet) is expected to have the volume it has at first,
-/// and so is one too small to be resolved, always. What is left over (parts that have vanished, drops that come from nowhere) is
+/// When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge,
+/// their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one too small to
+/// be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops without origin) is
 /// shared by the resolved ones in proportion.
 ///
 /// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less
@@ -47,15 +47,15 @@ class VolumeBudget {
   void set(std::span<const double> volumes, std::span<const double> expected, double unassigned);
   Index bytes() const { return labels_.size() * 8; }
 
-  /// Starts from the liquid as it is.
+  /// Starts from the present liquid.
   template <class T>
   void reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  /// Takes the liquid after it has moved along a velocity for dt.
+  /// Updates the parts after the liquid has moved along a velocity for dt.
   template <class T>
   void follow(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt, Workspace& workspace);
 
-  /// Takes the liquid after sources or drains have changed it where it is, as it should be; returns the change of its volume.
+  /// Updates the expected volumes after sources or drains have changed the liquid; returns the change of its volume.
   template <class T>
   double change(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
@@ -63,21 +63,21 @@ class VolumeBudget {
     double outflow = 0.0;
     double inflow = 0.0;
   };
-  /// Accounts for what passes a side of the domain in dt. The wet part of a face is continued linearly from the fractions of the
-  /// two cells before it.
+  /// Accounts for the flow through a side of the domain in dt. The liquid part of a face is extrapolated linearly from the
+  /// fractions of the two cells before it.
   template <class T>
   Crossing cross_side(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, int axis, bool upper, double dt);
 
-  /// Takes the volumes of the drops from index `first` on from the parts around them.
+  /// Subtracts the volumes of the drops from index `first` on from the parts around them.
   template <class T>
   void drops_left(grid::ParticleSet& drops, Index first, Workspace& workspace);
 
-  /// Gives the volumes of the drops that join the liquid (phi <= radius, as `surface::reincorporate` has it for a fraction of 1)
-  /// to the parts around them.
+  /// Adds the volumes of the drops that join the liquid (phi <= radius, as in `surface::reincorporate` with a fraction of 1) to
+  /// the parts around them.
   template <class T>
   void drops_join(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
 
-  /// Lets the parts share what is expected of none. Those too small to be resolved are expected to be as they are.
+  /// Distributes the unassigned volume over the parts. Those too small to be resolved are expected to stay as they are.
   void share();
 
   /// Moves the surface of each part so that it has its expected volume, by at most 0.3 cells; returns the largest distance, m.
@@ -86,7 +86,7 @@ class VolumeBudget {
   double correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
  private:
-  /// Hands amounts of the present parts on to those with the labels in `next_`: into `handed_`, with `known_`.
+  /// Transfers amounts of the present parts to those with the labels in `next_`: into `handed_`, with `known_`.
   void hand_on(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
   void take_measured();
   double take_changed(Workspace& workspace);

@@ -9,7 +9,7 @@
 namespace meniscus::fluids {
 namespace {
 
-/// How much of the way to the mean of its neighbourhood a particle moves (Yu and Turk, section 3.1).
+/// Fraction of the way to the mean of its neighbourhood by which a particle moves (Yu and Turk, section 3.1).
 constexpr double smoothing = 0.9;
 /// Neighbours, the particle included, up to which it counts as alone, and the size of its kernel then. In the plane the same
 /// share of a full neighbourhood.

@@ -1,5 +1,5 @@
-/// Kernels stretched like the neighbourhoods of particles: Yu and Turk, "Reconstructing surfaces of particle-based fluids using
-/// anisotropic kernels", 2013.
+/// Anisotropic kernels, stretched like the neighbourhoods of particles: Yu and Turk, "Reconstructing surfaces of particle-based
+/// fluids using anisotropic kernels", 2013.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,4 +1,4 @@
-/// Regions of space that tell which points are in them: where liquid particles are seeded, given a velocity, or removed.
+/// Regions in which liquid particles are seeded, given a velocity, or removed, with tests of points.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -28,12 +28,12 @@ class LiquidRegion {
   std::vector<Vec<double, D>> shifts_;
 };
 
-/// Gives the particles in a region a velocity, m/s (column 'velocity'); with a column 'affine', that becomes zero.
+/// Sets the velocity of the particles in a region, m/s (column 'velocity'), and a column 'affine' to zero.
 template <class T, int D>
 void set_velocity_in(grid::ParticleSet& particles, const LiquidRegion<D>& region, const Vec<double, D>& velocity,
                      Workspace& workspace);
 
-/// Removes the particles in a region; returns how many.
+/// Removes the particles in a region; returns their number.
 template <class T, int D>
 Index remove_particles_in(grid::ParticleSet& particles, const LiquidRegion<D>& region, Workspace& workspace);
 

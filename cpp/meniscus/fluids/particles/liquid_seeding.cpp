@@ -77,9 +77,9 @@ class MovedCells {
     return false;
   }
 
-  /// Where a particle of a part of a moved cell is, m; false outside of the domain.
+  /// Position of the particle of a part of a moved cell, m; false outside of the domain.
   bool place(const Coord<D>& c, Index part, double* x) const {
-    // What cell it was before it moved names its random numbers.
+    // The cell before the motion is the key of the random numbers.
     std::uint64_t id = 0;
     for (std::size_t d = 0; d < D; ++d)
       id = id * named_cells +

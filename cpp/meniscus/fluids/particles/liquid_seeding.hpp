@@ -1,8 +1,8 @@
 /// Seeding of liquid particles: a region is filled with a given number of particles per cell, one in each part of a cell.
 ///
-/// The cells are those of the grid, moved by an offset: one that moves with what a source emits makes particles that line up with
-/// those that it has emitted before, and as many of them as the flow takes away. Where in its part a particle is depends on the
-/// cell alone.
+/// The cells are those of the grid, moved by an offset. If the offset moves with the liquid of a source, new particles line up
+/// with those emitted before, and their number matches those that the flow has carried away. The position of a particle in its
+/// part depends on the cell alone.
 #pragma once
 
 #include "meniscus/fluids/particles/liquid_region.hpp"
@@ -13,18 +13,18 @@ namespace meniscus::fluids {
 template <int D>
 struct LiquidSeeding {
   Index per_cell = 1 << D;
-  /// How far a particle may be from the middle of its part, relative: from 0 to 1. Where the number per cell makes no even parts,
+  /// Largest offset of a particle from the middle of its part, relative: from 0 to 1. If the number per cell gives no even parts,
   /// a particle is anywhere in its cell.
   double jitter = 0.0;
   std::uint64_t seed = 0;
-  /// Of the cells that are filled, m.
+  /// Offset of the cells that are filled, m.
   Vec<double, D> offset = Vec<double, D>::Zero();
-  /// Of the new particles, m/s.
+  /// Velocity of the new particles, m/s.
   Vec<double, D> velocity = Vec<double, D>::Zero();
 };
 
-/// Adds the particles that a region lacks to be full, and returns how many. `phi`: the region on cells, <= 0 inside, a distance
-/// near its surface or a bound of it; `inside`: the region exactly. None are put into the solid (level set on nodes, or nullptr).
+/// Fills a region with particles, and returns the number of new ones. `phi`: the region on cells, <= 0 inside, a distance near
+/// its surface or a bound of it; `inside`: the region exactly. None are put into the solid (level set on nodes, or nullptr).
 /// Nothing is changed if anything is thrown.
 template <class T, int D>
 Index seed_liquid(grid::ParticleSet& particles, grid::Field<T, D>& phi, const PointTest& inside, const LiquidSeeding<D>& seeding,

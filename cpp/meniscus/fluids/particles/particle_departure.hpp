@@ -5,7 +5,7 @@
 
 namespace meniscus::fluids {
 
-/// As `grid::apply_particle_boundary`, and removes the particles beyond open sides.
+/// Applies `grid::apply_particle_boundary`, and removes the particles beyond open sides.
 template <class T, int D>
 grid::FateCounts apply_boundary_and_remove(const grid::Grid<D>& grid, const grid::ParticleBoundary<D>& boundary,
                                            grid::ParticleSet& particles, Workspace& workspace);

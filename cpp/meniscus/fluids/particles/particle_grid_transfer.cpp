@@ -34,7 +34,7 @@ void require_masses(const T* masses, Index n) {
   require(bad == n, "masses of particles must be positive and finite, but that of particle ", bad, " is not");
 }
 
-/// What particles have at hand while they are scattered or gathered.
+/// Data of particles for scatter and gather.
 template <class T, int D>
 struct Columns {
   const T* position;
@@ -53,7 +53,7 @@ struct Columns {
   }
 };
 
-/// Where the grid is cut, sums go over the particles of the blocks around too.
+/// If the grid is cut, sums also include the particles of the blocks around.
 template <int D>
 std::optional<grid::ParticleSet> ghosts_of_cut(grid::ParticleSet& particles, const grid::Grid<D>& grid, Workspace& workspace) {
   if (!grid.block().cut()) return std::nullopt;

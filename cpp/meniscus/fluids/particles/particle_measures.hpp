@@ -1,4 +1,4 @@
-/// Measures of liquid particles, and of how far their density is from uniform.
+/// Measures of liquid particles, and of the deviation of their density from uniform.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -15,9 +15,9 @@ double sum_of_squares(grid::ParticleSet& particles, std::string_view column);
 /// Largest relative change of the density of a cell in one correction.
 inline constexpr double largest_density_change = 0.5;
 
-/// excess = relative excess of particles per cell, within the largest change, in the liquid (level set <= 0); beside air and a
+/// excess = relative excess of particles per cell, within the largest change, in the liquid (level set <= 0); next to air and a
 /// solid (level set on nodes, or nullptr), where a cell need not be full, at least zero; zero in air. All fields are on cells;
-/// the ghosts of the level set are brought up to date.
+/// the ghosts of the level set are filled.
 template <class T, int D>
 void density_excess(const grid::Field<T, D>& density, double per_cell, grid::Field<T, D>& levelset,
                     const grid::Field<double, D>* solid, grid::Field<T, D>& excess);

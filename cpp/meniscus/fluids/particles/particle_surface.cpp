@@ -181,8 +181,8 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
                          : anisotropic ? 2.0 * evaluation.support
                                        : evaluation.support;
   Index reach = std::min(reach_of(longest), grid::most_reach);
-  // Where no particle is within reach is air; where the liquid is full all around, it is deep. Spheres that leave gaps between
-  // them are never.
+  // A cell without particles within reach is air; a cell with full cells all around is deep
+  // liquid, except with spheres that leave gaps.
   const bool gaps = spheres && evaluation.radius < 0.5 * std::sqrt(static_cast<double>(D));
   const Index deep = spheres ? 1 : anisotropic ? deep_layers : reach;
   const double deepest = anisotropic ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);

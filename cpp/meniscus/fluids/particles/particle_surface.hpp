@@ -1,4 +1,4 @@
-/// The level set of the liquid that a set of particles stands for, near its surface.
+/// Level set of the liquid that a set of particles represents, near its surface.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -15,24 +15,24 @@ enum class ParticleSurface {
 
 struct ParticleSurfaceOptions {
   ParticleSurface method = ParticleSurface::average;
-  /// Of the spheres, or what is taken off the averaged distance, m.
+  /// Radius of the spheres, or the length subtracted from the averaged distance, m.
   double radius = 0.0;
-  /// Of the weights of the average; for anisotropic kernels of the neighbourhood of a particle, whose half is the smoothing
-  /// length, m. At most 8 cells.
+  /// Support of the weights of the average; for anisotropic kernels, radius of the neighbourhood of a particle (twice the
+  /// smoothing length); m. At most 8 cells.
   double support = 0.0;
   /// The level set ends at +-band, m; at most 8 cells with spheres.
   double band = 0.0;
-  /// Cells that hold a particle and neither are nor touch liquid become liquid, as if the particle were a sphere that covers its
-  /// cell: no drop is lost.
+  /// A cell that contains a particle, and neither is liquid nor touches liquid, becomes liquid, as if the particle were a sphere
+  /// that covers its cell. So no drop is lost.
   bool cover = false;
 };
 
-/// Sets a field on cells to the level set (m, <= 0 in the liquid). The particles are brought into the order of the cells. Sides
-/// that are not periodic are mirrors, so that the surface meets them at a right angle.
+/// Sets a field on cells to the level set (m, <= 0 in the liquid). The particles are sorted by cell. Sides that are not periodic
+/// are mirrors, so that the surface meets them at a right angle.
 ///
-/// The value is a distance for spheres, outside; close to one for the average; for anisotropic kernels it is the distance to
-/// where the sum is 1/2, to first order. The field is unchanged if anything is thrown: InvalidArgument for options out of range
-/// and positions that are not finite; Interrupted.
+/// The value is an exact distance outside of spheres, and nearly a distance for the average. For anisotropic kernels it is, to
+/// first order, the distance to the surface where the sum is 1/2. The field is unchanged if anything is thrown: InvalidArgument
+/// for options out of range and positions that are not finite; Interrupted.
 template <class T, int D>
 void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, const ParticleSurfaceOptions& options,
                        Workspace& workspace);

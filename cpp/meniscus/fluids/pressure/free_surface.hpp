@@ -1,4 +1,4 @@
-/// Where a cell counts as liquid.
+/// Classification of cells as liquid or air.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -7,11 +7,11 @@
 
 namespace meniscus::fluids {
 
-/// Part of a cell that the free surface stays away from a wet pressure sample.
+/// Least distance, in cells, between the free surface and a pressure sample in the liquid.
 ///
-/// It keeps the coefficient of the pressure finite, to which the solver is indifferent (measured from 1e-3 to 1e-12), so that
-/// hydrostatic pressures are exact wherever the surface lies. And it is above round-off: of samples that all lie in the surface,
-/// rounding would make some wet and some dry, and pull the wet ones sideways at full strength.
+/// It keeps the coefficient of the pressure finite. The solver works equally well for all values (measured from 1e-3 to 1e-12),
+/// so hydrostatic pressures are exact wherever the surface lies. It is also above round-off: of samples that all lie in the
+/// surface, rounding would make some liquid and some air, and accelerate the liquid ones sideways.
 template <class T>
 inline constexpr double smallest_depth = std::is_same_v<T, float> ? 1e-6 : 1e-12;
 
@@ -21,7 +21,7 @@ bool is_liquid_value(T phi, double spacing) {
   return static_cast<double>(phi) <= -smallest_depth<T> * spacing;
 }
 
-/// How far, in cells, the free surface is from the wet one of two neighbouring samples of which the other is dry.
+/// Distance, in cells, of the free surface from the liquid one of two neighbouring samples; the other is in air.
 template <class T>
 double distance_to_surface(double wet, double dry) {
   const double fraction = wet / (wet - dry);

@@ -1,4 +1,4 @@
-// What a PressureSolver knows about the surroundings of the fluid, and the matrix that follows from it.
+// Solids, open faces and free surface of a `PressureSolver`, and the matrix that follows from them.
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/fluids/pressure/projection.hpp"

@@ -1,4 +1,4 @@
-/// Pressure problem: what lies in and around a fluid that a projection makes divergence-free.
+/// Pressure problem: solids, liquid, sources and pressures of a projection that makes a velocity divergence-free.
 ///
 /// Source: Selle 2008, sections 2.9, 3.2 and 4.4.2.
 #pragma once
@@ -20,11 +20,11 @@ struct PressureProblem {
   const grid::Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
-  /// On cells, Pa: what the pressure of the liquid exceeds that of the air by at the free surface (surface tension times
-  /// curvature). Between a wet and a dry cell it is interpolated to where the surface is; nothing else is read.
+  /// On cells, Pa: excess of the pressure of the liquid over that of the air at the free surface (surface tension times
+  /// curvature). It is interpolated to the surface between a liquid cell and an air cell; no other values are read.
   const grid::Field<T, D>* surface_pressure = nullptr;
-  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and keeps its value, as on a wall. Null:
-  /// nowhere but on solids and sides.
+  /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and does not change, as on a wall. Null:
+  /// given only on solids and sides.
   std::array<const std::uint8_t*, D> given_faces{};
   /// On cells, 1/s, per volume of fluid.
   const grid::Field<T, D>* target_divergence = nullptr;

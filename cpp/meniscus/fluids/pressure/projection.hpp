@@ -15,7 +15,7 @@
 
 namespace meniscus::fluids {
 
-/// What a closed region does with a net flux through its walls, which no incompressible flow can satisfy.
+/// Correction of a net flux through the walls of a closed region, which no incompressible flow can satisfy.
 enum class FluxFix {
   volume,  ///< the whole region takes it, evenly: its divergence becomes the same small number everywhere
   walls,   ///< the cells at its walls take it, in proportion to the wall's area, as if the wall moved a little differently
@@ -33,9 +33,9 @@ struct RegionReport {
   Index cells = 0;
   bool closed = false;
   Coord<D> first_cell{};
-  /// Net flux out of a closed region through its walls, less what the target divergence asks for: m^3/s (m^2/s in 2-D).
+  /// Net flux out of a closed region through its walls, minus that of the target divergence: m^3/s (m^2/s in 2-D).
   double flux = 0.0;
-  /// Residual of the region relative to the right-hand side of all.
+  /// Residual of the region relative to the whole right-hand side.
   double residual = 0.0;
 };
 
@@ -84,7 +84,7 @@ class PressureSolver {
   bool set_matrix(const PressureProblem<T, D>& problem);
   template <class T>
   void set_dirichlet(const grid::Boundary<D>& boundary, const PressureProblem<T, D>& problem, double scale);
-  /// The pressure given on the face between a wet and a dry cell (or a side of the domain), in the units of the solve.
+  /// The pressure given on the face between a liquid cell and air (or a side of the domain), in the units of the solve.
   double given_pressure(Index wet, Index dry, bool on_side) const {
     if (!has_dirichlet_) return 0.0;
     double q = dirichlet_[dry];
@@ -103,7 +103,7 @@ class PressureSolver {
   double wall_area(Index cell) const;
   template <class T>
   void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
-  /// Not air. (Inside solids too: what is solid follows from the faces.)
+  /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
   bool is_liquid(Index cell) const { return !has_liquid_ || liquid_[cell] != 0; }
   double face_coefficient(int axis, Index face, int side) const;
 

@@ -17,11 +17,11 @@ void for_each_cell_row(const grid::CellLayout<D>& layout, Body&& body) {
   });
 }
 
-/// The flux through faces per area: that of the fluid through the open part, that of the solid (at rest, if none is given)
-/// through the rest.
+/// Flux per area through faces: of the fluid through the open part, of the solid (at
+/// rest, if none is given) through the rest.
 ///
-/// The wall in a cut cell pushes what the solid carries through the closed parts of the faces, less what the solid itself grows
-/// by. The second is its divergence in the closed part of the cell; it vanishes for rigid motions.
+/// The flux of the wall in a cut cell is that of the solid through the closed parts of the faces, minus the growth of the solid.
+/// The growth is its divergence in the closed part of the cell; it vanishes for rigid motions.
 template <class T, int D>
 class FluxRows {
  public:
@@ -35,7 +35,7 @@ class FluxRows {
     }
   }
 
-  /// sums[k] = what leaves cell c + k along its row, for `count` cells; `first` is the index of c in the layout.
+  /// sums[k] = flux out of cell c + k, which lies along a row, for `count` cells; `first` is the index of c in the layout.
   void outflow(const Coord<D>& c, Index first, Index count, double* sums) const {
     std::fill_n(sums, count, 0.0);
     for (std::size_t d = 0; d < D; ++d) {

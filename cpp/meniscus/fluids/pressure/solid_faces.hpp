@@ -1,4 +1,4 @@
-/// Whether faces lie in a solid.
+/// Level set of a solid at faces.
 #pragma once
 
 #include "meniscus/grid/field.hpp"

@@ -1,11 +1,11 @@
-/// Preconditioner of a viscous stress that couples the components of a velocity: one multigrid cycle for each component alone.
+/// Preconditioner of a viscous stress that couples velocity components: one multigrid cycle for each component alone.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"
 
 namespace meniscus::fluids {
 
-/// Place of the stress between two different axes among those of all pairs.
+/// Index of the stress between two different axes among those of all pairs.
 constexpr int pair_of(int a, int b) { return a + b - 1; }
 
 template <int D>
@@ -13,13 +13,13 @@ class ComponentMultigrid {
  public:
   Index bytes() const;
 
-  /// Takes what couples each component with itself, which is a Poisson matrix. All arrays lie as the layout says, one component
-  /// or stress after the other: `weight` of the diagonal stresses by axis, then of those of the pairs; `mass` and
+  /// Builds the matrix that couples each component with itself, which is a Poisson matrix. All arrays have the given layout, one
+  /// component or stress after the other: `weight` of the diagonal stresses by axis, then of those of the pairs; `mass` and
   /// `inverse_diagonal` (zero: no unknown) of the faces. `strength`: weight of an edge within the liquid.
   void prepare(const grid::CellLayout<D>& layout, const double* weight, const double* mass, const double* inverse_diagonal,
                double strength);
 
-  /// z = about the inverse of the matrix times r; zero at what are no unknowns.
+  /// z = approximate inverse of the matrix times r; zero where there is no unknown.
   void apply(const double* r, double* z);
 
  private:

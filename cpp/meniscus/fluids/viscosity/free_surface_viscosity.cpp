@@ -29,7 +29,7 @@ constexpr std::array<std::array<int, 2>, D*(D - 1) / 2> axes_of_pairs() {
     return {{{0, 1}, {0, 2}, {1, 2}}};
 }
 
-/// What the volume of an edge in a side counts with the shear there: from a wall half a cell away, or from a given sample a cell
+/// Weight of the volume of an edge in a side, for the shear there: from a wall half a cell away, or from a given sample a cell
 /// away, whose volume is cut in half by the side.
 double shear_factor(const grid::GhostRule& rule) {
   if (rule.kind == grid::GhostRule::Kind::value) return 2;
@@ -120,7 +120,7 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   for (std::size_t a = 0; a < D; ++a) {
     const grid::FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
     const Index offset = static_cast<Index>(a) * layout_.size;
-    // Where the domain closes, the last face is the first one.
+    // On a periodic axis, the last face is the first one.
     const Index copy = grid_.shared(static_cast<int>(a), 0) ? cells_.cells[a] * view.strides[a] : 0;
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       for (std::size_t d = 0; d + 1 < D; ++d)
@@ -283,7 +283,7 @@ void LiquidViscositySolver<D>::describe_edge(const grid::MacField<T, D>& velocit
   }
 }
 
-/// Which faces are unknowns, the diagonal, and the right-hand side.
+/// Sets the unknown faces, the diagonal, and the right-hand side.
 template <int D>
 void LiquidViscositySolver<D>::describe_rows() {
   for (int axis = 0; axis < D; ++axis) {

@@ -1,11 +1,11 @@
 /// Implicit viscosity of a liquid whose surface is free of traction.
 ///
 /// Minimises  rho/2 |u - u*|^2 + dt mu D(u):D(u)  over the liquid, all components together: mass on faces, diagonal stresses at
-/// cell centres, the others at edges (in 2-D: nodes), each with the part of the volume around it that is liquid. What is not
-/// liquid then exerts nothing, and the condition at the surface is met without being written down.
+/// cell centres, the others at edges (in 2-D: nodes), each with the part of the volume around it that is liquid. Air then exerts
+/// no stress, and the minimum meets the condition at the surface by itself.
 ///
-/// Walls and solids that the fluid sticks to are Dirichlet conditions at their velocity; free slip carries no shear; an open side
-/// is free of traction as the surface is.
+/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip carries no shear; an open side is free of
+/// traction, as the surface is.
 ///
 /// Source: Batty and Bridson 2008, "Accurate viscous free surfaces for buckling, coiling, and rotating liquids", sections 3
 /// and 4.
@@ -19,7 +19,7 @@
 
 namespace meniscus::fluids {
 
-/// Keeps coefficients and scratch memory between steps on one grid.
+/// Viscosity solver that reuses coefficients and scratch memory between steps on one grid.
 template <int D>
 class LiquidViscositySolver {
  public:
@@ -28,13 +28,13 @@ class LiquidViscositySolver {
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Diffuses the velocity for dt seconds. Faces without liquid around them are left alone. Returns whether it converged; if not,
-  /// nothing changes.
+  /// Diffuses the velocity for dt seconds. Faces without liquid around them are unchanged. Returns
+  /// whether it converged; if not, nothing changes.
   template <class T>
   bool diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
                const numerics::SolveOptions& options, numerics::SolveInfo& info);
 
-  // --- what Krylov methods see (numerics/conjugate_gradients.hpp) ---
+  // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
   using Correction = Block<double>;
   void multiply(Vector& p, Vector& q);
@@ -60,15 +60,15 @@ class LiquidViscositySolver {
   void describe_rows();
   /// stress = weights times the strain rates of the faces.
   void find_stresses(Vector& faces);
-  /// to = what the stresses ask of the unknowns, plus their masses times `faces` where not null.
+  /// to = forces of the stresses on the unknowns, plus their masses times `faces` where not null.
   void gather(const double* faces, double* to) const;
-  /// Whether a place with this coordinate lies beyond the cells along an axis.
+  /// Whether a sample with this coordinate lies beyond the cells along an axis.
   bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[static_cast<std::size_t>(axis)]; }
 
   grid::Grid<D> grid_;
   grid::CellLayout<D> cells_;
-  /// Of faces, cells and edges alike: one more than cells along axes that are not periodic. A face, edge or node has the index of
-  /// the cell above it. The ghosts and the last layer take samples beyond the sides.
+  /// Layout of faces, cells and edges: one more than cells along axes that are not periodic. A face, edge or node has the index
+  /// of the cell above it. The ghosts and the last layer take samples beyond the sides.
   grid::CellLayout<D> layout_;
   LiquidFractions<D> fractions_;
   /// By component.

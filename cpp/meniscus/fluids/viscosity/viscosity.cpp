@@ -82,7 +82,7 @@ bool ViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt, cons
       for (Index k = 0; k < count; ++k)
         to[k] = static_cast<T>(own.fixed[first + k] ? own.value[first + k] : own.poisson.x[first + k]);
     });
-    // Where the domain closes, the last face takes the value of the first, which was solved for.
+    // On a periodic axis, the last face gets the value of the first, which was solved for.
     const auto axis = static_cast<std::size_t>(d);
     if (own.layout.cells[axis] < view.extents[axis]) {
       Coord<D> faces = view.extents;

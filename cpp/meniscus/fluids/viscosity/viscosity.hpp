@@ -1,9 +1,9 @@
 /// Implicit viscosity: solves (I - dt nu laplacian) u = u* for every component of a velocity.
 ///
-/// Walls and solids that the fluid sticks to are Dirichlet conditions at their velocity; free slip and open sides carry no shear.
-/// A face whose centre lies in a solid has the solid's velocity, or, with free slip, is left alone. Air carries no shear: faces
-/// between two dry cells are left alone. Backward Euler: first order
-/// in time, stable for any step.
+/// Walls and solids without slip are Dirichlet conditions at their velocity; free slip and open sides carry no
+/// shear. A face whose centre lies in a solid gets the solid's velocity, or, with free slip, is left
+/// unchanged. Air carries no shear: faces between two air cells are left unchanged. Time discretisation is
+/// backward Euler: first order, stable for any step.
 ///
 /// Source: Mueller et al. 2008, section 10.1 (viscosity in the splitting).
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace meniscus::fluids {
 
-/// Keeps matrices and scratch memory between steps on one grid.
+/// Viscosity solver that reuses matrices and scratch memory between steps on one grid.
 template <int D>
 class ViscositySolver {
  public:
@@ -22,8 +22,8 @@ class ViscositySolver {
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Diffuses the velocity for dt seconds; the viscosity of the problem must be a number. Faces with a given value keep it. All
-  /// components converge or none changes: then false is returned. `infos` says how each solve went.
+  /// Diffuses the velocity for dt seconds; the viscosity of the problem must be a number. Faces with a given value keep it. If
+  /// any component does not converge, none changes and false is returned. `infos` reports each solve.
   template <class T>
   bool diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
                const numerics::SolveOptions& options, std::array<numerics::SolveInfo, D>& infos);
@@ -33,7 +33,7 @@ class ViscositySolver {
     grid::CellLayout<D> layout;
     grid::PoissonSolver<D> poisson;
     bool prepared = false;
-    /// Where and why the value is given (zero: it is not), and the given values.
+    /// Reason why a value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;
     Block<double> value;
   };

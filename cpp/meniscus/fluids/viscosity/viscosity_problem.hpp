@@ -1,4 +1,4 @@
-/// Viscosity problem: what lies in and around a fluid whose velocity diffuses.
+/// Viscosity problem: viscosity, solid and liquid of a fluid whose velocity diffuses.
 ///
 /// Sources: Mueller et al. 2008, section 10.1; Batty and Bridson 2008, sections 3 and 4.
 #pragma once
@@ -13,7 +13,7 @@ struct ViscosityProblem {
   /// Kinematic, m^2/s: the number, or where given the field on cells.
   double viscosity = 0.0;
   const grid::Field<T, D>* viscosity_field = nullptr;
-  /// Without free slip the fluid takes its velocity.
+  /// Without free slip the fluid has its velocity.
   const grid::SolidBoundary<T, D>* solid = nullptr;
   /// On cells, liquid where <= 0.
   const grid::Field<T, D>* liquid = nullptr;

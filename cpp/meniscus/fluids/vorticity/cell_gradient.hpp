@@ -5,9 +5,9 @@
 
 namespace meniscus::fluids {
 
-/// Central differences of a staggered velocity: what a component changes along its own axis is the difference of the two faces of
-/// the cell; along another axis it is that of its means in the two neighbour cells. Linear velocities come out exactly. Ghosts
-/// must be up to date; cells -2 to n + 1 per axis are valid.
+/// Central differences of a staggered velocity. Along its own axis, a component changes by the difference of the two faces of the
+/// cell; along another axis, by the difference of its means in the two neighbour cells. Linear velocities come out exactly.
+/// Ghosts must be up to date; cells -2 to n + 1 per axis are valid.
 template <class T, int D>
 struct CellGradient {
   std::array<grid::FieldView<const T, D>, D> component;
@@ -17,7 +17,7 @@ struct CellGradient {
     for (int d = 0; d < D; ++d) component[static_cast<std::size_t>(d)] = velocity.component(d).view();
   }
 
-  /// Where the lower face of component a of cell c lies.
+  /// Address of the lower face of component a of cell c.
   const T* lower_face(int a, const Coord<D>& c) const { return component[static_cast<std::size_t>(a)].at(c); }
 
   /// d u_a / d x_b in the cell whose lower face is `face`; a and b differ.

@@ -43,7 +43,7 @@ struct Source {
   std::array<T, vorticity_components<D>> strength;
 };
 
-/// What the force of a particle on one component comes to, and by how much each kernel value changes it.
+/// Sum of the force of a particle on one component, and its change per kernel value.
 struct Balance {
   double force = 0.0;
   double kernel = 0.0;
@@ -73,7 +73,7 @@ MENISCUS_INLINE T decay(T y) {
   return T(0.77880078307140486825) * exponential_tail<1, degree>(T(0.25) - y);
 }
 
-/// Which faces of a component may change, and where they sit.
+/// The faces of a component that may change, and their positions.
 template <int D>
 struct ComponentFaces {
   std::array<grid::ImagedRange, D> along;
@@ -274,7 +274,7 @@ void require_good(const VortexColumns<T, D>& columns, Index n, double largest_ra
   }
 }
 
-/// What each source adds to the sums of its components, per kernel value: what `scatter` subtracts.
+/// Contribution of each source to the sums of its components, per kernel value; `scatter` subtracts it.
 template <VortexKernel kernel_type, class T, int D>
 void find_means(const Source<T, D>* sources, Index n, const std::array<ComponentFaces<D>, D>& faces, T* means) {
   parallel_for(0, n, 32, [&](Index begin, Index end) {

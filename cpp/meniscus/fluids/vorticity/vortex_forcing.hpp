@@ -1,11 +1,11 @@
-/// The force of vortex particles on the flow: each one spins up the grid around itself (Selle 2008, section 3.4.2).
+/// Force of vortex particles on the flow: each one spins up the grid around itself (Selle 2008, section 3.4.2).
 #pragma once
 
 #include "meniscus/fluids/vorticity/vortex_particles.hpp"
 
 namespace meniscus::fluids {
 
-/// How the vorticity of a particle of radius r is spread, as a function of the distance d; zero beyond r.
+/// Kernel that spreads the vorticity of a particle of radius r, as a function of the distance d; zero beyond r.
 enum class VortexKernel {
   gaussian,  ///< exp(-d^2 / (2 r^2)) / (r^D (2 pi)^(D/2)), cut off at r as printed, so that .199 of its mass is left in 3-D
   tent,      ///< 1 - d / r, of mass one: times 3 / (pi r^D) in either dimension
@@ -13,8 +13,8 @@ enum class VortexKernel {
 
 struct VortexForcing {
   VortexKernel kernel = VortexKernel::gaussian;
-  /// Subtract from the force of each particle what its sum over the faces would be, spread like its kernel. (The exact force
-  /// integrates to zero; sampled on faces it does not, unless the particle sits in a centre of symmetry.)
+  /// Subtract from the force of each particle its sum over the faces, spread like its kernel. (The exact force integrates to
+  /// zero; sampled on faces it does not, unless the particle sits in a centre of symmetry.)
   bool balance = true;
   /// Weaken each particle by the vorticity that the grid already has at its place; components whose sign would flip are zero.
   bool reduce = false;

@@ -8,14 +8,14 @@
 
 namespace meniscus::fluids {
 
-/// What becomes of the magnitude of a vorticity when the flow stretches it.
+/// Treatment of the magnitude of a vorticity that the flow stretches.
 enum class Stretching {
   renormalize,  ///< kept: only the direction turns
   clamp,        ///< may shrink, never grow
   free,         ///< follows the flow; may grow without bound
 };
 
-/// What becomes of particles that leave the domain through a side that is not periodic.
+/// Treatment of particles that leave the domain through a side that is not periodic.
 enum class LeavingParticles {
   remove,
   clamp,  ///< moved to the nearest point of the domain

@@ -1,4 +1,4 @@
-/// Vorticity of a staggered velocity and the integrals that tell how rough a flow is.
+/// Vorticity of a staggered velocity, and integral measures of a flow.
 #pragma once
 
 #include "meniscus/fluids/vorticity/cell_gradient.hpp"
@@ -6,7 +6,7 @@
 namespace meniscus::fluids {
 
 /// curl u at the cell centres, 1/s, by central differences (Selle 2008, section 3.2.1; Guendelman et al. 2005, section 4.1): one
-/// field in two dimensions, three in three. Beyond the domain the conditions of the velocity answer, as of `time` (s).
+/// field in two dimensions, three in three. Beyond the domain, values follow from the boundary conditions at `time` (s).
 template <class T, int D>
 void compute_vorticity(grid::MacField<T, D>& velocity, double time,
                        const std::array<grid::Field<T, D>*, vorticity_components<D>>& out);

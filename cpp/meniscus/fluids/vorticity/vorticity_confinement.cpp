@@ -49,7 +49,7 @@ struct PaddedCells {
   }
 };
 
-/// Which cells have their centre in the solid; beyond the domain the nearest cell answers, or the periodic image.
+/// Cells with their centre in the solid; beyond the domain, those of the nearest cell or the periodic image.
 template <int D>
 void mark_solid_cells(const grid::Field<double, D>& solid, const PaddedCells<D>& cells, std::uint8_t* marks) {
   const grid::FieldView<const double, D> phi = solid.view();
@@ -114,7 +114,7 @@ double largest(const PaddedCells<D>& cells, const Coord<D>& shape, const T* magn
       [](double a, double b) { return std::max(a, b); });
 }
 
-/// Where and how strongly the force acts.
+/// Positions and strength of the force.
 template <class T>
 struct ForceRule {
   T inverse_two_h;

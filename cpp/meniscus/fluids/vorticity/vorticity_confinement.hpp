@@ -10,8 +10,8 @@ namespace meniscus::fluids {
 /// the faces. Faces whose normal velocity is given keep it.
 ///
 /// N is undefined where |omega| is flat. It is taken as zero where |grad|omega|| is not above the larger of 1e-6 max|omega| / h
-/// and 16 e max|u| / h^2 (e: the rounding unit of T). The latter bounds what round-off of the velocities alone makes of it, so
-/// that a rigid rotation feels no force at all.
+/// and 16 e max|u| / h^2 (e: the rounding unit of T). The latter bounds the effect of round-off in the velocities, so that a
+/// rigid rotation feels no force at all.
 ///
 /// `solid` may be null. Cells whose centre lies in it exert no force, and stand in |omega| for the
 /// cell that looks at them; a face between such a cell and a free one takes the force of the free one.

@@ -1,4 +1,4 @@
-/// Cells and samples beyond the sides of a domain: which ones they are images of.
+/// Images of cells and samples beyond the sides of a domain.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"
@@ -13,7 +13,7 @@ constexpr Index wrapped(Index i, Index n) { return ((i % n) + n) % n; }
 
 }  // namespace detail
 
-/// Index along an axis of the cell that answers for cell i: its periodic image, or the nearest cell beyond other sides.
+/// Index along an axis of the cell that replaces cell i: its periodic image, or the nearest cell beyond other sides.
 template <int D>
 Index nearest_cell(const Grid<D>& grid, int axis, Index i) {
   return grid.block().nearest(axis, i);
@@ -94,15 +94,15 @@ ImagedRange unknowns(const Grid<D>& grid, const Stagger<D>& stagger, int axis) {
   return {first, grid.shape()[d] + stagger.on_side[d], grid.periodic()[d]};
 }
 
-/// A cell beyond a side stands for the one that it is an image of: x = scale * (x there) + shift, in cells.
+/// A cell beyond a side is the image of a cell inside: x = scale * (x there) + shift, in cells.
 struct CellImage {
   Index cell;
   double scale;
   double shift;
 };
 
-/// The image of cell i along an axis. Sides that are not periodic are mirrors, so that particles see as many neighbours there as
-/// elsewhere.
+/// The image of cell i along an axis. Sides that are not periodic are mirrors, so that particles
+/// have as many neighbours there as elsewhere.
 template <int D>
 CellImage mirrored_cell(const Grid<D>& grid, int axis, Index i) {
   const auto d = static_cast<std::size_t>(axis);

@@ -1,4 +1,4 @@
-/// Location of points: the cell that holds a point, and the offset of the point within that cell.
+/// Location of points: the cell that contains a point, and the offset of the point within that cell.
 ///
 /// Cells have global indices, so that neither part of a location depends on where a block of the domain begins.
 #pragma once
@@ -37,7 +37,7 @@ MENISCUS_INLINE CellLocation<D> locate(const Grid<D>& grid, const T* x) {
   return at;
 }
 
-/// Locates a point (m) in the domain. Points outside of it count to the nearest point of it, along periodic axes to their image.
+/// Locates a point (m) in the domain. Points outside are moved to its nearest point, along periodic axes to their image.
 template <class T, int D>
 MENISCUS_INLINE CellLocation<D> locate_in_domain(const Grid<D>& grid, const T* x) {
   CellLocation<D> at;

@@ -1,4 +1,4 @@
-/// Particles, and their images at the sides of the domain, within some cells of a cell (included by kernels only).
+/// Neighbour search: particles, and their images at the sides of the domain, within some cells of a cell (for kernels only).
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -6,7 +6,7 @@
 
 namespace meniscus::grid {
 
-/// Most cells that a search goes in one direction.
+/// Largest range of a search in one direction, in cells.
 inline constexpr Index most_reach = 16;
 
 /// Positions of particles in cells from the lower corner of the domain, (n, D), in the order of their cells, each of them inside
@@ -50,7 +50,7 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
       }
     };
     if (outer && inside) {
-      // All cells of the row follow each other.
+      // The cells of the row are consecutive.
       const Index key = first + cell[D - 1];
       run(particles.starts[key - reach], particles.starts[key + reach + 1], last[static_cast<std::size_t>(reach)]);
       return;

@@ -1,13 +1,13 @@
-/// Particles in the order of the cells that hold them, from which transfers and surfaces of particles start.
+/// Sorting of particles by cell, from which transfers and surfaces of particles start.
 #pragma once
 
 #include "meniscus/grid/particles/ghost_particles.hpp"
 
 namespace meniscus::grid {
 
-/// Brings the particles into the order of their cells and ids, unless they are in it, and sets starts[c] to the first particle of
-/// the cell with linear index c in the window of the grid's block, or above (cells + 1 values). Throws InvalidArgument for a
-/// position that is not finite.
+/// Sorts the particles by cell and id, unless they are sorted, and sets starts[c] to the first particle of the
+/// cell with linear index c in the window of the grid's block, or above (cells + 1 values). Throws
+/// InvalidArgument for a position that is not finite.
 template <class T, int D>
 void order_by_cell(ParticleSet& particles, const Grid<D>& grid, Index* starts, Workspace& workspace);
 

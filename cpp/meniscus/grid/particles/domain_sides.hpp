@@ -1,4 +1,4 @@
-/// Sides of a domain as points meet them: periodic images, sides that stop a particle and sides that it leaves through.
+/// Sides of a domain as boundaries of points: periodic images, sides that stop a particle and sides through which it leaves.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

@@ -12,8 +12,8 @@ struct ProbedValue {
   Vec<double, D> gradient = Vec<double, D>::Zero();  ///< of the multilinear interpolant, per m
 };
 
-/// Multilinear interpolation of a field. Points outside of the domain are answered from the nearest point of it. Fields on
-/// centres need their ghosts up to date; fields on nodes need their owned samples only.
+/// Multilinear interpolation of a field. Points outside of the domain get the value at its nearest point. Fields on centres need
+/// filled ghosts; fields on nodes need their owned samples only.
 template <class T, int D>
 class FieldProbe {
  public:

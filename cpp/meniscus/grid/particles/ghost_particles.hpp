@@ -7,8 +7,8 @@
 
 namespace meniscus::grid {
 
-/// The cells of a block, and where neighbouring blocks own the next ones, one more layer. Periodic axes do not go on beyond the
-/// last cell of the domain.
+/// The cells of a block, and one more layer of cells that neighbouring blocks own. Periodic axes do not
+/// continue beyond the last cell of the domain.
 template <int D>
 struct CellWindow {
   Coord<D> begin{};  ///< global coordinates

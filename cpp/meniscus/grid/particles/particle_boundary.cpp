@@ -76,7 +76,7 @@ ParticleFate push_out(const FieldProbe<double, D>& solid, T* x, Vec<double, D>* 
     if (normal && slope > 0.0) *normal = s.gradient / slope;
     if (s.value > 0.0) return fate;
     if (slope == 0.0 || i == most_steps) break;
-    // Where the level set is flatter than a distance, it is so in the middle of a solid, between several ways out.
+    // The level set is flatter than a distance in the middle of a solid only, between several nearest points.
     const Vec<double, D> moved = at + (gap - s.value) / std::max(1.0, slope) / slope * s.gradient;
     position = sides.nearest(moved).template cast<T>();
     fate = ParticleFate::pushed;

@@ -1,4 +1,4 @@
-/// What becomes of particles that a step has moved beyond a side of the domain or into a solid.
+/// Boundary treatment of particles that a step has moved beyond a side of the domain or into a solid.
 #pragma once
 
 #include "meniscus/grid/particles/domain_sides.hpp"
@@ -20,7 +20,7 @@ struct FateCounts {
   Index left = 0;
 };
 
-/// What becomes of particles in the solid.
+/// Treatment of particles in the solid.
 enum class InSolid {
   remove,    ///< they stay there; their fate is `in_solid`
   push_out,  ///< they are moved to just outside, along the gradient of the level set
@@ -34,7 +34,7 @@ struct ParticleBoundary {
   InSolid in_solid = InSolid::push_out;
 };
 
-/// How far outside of a solid, in cells, a particle is put: enough to be outside in single precision too.
+/// Distance outside of a solid, in cells, at which a particle is put: enough to be outside in single precision too.
 inline constexpr double solid_gap = 1e-3;
 
 /// Moves a point in the solid to just outside of it along the gradient of its level set, within the domain; `normal` becomes the
@@ -53,7 +53,7 @@ template <class T, int D>
 FateCounts apply_particle_boundary(const Grid<D>& grid, const ParticleBoundary<D>& boundary, ParticleSet& particles,
                                    std::uint8_t* left, Workspace& workspace);
 
-/// Sets flags[i] to whether particle i has left or, with `in_solid`, is in the solid: what ParticleSet::remove takes.
+/// Sets flags[i] to whether particle i has left or, with `in_solid`, is in the solid, for ParticleSet::remove.
 void flag_lost(const ParticleFate* fates, Index n, bool in_solid, std::uint8_t* flags);
 
 }  // namespace meniscus::grid

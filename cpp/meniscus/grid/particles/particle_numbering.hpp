@@ -6,8 +6,8 @@
 namespace meniscus::grid {
 
 /// Collective: numbers the particles from index `first` on, which have been appended since the last call, in the order of their
-/// global cells; those of one cell in their order here. Ids go on from where those of all blocks have ended, and the next id is
-/// the same everywhere. In one block, particles that have been appended cell by cell keep the ids that they have.
+/// global cells; those of one cell in their local order. Ids continue after those of all blocks, and the next id is the same
+/// everywhere. In one block, particles that have been appended cell by cell keep the ids that they have.
 template <int D>
 void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& grid);
 

@@ -1,4 +1,4 @@
-/// Adding what particles carry to the samples around them, in parallel and always in the same order (included by kernels only).
+/// Scatter from particles to the samples around them, in parallel and always in the same order (included by kernels only).
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
@@ -7,12 +7,12 @@
 
 namespace meniscus::grid {
 
-/// Rows of cells along each axis but the last that one task adds the particles of.
+/// Width of a tile, whose particles one task adds: rows of cells along each axis but the last.
 inline constexpr Index tile_rows = 4;
 
 /// Calls body(begin, end) for the runs of particles in all rows of cells of a window. Particles reach one sample beyond their
 /// cells, so tiles of the same colour (every other one along each axis) share no sample and are done in parallel, colour after
-/// colour. Tiles are those of the domain: each sample gets its particles in an order that the domain alone decides.
+/// colour. Tiles are those of the domain, so the order of additions at a sample depends on the domain alone.
 template <int D, class Body>
 void for_each_run_of_tiles(const CellWindow<D>& window, const Index* starts, Body&& body) {
   static_assert(D == 2 || D == 3);
@@ -84,7 +84,7 @@ void fold_between_blocks(const FieldLayout<D>& layout, T* first, int axis) {
   const bool highest = layout.grid.first_cell()[a] + n == layout.grid.shape()[a];
   if (!lowest && !highest) return;
   const int upper = highest ? 1 : 0;
-  // What lies beyond the upper end belongs to the first layer.
+  // Samples beyond the upper end belong to the first layer.
   const auto up = [&](bool replace, Index from, Index to) {
     add_across_seam<width, T, D>(layout, first, axis, upper, from, to, highest, replace);
   };
@@ -101,8 +101,8 @@ void fold_between_blocks(const FieldLayout<D>& layout, T* first, int axis) {
   }
 }
 
-/// On periodic axes, adds what lies beyond a side of a padded block of `width` values per sample to the samples that it is an
-/// image of.
+/// On periodic axes, adds the samples beyond a side of a padded block (`width` values per sample)
+/// to the samples of which they are images.
 template <int width, class T, int D>
 void fold_periodic(const FieldLayout<D>& layout, T* first) {
   const Coord<D> padded = layout.padded();

@@ -1,4 +1,4 @@
-/// Particles as a struct of arrays, kept together by cell.
+/// Particles as a struct of arrays that can be sorted by cell.
 #pragma once
 
 #include "meniscus/core/block.hpp"
@@ -33,7 +33,7 @@ struct CellRuns {
 };
 
 /// Positions (float32 or float64, metres) and any further columns. Every particle has a unique, never reused id, which keys its
-/// random numbers. Memory grows by taking new blocks: views of old ones stay valid but stale, which `generation` tells.
+/// random numbers. Growing takes new blocks of memory: views of old ones stay valid but stale; `generation` tells.
 class ParticleSet {
  public:
   ParticleSet(int dimension, ColumnType position_type);
@@ -61,16 +61,16 @@ class ParticleSet {
   Index append(Index n);
   void reserve(Index capacity);
 
-  /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns how many went.
+  /// Removes the particles whose flag is nonzero (`flags`: one per particle); the others keep their order. Returns their number.
   Index remove(const std::uint8_t* flags, Workspace& workspace);
 
-  /// Becomes what other particles with the same columns are, ids and cells included; grows only where the capacity is too small.
-  /// Throws InvalidArgument for other columns; then nothing is changed.
+  /// Copies other particles with the same columns, with ids and cells; grows only if the capacity is too small. Throws
+  /// InvalidArgument for other columns; then nothing is changed.
   void assign(const ParticleSet& other);
 
   /// Orders the particles by cell, those of one cell by id: an order that does not depend on how the particles came, nor on the
-  /// blocks of the grid. Particles outside of the domain count to the nearest cell, on periodic axes to their
-  /// image. Throws InvalidArgument for a position that is not finite.
+  /// blocks of the grid. Particles outside of the domain belong to the nearest cell, on periodic axes to the cell of their image.
+  /// Throws InvalidArgument for a position that is not finite.
   template <int D>
   void sort_by_cell(const Grid<D>& grid, Workspace& workspace);
 

@@ -11,7 +11,7 @@
 
 namespace meniscus::grid {
 
-/// Copies arrays to and from the layout of a PoissonSolver. Keeps the matrix, its multigrid levels and all scratch memory.
+/// Copies arrays to and from the layout of a PoissonSolver. Reuses the matrix, its multigrid levels and all scratch memory.
 template <int D>
 class ArrayPoissonSolver {
  public:
@@ -21,7 +21,7 @@ class ArrayPoissonSolver {
   /// is an unknown; null: everywhere.
   void set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active);
 
-  /// Solves for one right-hand side. `x` holds the start where `warm_start`, and takes the solution; zero where there is no
+  /// Solves for one right-hand side. `x` is the initial guess with `warm_start`, and gets the solution; zero where there is no
   /// unknown. Throws InvalidArgument before the first set_coefficients.
   void solve(const double* rhs, double* x, const numerics::SolveOptions& options, bool warm_start, numerics::SolveInfo& info);
 

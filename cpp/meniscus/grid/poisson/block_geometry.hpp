@@ -1,4 +1,4 @@
-/// Which fine cells lie in the block of a coarse cell.
+/// Blocks of fine cells that form the coarse cells of a Poisson hierarchy.
 #pragma once
 
 #include "meniscus/grid/poisson/cell_layout.hpp"

@@ -1,4 +1,4 @@
-/// Where the unknowns of a Poisson problem lie in memory: the cells of a box with one ghost layer, rows padded to whole blocks.
+/// Memory layout of the unknowns of a Poisson problem: the cells of a box with one ghost layer, rows padded to whole blocks.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -68,7 +68,7 @@ struct CellLayout {
     }
     return c;
   }
-  /// Do the cells beyond a side of the block belong to a block, and not to the boundary of the domain?
+  /// Whether the cells beyond a side of the block belong to a block, and not to the boundary of the domain.
   bool shared(int axis, int upper) const { return halo.shared(axis, upper); }
   /// The number of the domain's side that face `coordinate` of an axis lies on (2 * axis, 2 * axis + 1), or -1.
   int side_of_face(int axis, Index coordinate) const {
@@ -84,9 +84,9 @@ struct CellLayout {
     for (std::size_t d = 0; d < D; ++d) sum += first[d] + c[d];
     return static_cast<int>(sum & 1);
   }
-  /// Does a periodic axis of odd length close somewhere, so that two neighbours have the same colour?
+  /// Whether a periodic axis of odd length closes somewhere, so that two neighbours have the same colour.
   bool has_odd_seam(std::size_t axis) const { return periodic[axis] && domain[axis] % 2 == 1 && domain[axis] > 1; }
-  /// Does a cell lie there?
+  /// Whether a cell lies there.
   bool on_odd_seam(std::size_t axis, Index coordinate) const {
     const Index i = first[axis] + coordinate;
     return has_odd_seam(axis) && (i == 0 || i == domain[axis] - 1);

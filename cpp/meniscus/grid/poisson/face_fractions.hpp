@@ -1,4 +1,4 @@
-/// How much of each face of a grid lies outside a solid that is given by a level set on the nodes.
+/// Open fractions of faces: the part of each face outside a solid that is given by a level set on the nodes.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -6,10 +6,10 @@
 
 namespace meniscus::grid {
 
-/// Edges of which less than this is open count as closed, and faces in 3-D of which less than its square is: a slit that no flow
-/// of the grid's resolution passes would make the pressure system nearly singular. It has to be a matter of lengths: the faces of
-/// a cell of which little is left are small of second order, some more than others, and to close only some of them would force
-/// what flows through the closed ones through the rest, with an error of order one in their velocity.
+/// An edge with a smaller open fraction counts as closed, and so does a face in 3-D with less than its square: a slit below the
+/// resolution of the grid would make the pressure system nearly singular. The bound applies to lengths: in a cell that is almost
+/// filled by the solid, the open parts of the faces are small of second order and differ in size. Closing only some of them would
+/// force their flux through the others, with an error of order one in the velocity there.
 inline constexpr double smallest_open_fraction = 1e-4;
 
 /// Fills open[d] (memory of `layout.size` values, lower face of each cell along axis d) for the faces 0 to n of every axis: 1

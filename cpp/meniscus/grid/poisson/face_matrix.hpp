@@ -1,7 +1,7 @@
-/// The matrix of a Poisson problem in finite-volume form, held as one coefficient per face and one diagonal entry per cell.
+/// Matrix of a Poisson problem in finite-volume form: one coefficient per face and one diagonal entry per cell.
 ///
 /// Row i reads  diagonal_i x_i - sum over faces of coefficient_f x_j.  A cell whose diagonal is zero is no unknown; its value is
-/// held at zero, so that a coefficient on a face towards it is a Dirichlet condition: it counts in the diagonal alone.
+/// fixed at zero. A coefficient on a face towards it is therefore a Dirichlet condition: it enters the diagonal only.
 #pragma once
 
 #include "meniscus/core/block.hpp"
@@ -11,7 +11,7 @@
 
 namespace meniscus::grid {
 
-/// How much of the coefficients a kernel has to read for a piece of a row.
+/// Kind of a piece of a row: how many of its coefficients a kernel has to read.
 enum class SegmentKind : std::uint8_t {
   empty,     ///< no unknowns
   constant,  ///< every cell is an unknown with the diagonal and the couplings of the open medium, and not on an odd seam
@@ -41,7 +41,7 @@ struct FaceMatrix {
   std::array<Block<C>, D> faces;
   /// Zero in cells that are no unknowns and in all ghosts.
   Block<C> diagonal;
-  /// The part of a diagonal that is no flux at all, as of the identity in I - dt nu laplacian: the same in every unknown, or one
+  /// The part of a diagonal that is not a flux, such as the identity in I - dt nu laplacian: the same in every unknown, or one
   /// per cell where `masses` is not empty.
   C mass = 0;
   Block<C> masses;
@@ -52,15 +52,15 @@ struct FaceMatrix {
   std::vector<Index> plane_begin;
   Index unknowns = 0;
 
-  /// Takes the layout and memory for it, all zero; keeps memory of the right size.
+  /// Sets the layout and all values to zero; reuses memory of the right size.
   void reset(const CellLayout<D>& cells, bool with_faces);
 
   C face(int axis, Index cell) const { return has_faces ? faces[static_cast<std::size_t>(axis)][cell] : open_coupling[axis]; }
 
   C mass_of(Index cell) const { return masses.size() > 0 ? masses[cell] : mass; }
 
-  /// Derives `active`, the segments and the number of unknowns. To be called when all coefficients are set, those on the last
-  /// face of a periodic axis included (a copy of the first).
+  /// Derives `active`, the segments and the number of unknowns. Call it when all coefficients are set, including those on the
+  /// last face of a periodic axis (a copy of the first).
   void finish();
 
   C open_diagonal() const {
@@ -74,7 +74,7 @@ struct FaceMatrix {
   std::vector<Index> active_in_row_;
 };
 
-/// What of the diagonal is neither mass nor balanced by couplings to other unknowns: positive at Dirichlet conditions, else zero.
+/// Part of the diagonal that is neither mass nor coupling to other unknowns: positive at Dirichlet conditions, else zero.
 template <class C, int D>
 C dirichlet_coupling(const FaceMatrix<C, D>& a, Index cell);
 

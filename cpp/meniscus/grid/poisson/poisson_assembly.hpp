@@ -1,4 +1,4 @@
-/// Fills the matrix of a Poisson problem from coefficients on faces.
+/// Assembly of the matrix of a Poisson problem from coefficients on faces.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
@@ -118,7 +118,7 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
   return changed;
 }
 
-/// Gives a matrix the layout and the kind of storage if it has another; true where everything has to be set anew.
+/// Changes the layout and the kind of storage of a matrix if needed; returns whether everything has to be set anew.
 template <int D>
 bool fit(FaceMatrix<double, D>& matrix, const CellLayout<D>& layout, bool with_faces) {
   if (matrix.layout == layout && matrix.has_faces == with_faces && matrix.diagonal.size() == layout.size) return false;

@@ -237,7 +237,7 @@ class Builder {
     const auto axis = static_cast<std::size_t>(d);
     Block<float>& faces = coarse_.faces[axis];
     const float open = coarse_.open_coupling[axis];
-    // A single cell around which an axis closes is its own neighbour: no coupling.
+    // The single cell of a periodic axis is its own neighbour: no coupling.
     if (open == 0) return;
     const Index s = geometry_.coarse.strides[axis];
     for_each_coarse<D>(geometry_.coarse, [&](const Coord<D>& block, Index index) {

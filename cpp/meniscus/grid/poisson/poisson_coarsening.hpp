@@ -1,12 +1,12 @@
-/// From one level of the Poisson hierarchy to the next: which cells are joined, and the matrix of the joined cells.
+/// Coarsening of a level of the Poisson hierarchy: which cells are joined, and the matrix of the joined cells.
 ///
-/// A coarse cell stands for the largest connected part of the unknowns in its block of 2 x 2 (x 2) fine cells; two unknowns are
-/// connected where the face between them has a coefficient. What a wall cuts off from that part joins a coarse cell next to it on
-/// its own side of the wall, if there is one. So no coarse cell ever reaches through a wall, walls may be as thin as a face, and
-/// enclosed regions stay enclosed on all levels.
+/// A coarse cell consists of the largest connected part of the unknowns in its block of 2 x 2 (x 2) fine cells; two unknowns are
+/// connected where the face between them has a coefficient. Unknowns that a wall separates from that part join a neighbouring
+/// coarse cell on their own side of the wall, if there is one. So no coarse cell reaches through a wall, walls may be as thin as
+/// a face, and enclosed regions stay enclosed on all levels.
 ///
-/// The coefficient of a coarse face is that of the fine resistors in series along the axis, from centre to centre, and in
-/// parallel across it. This is right for odd sizes too, where the last block is thinner.
+/// The coefficient of a coarse face is that of the fine faces as resistors: in series along the axis, from centre to centre, and
+/// in parallel across it. This is also right for odd sizes, where the last block is thinner.
 #pragma once
 
 #include "meniscus/grid/poisson/block_geometry.hpp"
@@ -14,7 +14,7 @@
 
 namespace meniscus::grid {
 
-/// Which coarse cell each fine cell belongs to.
+/// Assignment of fine cells to coarse cells.
 template <int D>
 struct CellJoining {
   /// Per fine cell: none (no unknown, or cut off from everything around), own_block, or attached(axis, side) for the block next
@@ -34,14 +34,14 @@ struct CellJoining {
   static constexpr std::uint8_t link(int axis) { return static_cast<std::uint8_t>(1 << axis); }
   Block<std::uint8_t> links;
 
-  /// Are the block and all its neighbours joined in the regular way?
+  /// Whether the block and all its neighbours are joined in the regular way.
   bool regular(const BlockGeometry<D>& geometry, const Coord<D>& block) const;
 };
 
 template <int D>
 class PoissonCoarsening {
  public:
-  /// Sets the joining and the coarse matrix (with `finish()` done), in place on memory that is kept.
+  /// Computes the joining and the coarse matrix (and calls its `finish()`), in existing memory.
   static void run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining);
 };
 

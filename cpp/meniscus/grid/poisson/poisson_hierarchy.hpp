@@ -1,4 +1,4 @@
-/// The geometric multigrid preconditioner of a Poisson matrix, in single precision.
+/// Geometric multigrid preconditioner of a Poisson matrix, in single precision.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_level.hpp"
@@ -11,7 +11,7 @@ namespace meniscus::grid {
 template <int D>
 class PoissonHierarchy {
  public:
-  /// Makes all levels from a finished matrix; keeps memory of the right size.
+  /// Builds all levels from a finished matrix; reuses memory of the right size.
   void build(const FaceMatrix<double, D>& matrix);
 
   /// The finest level: its `b` is the right-hand side of a cycle, its `x` the result.
@@ -21,7 +21,7 @@ class PoissonHierarchy {
   /// Bytes held by the arrays of all levels.
   Index bytes() const;
 
-  // What numerics/multigrid.hpp asks for.
+  // Interface that numerics/multigrid.hpp requires.
   int levels() const { return static_cast<int>(levels_.size()); }
   void smooth_from_zero(int level) { at(level).smooth_from_zero(); }
   void restrict_residual(int level);

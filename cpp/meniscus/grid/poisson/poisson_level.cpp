@@ -154,7 +154,7 @@ void PoissonLevel<D>::smooth(const std::array<int, half_sweeps>& colours, bool f
         if (i >= (free_begin ? begin : begin + s + 1) && i < (free_end ? end : end - s - 1)) run(i, s);
       }
   });
-  // What is missing lies in wedges around the ends of the slabs.
+  // The missing cells lie in wedges around the ends of the slabs.
   parallel_for(1, slabs, 1, [&](Index k, Index) {
     for (int s = 0; s < half_sweeps; ++s)
       for (Index i = bound(k) - s - 1; i <= bound(k) + s; ++i) run(i, s);

@@ -19,13 +19,13 @@ template <int D>
 class PoissonLevel {
  public:
   FaceMatrix<float, D> matrix;
-  /// Of what a half-sweep divides by: the diagonal, and more on odd seams. Zero where the diagonal is.
+  /// Inverse of the divisor of a half-sweep: the diagonal, enlarged on odd seams. Zero where the diagonal is zero.
   Block<float> inverse_diagonal;
   /// Solution, right-hand side, residual. The solution is zero in cells that are no unknowns; ghosts beyond shared sides hold
   /// copies.
   Block<float> x, b, residual;
 
-  /// To be called after `matrix.finish()`.
+  /// Call it after `matrix.finish()`.
   void prepare();
 
   /// Red, black, red, black, starting from x = 0 (what x held before is not read).
@@ -41,7 +41,7 @@ class PoissonLevel {
   void damp_odd_seams();
   void half_sweep(Index plane, int colour, bool from_zero);
 
-  /// Are there odd seams?
+  /// Whether there are odd seams.
   bool damped_ = false;
 };
 

@@ -1,4 +1,4 @@
-/// The plain reference for Poisson problems: conjugate gradients with modified incomplete Cholesky on an assembled sparse matrix.
+/// Reference solver for Poisson problems: conjugate gradients with modified incomplete Cholesky on an assembled sparse matrix.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_regions.hpp"

@@ -26,7 +26,7 @@ class PoissonRegions {
     Index region = 0;
   };
 
-  /// Finds the regions of a finished matrix; keeps its memory.
+  /// Finds the regions of a finished matrix; reuses its memory.
   void find(const FaceMatrix<double, D>& matrix);
 
   /// In the order of their first cells.

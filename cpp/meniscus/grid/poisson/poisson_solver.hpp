@@ -1,5 +1,5 @@
-/// Every Poisson problem of the library: conjugate gradients in double precision over a multigrid cycle in single precision,
-/// matrix-free on face coefficients.
+/// Solver of all Poisson problems of the library: conjugate gradients in double precision, preconditioned by a multigrid cycle in
+/// single precision, matrix-free on face coefficients.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_hierarchy.hpp"
@@ -8,7 +8,7 @@
 
 namespace meniscus::grid {
 
-/// Fill `matrix`, call `prepare`, then fill `b` (and `x`) and call `solve` as often as needed. All arrays lie as the matrix says.
+/// Fill `matrix`, call `prepare`, then fill `b` (and `x`) and call `solve`, also repeatedly. All arrays have the matrix's layout.
 template <int D>
 class PoissonSolver {
  public:
@@ -31,7 +31,7 @@ class PoissonSolver {
   /// Bytes held by the arrays.
   Index bytes() const;
 
-  // --- what Krylov methods see (numerics/conjugate_gradients.hpp) ---
+  // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   using Vector = Block<double>;
   using Correction = Block<float>;
   void multiply(Vector& p, Vector& q);
@@ -52,7 +52,7 @@ class PoissonSolver {
   PoissonRegions<D> regions_;
   PoissonHierarchy<D> hierarchy_;
   Block<double> r_, p_, q_;
-  /// Brings residuals into the range of single precision.
+  /// Scales residuals into the range of single precision.
   double scale_ = 1.0;
   double norm_b_ = 0.0;
 };

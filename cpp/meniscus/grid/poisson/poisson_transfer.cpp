@@ -178,7 +178,7 @@ void PoissonTransfer<D>::sort_blocks(const BlockGeometry<D>& geometry, const Cel
 
 namespace {
 
-/// Where the correction of one fine cell comes from.
+/// Sources of the correction of one fine cell.
 template <int D>
 class Weights {
  public:

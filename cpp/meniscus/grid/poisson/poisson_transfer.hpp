@@ -1,9 +1,9 @@
-/// Interpolation of corrections to a finer level and its transpose, the restriction of residuals.
+/// Prolongation of corrections to a finer level and its transpose, the restriction of residuals.
 ///
 /// Corrections are interpolated linearly along each axis from the own coarse cell and its next neighbours (Khalil's and
 /// Wesseling's interpolation for cell centres): in 3-D a quarter from each of four cells. Near walls, Dirichlet conditions and
 /// thin last blocks the weights follow the one-dimensional problem along each axis. Where all cells around are joined in the
-/// regular way, whole rows are done at once; everywhere else the weights are listed.
+/// regular way, whole rows are processed at once; everywhere else the weights are stored in lists.
 #pragma once
 
 #include "meniscus/grid/poisson/poisson_coarsening.hpp"
@@ -28,7 +28,7 @@ struct TransferEntry {
 template <int D>
 class PoissonTransfer {
  public:
-  /// Derives the weights from how the cells have been joined. Works in place on memory that is kept.
+  /// Computes the weights from the joining of the cells, in existing memory.
   void build(const FaceMatrix<float, D>& fine, const CellJoining<D>& joining);
 
   /// coarse.b = transpose of the interpolation, applied to fine.residual.
@@ -48,7 +48,7 @@ class PoissonTransfer {
   void list_restriction(const BlockGeometry<D>& geometry);
 
   CellLayout<D> fine_, coarse_;
-  /// Per coarse cell: is the interpolation to all its children regular?
+  /// Per coarse cell: whether the interpolation to all its children is regular.
   Block<std::uint8_t> regular_;
   std::vector<TransferRun> interpolate_runs_, restrict_runs_;
   /// Irregular fine cells; entry (i, s) of their weights is at i * sources + s, padded with zero weights.
@@ -57,7 +57,7 @@ class PoissonTransfer {
   /// Irregular coarse cells and their weights [begin, next begin).
   std::vector<Index> coarse_cells_, coarse_begin_;
   std::vector<TransferEntry> coarse_entries_;
-  /// Blocks whose residual is listed, the first of their listed fine cells, and per coarse cell the number of its block there.
+  /// Blocks with listed residuals, the first of their listed fine cells, and per coarse cell the number of its block.
   std::vector<Coord<D>> blocks_;
   std::vector<Index> block_begin_;
   Block<std::int32_t> block_number_;

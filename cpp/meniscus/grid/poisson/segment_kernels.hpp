@@ -1,4 +1,4 @@
-/// What every kernel over segments shares: the couplings of a cell to its neighbours, and the loop over segments.
+/// Common parts of kernels over segments: the couplings of a cell to its neighbours, and the loop over segments.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

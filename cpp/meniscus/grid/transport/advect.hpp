@@ -10,14 +10,14 @@
 
 namespace meniscus::grid {
 
-/// What happens to a corrected value that leaves the range of the samples its first pass interpolated between.
+/// Treatment of a corrected value outside the range of the samples between which its first pass interpolated.
 enum class Limiter {
   none,
   clamp,      ///< moved to the nearest end of the range
   reversion,  ///< replaced by the first-order value (the author's preference, section 2.9)
 };
 
-/// Where the correction is not trusted and the first-order value stays.
+/// Places where the correction is not used and the first-order value stays.
 enum class FirstOrderNear {
   nothing,
   objects,  ///< within CFL * h of a hidden sample
@@ -39,7 +39,7 @@ struct AdvectOptions {
   Limiter limiter = Limiter::reversion;
   FirstOrderNear first_order_near = FirstOrderNear::objects;
   HiddenValue hidden_value = HiddenValue::mean;
-  double time = 0.0;  ///< at the start of the step, s; handed to boundary functions
+  double time = 0.0;  ///< at the start of the step, s; passed to boundary functions
 };
 
 /// Optional restrictions for one scalar: contiguous arrays of the field's owned extents, nonzero is true; nullptr is no
@@ -67,8 +67,8 @@ template <class T, int D>
 AdvectInfo advect(MacField<T, D>& field, MacField<T, D>& velocity, double dt, const AdvectOptions& options,
                   const std::array<AdvectMasks, D>& masks, Workspace& workspace);
 
-/// The bare pass with dt of either sign or zero: `out` becomes A(field); `low` and `high`, if given, the extremes of the samples
-/// used. All are fields of the same place; `out` must not be `field`.
+/// Single pass with dt of either sign or zero: `out` becomes A(field); `low` and `high`, if given, become the extremes of the
+/// samples used. All fields have the same location; `out` must not be `field`.
 template <class T, int D>
 void first_order_pass(Field<T, D>& field, MacField<T, D>& velocity, double dt, const PassOptions& options, double time,
                       Field<T, D>& out, Field<T, D>* low, Field<T, D>* high);

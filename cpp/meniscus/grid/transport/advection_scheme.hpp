@@ -15,9 +15,9 @@ struct AdvectionScheme {
   template <class T, int D>
   using Advance = void (*)(AdvectionStep<T, D>&);
 
-  /// The name under which scripts ask for the scheme.
+  /// The name of the scheme in scripts.
   std::string_view name;
-  /// The transport block that the scheme stands for; schemes without take the block of the options.
+  /// The transport block of the scheme; schemes without one use the block of the options.
   std::optional<TransportBlock> block;
   std::tuple<Advance<float, 2>, Advance<float, 3>, Advance<double, 2>, Advance<double, 3>> variants;
 

@@ -65,7 +65,7 @@ class AdvectionStep {
     pass(samples, time_ + dt_, -dt_, consume);
   }
 
-  /// Returns A(start), and keeps it with the range of the samples that it was interpolated from, which `store_corrected` needs.
+  /// Returns A(start), and stores it with the range of the samples that it was interpolated from, for `store_corrected`.
   SampleBlock<T> first_order() {
     advanced_ = scratch();
     high_ = options_.limiter == Limiter::none ? SampleBlock<T>{} : scratch();
@@ -93,7 +93,7 @@ class AdvectionStep {
     }
   }
 
-  /// Stores a run of values that a scheme has corrected, after the limiter; where the correction is not trusted, the first-order
+  /// Stores a run of values that a scheme has corrected, after the limiter; where the correction is not used, the first-order
   /// values stay. Needs `first_order` before.
   MENISCUS_INLINE void store_corrected(const RowRun<D>& run, Index q, const Lanes<T>& value) const {
     const T* const advanced = advanced_.origin;
@@ -111,7 +111,7 @@ class AdvectionStep {
  private:
   SampleBlock<T> view_of(T* storage) const { return {storage, layout_.view(storage).origin}; }
 
-  /// Fills the ghosts of the samples first. Their given values far out take the place of those of the samples before.
+  /// Fills the ghosts of the samples first. Their given values beyond the ghosts replace those of the previous samples.
   template <class Consume>
   void pass(SampleBlock<T> samples, double time, double dt, Consume&& consume) {
     fill_ghosts(layout_, samples.storage, time);

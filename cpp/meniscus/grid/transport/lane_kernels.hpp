@@ -1,4 +1,4 @@
-/// Locating and interpolating lanes of points, as plain loops for the vectoriser (included by kernels only; see simd.hpp).
+/// Location and interpolation of lanes of points, as plain loops for the vectoriser (included by kernels only; see simd.hpp).
 #pragma once
 
 #include "meniscus/grid/transport/point_lanes.hpp"

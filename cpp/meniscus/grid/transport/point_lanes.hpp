@@ -1,5 +1,5 @@
-/// The shapes in which hot kernels hold their data: a few dozen points side by side, in arrays that stay in the first-level
-/// cache.
+/// Buffers of vectorised kernels: a few dozen points side by side, in
+/// arrays that stay in the first-level cache.
 #pragma once
 
 #include "meniscus/core/simd.hpp"

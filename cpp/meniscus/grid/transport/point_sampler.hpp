@@ -1,4 +1,4 @@
-/// Interpolation at one point, wherever it is and whatever hides its corners: the careful path behind the fast rows.
+/// Interpolation at one point, with all masks and boundary rules: the slow path beside the vectorised rows.
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -81,7 +81,7 @@ MENISCUS_NOINLINE PointSample<T> sample_point(const SampleSource<T, D>& source, 
   Coord<D> cell;
   std::array<T, D> fraction;
   for (int d = 0; d < D; ++d) {
-    // The bound keeps the conversion defined; the continuation brings any index near.
+    // The bound keeps the conversion to an integer defined; the continuation maps any index to an owned sample.
     const T whole = detail::smaller(detail::larger(std::floor(displacement[d]), T(-1e15)), T(1e15));
     cell[d] = at[d] + static_cast<Index>(whole);
     fraction[d] = detail::smaller(detail::larger(displacement[d] - whole, T(0)), T(1));
@@ -111,7 +111,7 @@ MENISCUS_NOINLINE PointSample<T> sample_point(const SampleSource<T, D>& source, 
         plain_sum += v[q];
         ++count;
       }
-      // Seen corners of no weight still tell more than none.
+      // Visible corners of weight zero are still better than none.
       const T mean = weight > T(0) ? sum / weight : plain_sum / static_cast<T>(count > 0 ? count : 1);
       const T own = *source.view.at(at);
       const T stand_in = policy.replacement(count > 0 ? &mean : nullptr, own);

@@ -1,4 +1,4 @@
-/// Fields at scattered points, and points carried by a velocity.
+/// Interpolation of fields at scattered points, and advection of points by a velocity.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -7,8 +7,8 @@
 
 namespace meniscus::grid {
 
-/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the boundary rules answer, as of
-/// `time`.
+/// values[i] = field at points[i]; points are (n, D) row-major, metres. Beyond the domain the
+/// boundary rules at `time` give the values.
 template <class T, int D>
 void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values);
 
@@ -16,7 +16,7 @@ void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation i
 template <class T, int D>
 void sample_points(MacField<T, D>& velocity, const T* points, Index n, double time, T* velocities);
 
-/// Where points may end.
+/// Positions in which points may end.
 enum class OutsidePoints {
   keep,   ///< anywhere
   clamp,  ///< on the domain: moved to the nearest point of it

@@ -2,7 +2,7 @@
 ///
 /// A point is a sample index plus a displacement in cells, never an absolute coordinate, so that the value does not depend on
 /// where a block of the grid begins. Points whose stencil leaves the stored block, or is not clear under the visibility policy,
-/// are done one by one afterwards (point_sampler.hpp).
+/// are interpolated one by one afterwards (point_sampler.hpp).
 #pragma once
 
 #include "meniscus/grid/transport/point_lanes.hpp"

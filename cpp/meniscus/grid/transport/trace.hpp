@@ -1,4 +1,4 @@
-/// Where characteristics come from: displacements, in cells, of sample points carried by a staggered velocity for a time dt.
+/// Tracing of characteristics: displacements, in cells, of sample points carried by a staggered velocity for a time dt.
 #pragma once
 
 #include "meniscus/grid/transport/point_lanes.hpp"
@@ -6,15 +6,15 @@
 
 namespace meniscus::grid {
 
-/// How a characteristic is integrated.
+/// Integration method of a characteristic.
 enum class Trace {
   euler,     ///< straight line with the velocity at the sample (Selle 2008, section 2.3)
   midpoint,  ///< second-order Runge-Kutta
   rk3,       ///< third-order Runge-Kutta of least error (Ralston 1962)
 };
 
-/// A Runge-Kutta method whose every stage starts from the one before: where stage s is evaluated (as a part of the step along the
-/// previous stage) and how much it weighs in the sum.
+/// A Runge-Kutta method in which every stage starts from the one before: the position of stage s (as a part of the step along the
+/// previous stage) and its weight in the sum.
 struct RungeKutta {
   int stages;
   std::array<double, 3> at;
@@ -48,8 +48,8 @@ struct VelocitySource {
       : component{SampleSource<T, D>{&v.component(C).layout(), v.component(C).view(), time, far ? far + C : nullptr}...} {}
 };
 
-/// Displacements, in cells, to where the samples of the run were `dt` ago; `dt_over_h` = dt / spacing. A negative one goes
-/// forward. `stagger`: where in the cells the samples sit.
+/// Displacements, in cells, to the positions of the samples of the run `dt` ago; `dt_over_h` = dt / spacing. Negative values
+/// trace forward. `stagger`: position of the samples in the cells.
 template <class T, int D>
 void trace_back(const VelocitySource<T, D>& velocity, const Stagger<D>& stagger, const RowRun<D>& run, T dt_over_h, Trace trace,
                 LaneVectors<T, D>& displacement);

@@ -1,4 +1,4 @@
-/// The masks of a transport step, brought into the layout of the field: what is hidden, and where the correction is trusted.
+/// Masks of a transport step in the layout of the field: hidden samples, and samples where the correction is applied.
 #pragma once
 
 #include "meniscus/grid/transport/advect.hpp"
@@ -9,7 +9,7 @@ namespace meniscus::grid {
 template <class T, int D>
 class TransportMasks {
  public:
-  /// `cfl`: the largest displacement in cells, which is how far a hidden sample or a side is felt.
+  /// `cfl`: the largest displacement in cells; a hidden sample or a side has an effect within this distance.
   TransportMasks(const FieldLayout<D>& layout, const AdvectMasks& masks, const AdvectOptions& options, double cfl,
                  Workspace& workspace);
   TransportMasks(const TransportMasks&) = delete;

@@ -1,5 +1,5 @@
-/// One first-order pass of transport: the block A (or, with a negative dt, its reverse A^R) that BFECC and MacCormack are built
-/// on.
+/// One first-order pass of transport: the step A of BFECC and MacCormack (or,
+/// with a negative dt, its time reverse A^R).
 #pragma once
 
 #include "meniscus/grid/rows.hpp"

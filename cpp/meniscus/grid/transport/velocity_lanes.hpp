@@ -1,4 +1,4 @@
-/// A staggered velocity at lanes of samples (included by kernels only; see simd.hpp).
+/// Interpolation of a staggered velocity at lanes of samples (included by kernels only; see simd.hpp).
 #pragma once
 
 #include "meniscus/grid/transport/trace.hpp"

@@ -1,7 +1,7 @@
-/// Which samples an interpolation may use, and what stands in for one that is hidden.
+/// Visibility policies: which samples an interpolation may use, and what replaces a hidden one.
 ///
-/// A policy answers for a sampling point and a corner of its interpolation cell. The schemes never look behind it, so a solid
-/// given as a mask and a thin wall between two samples are the same to them. The contract, for a policy P:
+/// A policy decides for a sampling point and a corner of its interpolation cell. The schemes use nothing else, so they treat a
+/// solid given as a mask and a thin wall between two samples alike. The contract, for a policy P:
 ///
 ///   static constexpr bool all_visible    true: no question is ever asked
 ///   bool clear(Index cell) const         the whole stencil of that cell may be used unasked; `cell` is the storage offset of its
@@ -19,7 +19,7 @@ struct AllVisible {
   static constexpr bool all_visible = true;
 };
 
-/// What a hidden sample counts as.
+/// Value that replaces a hidden sample.
 enum class HiddenValue {
   mean,  ///< the weighted mean of the seen corners (the weights are renormalised); the point's own value where none is seen
   own,   ///< the value at the point itself, as if nothing changed up to the obstacle

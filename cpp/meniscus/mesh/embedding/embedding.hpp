@@ -1,5 +1,5 @@
-/// Points that hang on the nodes of a mesh with fixed weights ("hard bindings"): where they are, and what acts on the nodes when
-/// something acts on them.
+/// Embedding of points in the elements of a mesh with fixed weights ("hard bindings"): positions of the points, and distribution
+/// of forces and masses on points to the nodes.
 ///
 /// Source: Lee 2018, section 2.3.1, equation (2.1); Sifakis et al., "Hybrid simulation of deformable solids", 2007 (forces,
 /// masses); Mueller et al., "Real time physics" course notes, 2008, section 3.6.
@@ -21,8 +21,8 @@ class Embedding {
   using Parents = std::array<std::int32_t, D>;
   using Weights = std::array<W, D>;
 
-  /// Throws InvalidArgument for a parent that is none of the nodes, and for weights that are not finite or do not sum to one to
-  /// within `tolerance`, naming the first.
+  /// Throws InvalidArgument for a parent that is not a node, and for weights that are not finite or do not sum to one to within
+  /// `tolerance`, naming the first.
   Embedding(std::span<const Parents> parents, std::span<const Weights> weights, Index nodes, double tolerance);
 
   Index size() const { return static_cast<Index>(parents_.size()); }
@@ -36,11 +36,11 @@ class Embedding {
   /// allocate nothing.
   void spread(std::span<const Point> values, std::span<Point> node_values);
 
-  /// The same of numbers: masses.
+  /// The same for numbers: masses.
   void spread(std::span<const double> values, std::span<double> node_values);
 
-  /// out[i] = 1 / sum of w^2 / m over the parents: the mass that an impulse at the point meets. Parents of infinite mass do not
-  /// move; a point all of whose parents are such has infinite mass, and 0 is the mass of one with a massless parent.
+  /// out[i] = 1 / sum of w^2 / m over the parents: the effective mass for an impulse at the point. Parents of infinite mass do
+  /// not move; a point with only such parents has infinite mass, and a point with a massless parent has mass 0.
   void effective_masses(std::span<const double> node_masses, std::span<double> out) const;
 
  private:

@@ -1,4 +1,4 @@
-/// The motion of some vertices of a tetrahedral mesh carried to all others by harmonic interpolation.
+/// Harmonic interpolation of the motion of some vertices of a tetrahedral mesh to all others.
 ///
 /// Source: Lee 2018, section 2.3.1; Ali-Hamadi et al., "Anatomy transfer", 2013.
 #pragma once

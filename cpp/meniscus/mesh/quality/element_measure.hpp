@@ -1,4 +1,4 @@
-/// Lengths, areas and volumes of the elements of a mesh, and the masses that they give their corners.
+/// Lengths, areas and volumes of the elements of a mesh, and the masses that they give to their corners.
 ///
 /// Source: Selle 2008, section 5.2; Mueller et al., "Real time physics" course notes, 2008, section 3.6 (a mass of an element is
 /// shared by its corners equally).
@@ -17,7 +17,7 @@ void measure_elements(std::span<const Point> vertices, std::span<const std::arra
 /// The sum of values, as exact as if its terms were added in twice the precision; the same on any number of threads.
 double sum_of(std::span<const double> values);
 
-/// The volume inside of a closed surface, negative where it is turned inside out, m^3.
+/// The volume inside of a closed surface, negative if it is inside out, m^3.
 double enclosed_volume(const TriangleMeshView& mesh);
 
 /// out[v] = the sum over the elements at vertex v of a share 1 / N of the mass of each, in ascending order. The same on any

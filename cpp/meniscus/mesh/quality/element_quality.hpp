@@ -1,4 +1,4 @@
-/// How well shaped triangles and tetrahedra are, and which of a deformed mesh are degenerate.
+/// Quality measures of triangles and tetrahedra, and the degenerate elements of a deformed mesh.
 ///
 /// Source: Lee 2018, section 3.6 (degenerate elements); Shewchuk, "What is a good linear finite element?", 2002 (measures of
 /// quality).
@@ -8,7 +8,7 @@
 
 namespace meniscus::mesh {
 
-/// Of one element. Nothing is NaN, however degenerate the element is: ratios are then 0.
+/// Quality of one element. No value is NaN, however degenerate the element is: ratios are then 0.
 struct ElementQuality {
   /// Smallest and largest angle, radians: dihedral angles of a tetrahedron, angles of a triangle.
   double smallest_angle = 0;
@@ -22,12 +22,12 @@ struct ElementQuality {
 ElementQuality tet_quality(const std::array<Point, 4>& corners);
 ElementQuality triangle_quality(const std::array<Point, 3>& corners);
 
-/// Of all elements; in parallel.
+/// Measures all elements in parallel.
 void measure_quality(const TetMeshView& mesh, std::span<ElementQuality> out);
 void measure_quality(const TriangleMeshView& mesh, std::span<ElementQuality> out);
 
 /// out[t] = the signed volume is at most `least_volume` times `rest_volumes[t]`, or the aspect is below `least_aspect`, or either
-/// is no number. Returns how many there are.
+/// is NaN. Returns the number of such elements.
 Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double least_volume, double least_aspect,
                       std::span<bool> out);
 

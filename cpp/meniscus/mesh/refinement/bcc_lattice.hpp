@@ -12,7 +12,7 @@
 
 namespace meniscus::mesh {
 
-/// Vertices and tetrahedra that belong to nobody else.
+/// Mesh that owns its vertices and tetrahedra.
 struct TetMeshData {
   std::vector<Point> vertices;
   std::vector<Tet> tets;
@@ -37,8 +37,8 @@ class BccLattice {
   Index nodes() const { return corners_ + product<3>(cubes_); }
   Point position(Index node) const;
 
-  /// The tetrahedra for which `wanted(four nodes)` holds, oriented, with the nodes that they have, both along a Morton curve.
-  /// `wanted` is called in a fixed order by one thread. `source`, if given, takes the lattice node of each vertex.
+  /// The tetrahedra for which `wanted(four nodes)` holds, oriented, with their nodes, both along a Morton curve. `wanted` is
+  /// called in a fixed order by one thread. `source`, if given, takes the lattice node of each vertex.
   TetMeshData mesh(const std::function<bool(const std::array<Index, 4>&)>& wanted, std::vector<Index>* source = nullptr) const;
   TetMeshData mesh() const;
 

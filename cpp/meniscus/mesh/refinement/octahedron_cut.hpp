@@ -1,4 +1,4 @@
-/// A tetrahedron cut into 8: four at its corners, and the octahedron between the middles of its edges along a diagonal.
+/// Subdivision of a tetrahedron into 8: four at its corners, and four of the octahedron between, around one diagonal.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"

@@ -16,7 +16,7 @@ constexpr std::array<std::array<std::size_t, 3>, 4> face_edges{{{3, 4, 5}, {1, 2
 
 unsigned bits(const std::array<std::size_t, 3>& edges) { return (1U << edges[0]) | (1U << edges[1]) | (1U << edges[2]); }
 
-/// Which green pattern closes a set of split edges.
+/// Green pattern that closes a set of split edges.
 enum class Closure { none, one_edge, two_opposite_edges, face, incomplete_face, red };
 
 Closure closure_of(unsigned mask) {
@@ -107,7 +107,7 @@ bool RedGreen::must_refine(const Tet& t) const {
   return false;
 }
 
-/// Where two edges of a face are split and no other of the tetrahedron, splits the third one too.
+/// If two edges of a face are split and no other edge of the tetrahedron, splits the third one too.
 bool RedGreen::complete_face(const Tet& t) {
   unsigned mask = 0;
   for (std::size_t e = 0; e < 6; ++e)

@@ -1,4 +1,4 @@
-/// Conforming refinement of tetrahedra that keeps their shapes: a red tetrahedron is cut into 8, and green ones join levels.
+/// Red-green refinement of tetrahedra, conforming and shape-preserving: red tetrahedra are cut into 8, green ones join levels.
 ///
 /// Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003; Bey, "Tetrahedral grid refinement", 1995.
@@ -43,9 +43,9 @@ class EdgeMiddles {
 };
 
 /// A hierarchy of red tetrahedra over a coarse mesh. The inner octahedron is cut along its shortest diagonal, so red children of
-/// a BCC tetrahedron are BCC tetrahedra of half the size. Green tetrahedra exist in `mesh()` only and are never refined: what is
-/// refined is their red parent. A face with two cut edges gets the third one cut, rather than that the tetrahedra there are cut
-/// red, which would go on through all of a convex coarse part. Of a BCC lattice all dihedral angles are in [30, 116.57] degrees.
+/// a BCC tetrahedron are BCC tetrahedra of half the size. Green tetrahedra exist in `mesh()` only and are never refined; their
+/// red parent is refined instead. In a face with two cut edges the third one is cut too. Cutting the tetrahedra there red instead
+/// would spread through all of a convex coarse part. Of a BCC lattice all dihedral angles are in [30, 116.57] degrees.
 class RedGreen {
  public:
   /// Throws InvalidArgument for tetrahedra that are not valid.
@@ -58,10 +58,10 @@ class RedGreen {
   Index red_tets() const { return static_cast<Index>(tets_.size()); }
 
   /// Refines once each red tetrahedron without children whose longest edge is above the least of `sizes` (m, one per vertex) at
-  /// its corners, and whatever else has to be for green tetrahedra to join all levels. Returns how many were refined; nothing is
-  /// left to do when this is 0. Throws InvalidArgument for another number of sizes and for sizes that are not positive.
+  /// its corners, and further ones so that green tetrahedra can join all levels. Returns the number refined; 0 means that
+  /// refinement is complete. Throws InvalidArgument for another number of sizes and for sizes that are not positive.
   Index refine(std::span<const double> sizes);
-  /// The same of the leaves, numbered as in `leaves()`, for which `chosen` holds.
+  /// The same for the leaves, numbered as in `leaves()`, for which `chosen` holds.
   Index refine(std::span<const bool> chosen);
 
   /// The conforming mesh of red leaves and green tetrahedra. Vertices are those of `vertices()`.

@@ -1,4 +1,4 @@
-/// A tetrahedral mesh that is edited bit by bit: replacing the tetrahedra of a cavity, moving vertices, and taking it all back.
+/// Editable tetrahedral mesh: replacement of the tetrahedra of a cavity, motion of vertices, and undo.
 #pragma once
 
 #include "meniscus/mesh/refinement/bcc_lattice.hpp"
@@ -14,10 +14,10 @@ namespace meniscus::mesh {
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007, section 2.
 double least_sine(const Point& a, const Point& b, const Point& c, const Point& d);
 
-/// A vertex, and what it is bound to; the meaning of the latter is the caller's.
+/// A vertex, and the feature that it is bound to; the caller defines the meaning of the latter.
 struct EditedVertex {
   Point position;
-  /// In how many dimensions it may move: 3 inside, 2 on the surface, 1 on a crease, 0 at a corner.
+  /// Dimensions in which it may move: 3 inside, 2 on the surface, 1 on a crease, 0 at a corner.
   std::int8_t freedom = 3;
   std::int32_t curve = -1;
 };
@@ -30,7 +30,7 @@ struct EdgeRing {
   bool open = false;
 };
 
-/// Tetrahedra that come and go. Numbers of tetrahedra are those of slots; a slot is never used again, unless by undoing.
+/// Mesh of tetrahedra that are added and removed. Tetrahedra are numbered by slots; a slot is never reused, except by undo.
 class TetEditor {
  public:
   /// Boundary vertices get freedom 2, all others 3. The mesh has to be conforming.
@@ -48,7 +48,7 @@ class TetEditor {
 
   double quality(const Tet& t) const { return least_sine(position(t[0]), position(t[1]), position(t[2]), position(t[3])); }
 
-  /// How many tetrahedra have all of these corners.
+  /// Number of tetrahedra that have all of these corners.
   int tets_with(std::int32_t a, std::int32_t b, std::int32_t c) const;
   bool boundary_face(std::int32_t a, std::int32_t b, std::int32_t c) const {
     return on_boundary(a) && on_boundary(b) && on_boundary(c) && tets_with(a, b, c) == 1;
@@ -62,20 +62,20 @@ class TetEditor {
   void neighbours(std::int32_t v, std::vector<std::int32_t>& out) const;
   /// False where the tetrahedra around the edge are no single fan, or there are none.
   bool find_ring(std::int32_t a, std::int32_t b, EdgeRing& out) const;
-  /// May an edge be contracted without changing the topology (the link condition, with one vertex beyond the boundary)?
+  /// Whether an edge can be contracted without changing the topology (the link condition, with one vertex beyond the boundary).
   bool contractible(std::int32_t a, std::int32_t b) const;
 
-  // Changes. Each is written down.
+  // Changes. Each is recorded.
   void set(std::int32_t v, const EditedVertex& value);
   std::int32_t add_vertex(const EditedVertex& value);
   void remove_tet(std::int32_t t);
   std::int32_t add_tet(const Tet& t);
 
-  // What has been written down since the last call of `keep`.
+  // Number of changes recorded since the last call of `keep`.
   std::size_t mark() const { return journal_.size(); }
   void undo(std::size_t mark);
   void keep() { journal_.clear(); }
-  /// The live tetrahedra that have come or whose corners have moved since a mark, ascending.
+  /// The live tetrahedra that were added or whose corners have moved since a mark, ascending.
   void changed(std::size_t mark, std::vector<std::int32_t>& out) const;
 
   /// Live tetrahedra and all vertices.

@@ -1,5 +1,5 @@
-/// Uniform ("red") refinement of meshes whose vertices move: what hangs together is fixed once, and positions of the fine mesh
-/// are always the same linear combinations of those of the coarse one.
+/// Uniform ("red") refinement of meshes whose vertices move: the topology is fixed once, and positions of the fine mesh are
+/// always the same linear combinations of those of the coarse one.
 ///
 /// Source: Lee 2018, section 3.3.1; Molino et al., "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003 (the shortest diagonal).

@@ -12,8 +12,8 @@ namespace {
 
 constexpr Index chunk = 1024;
 
-/// Where the primitives [first, end) part: at the first change of the highest bit in which their codes differ; in the middle if
-/// all codes are equal.
+/// Position at which the primitives [first, end) are split: at the first change of the highest bit in which their codes differ;
+/// in the middle if all codes are equal.
 Index split_position(std::span<const std::uint64_t> codes, Index first, Index end) {
   const std::uint64_t differing = codes[static_cast<std::size_t>(first)] ^ codes[static_cast<std::size_t>(end - 1)];
   if (differing == 0) return first + (end - first) / 2;

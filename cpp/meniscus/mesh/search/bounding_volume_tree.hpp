@@ -1,4 +1,4 @@
-/// A binary tree of axis-aligned boxes over primitives of any kind, in Morton order.
+/// Binary tree of axis-aligned boxes over primitives of any kind, in Morton order.
 ///
 /// Source: Lauterbach et al., "Fast BVH construction on GPUs", 2009 (linear bounding volume hierarchies: nodes split where the
 /// Morton codes of their primitives first differ).
@@ -57,7 +57,7 @@ class BoundingVolumeTree {
   /// A tree over one box per primitive; without primitives it has no nodes.
   explicit BoundingVolumeTree(std::span<const Box> boxes);
 
-  /// Takes new boxes of the same primitives; which primitives share a node does not change.
+  /// Sets new boxes of the same primitives; the grouping of primitives into nodes does not change.
   void refit(std::span<const Box> boxes);
 
   /// The root comes first.
@@ -65,10 +65,10 @@ class BoundingVolumeTree {
   const Node& node(std::int32_t i) const { return nodes_[static_cast<std::size_t>(i)]; }
   /// The primitives in the order of the leaves.
   std::span<const std::int32_t> order() const { return order_; }
-  /// Where the levels begin in `nodes()`, and their end: children are on later levels than their parents.
+  /// Begin of each level in `nodes()`, and the end of the last; children are on later levels than their parents.
   std::span<const Index> levels() const { return levels_; }
 
-  /// Calls leaf(node) for all leaves whose ancestors and which themselves satisfy enter(node index, node).
+  /// Calls leaf(node) for all leaves that satisfy enter(node index, node), as do all their ancestors.
   template <class Enter, class Leaf>
   void traverse(Enter&& enter, Leaf&& leaf) const {
     if (nodes_.empty()) return;

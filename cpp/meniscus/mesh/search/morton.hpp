@@ -1,4 +1,4 @@
-/// Numbers of cells along a Morton curve: points whose numbers are close lie close to each other.
+/// Morton codes: numbers of cells along a space-filling curve, so that points with close numbers lie close to each other.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

@@ -1,4 +1,4 @@
-/// A bounding volume tree over the triangles of a mesh, with their corners beside each other in the order of the leaves.
+/// Bounding volume tree over the triangles of a mesh, with their corners stored in the order of the leaves.
 #pragma once
 
 #include "meniscus/mesh/search/bounding_volume_tree.hpp"
@@ -7,10 +7,10 @@ namespace meniscus::mesh {
 
 class TriangleTree {
  public:
-  /// Owns copies of the positions; the mesh need not live longer.
+  /// Copies the positions; the mesh need not outlive the constructor.
   explicit TriangleTree(const TriangleMeshView& mesh);
 
-  /// Takes new positions of the same vertices.
+  /// Sets new positions of the same vertices.
   void refit(const TriangleMeshView& mesh);
 
   const BoundingVolumeTree& volumes() const { return volumes_; }
@@ -19,7 +19,7 @@ class TriangleTree {
   /// The triangle at a slot.
   std::int32_t triangle(Index slot) const { return volumes_.order()[static_cast<std::size_t>(slot)]; }
   Index size() const { return static_cast<Index>(corners_.size()); }
-  /// The largest magnitude of a coordinate, m: what round-off of positions is relative to.
+  /// The largest magnitude of a coordinate, m: the scale of round-off in positions.
   double largest_coordinate() const { return largest_coordinate_; }
 
  private:

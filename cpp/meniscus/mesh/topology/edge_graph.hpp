@@ -1,11 +1,11 @@
-/// The edges of a mesh of segments, triangles or tetrahedra, and the neighbours of each vertex over them.
+/// Edge graph of a mesh of segments, triangles or tetrahedra: its edges, and the neighbours of each vertex over them.
 #pragma once
 
 #include "meniscus/mesh/topology/vertex_stars.hpp"
 
 namespace meniscus::mesh {
 
-/// All pairs of corners of an element are edges. Elements with a repeated corner have no part in it.
+/// All pairs of corners of an element are edges. Elements with a repeated corner are ignored.
 class EdgeGraph {
  public:
   /// The lower vertex first.
@@ -22,7 +22,7 @@ class EdgeGraph {
     const auto v = static_cast<std::size_t>(vertex);
     return {ring_.data() + ring_start_[v], static_cast<std::size_t>(ring_start_[v + 1] - ring_start_[v])};
   }
-  /// Where the one-rings begin in `rings()`, and their end.
+  /// Begin of each one-ring in `rings()`, and the end of the last.
   std::span<const std::int64_t> ring_starts() const { return ring_start_; }
   std::span<const std::int32_t> rings() const { return ring_; }
   Index vertices() const { return static_cast<Index>(ring_start_.size()) - 1; }
@@ -43,8 +43,8 @@ template <std::size_t N>
 void find_element_edges(std::span<const std::array<std::int32_t, N>> elements, const EdgeGraph& graph,
                         std::span<std::int32_t> out);
 
-/// Numbers what is connected: of each of n things the number of its component, counted in order of the first; `join(unite)` calls
-/// unite(a, b) for what hangs together. Returns the number of components.
+/// Numbers the connected components of n items, in order of their first members; `join(unite)` calls unite(a, b) for items that
+/// are connected. Returns the number of components.
 template <class Join>
 std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
   const auto at = [&](std::int32_t i) -> std::int32_t& { return label[static_cast<std::size_t>(i)]; };
@@ -56,7 +56,7 @@ std::int32_t label_components(std::span<std::int32_t> label, Join&& join) {
   join([&](std::int32_t a, std::int32_t b) {
     const std::int32_t ra = root(a);
     const std::int32_t rb = root(b);
-    // The lower number is the root, so a component is known by its first member.
+    // The lower number is the root, so the first member identifies a component.
     if (ra < rb)
       at(rb) = ra;
     else

@@ -1,4 +1,4 @@
-/// Orders of vertices and elements in which what is near in the mesh is near in memory.
+/// Orderings of vertices and elements that place neighbours in the mesh close together in memory.
 ///
 /// Source: Cuthill and McKee, "Reducing the bandwidth of sparse symmetric matrices", 1969; George and Liu, "An implementation of
 /// a pseudoperipheral node finder", 1979.

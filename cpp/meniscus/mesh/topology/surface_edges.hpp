@@ -1,4 +1,4 @@
-/// What lies on both sides of the edges of a triangle mesh: neighbours, boundary, pairs of triangles that bend, pinched vertices.
+/// Edges of a triangle mesh: neighbours, boundary, pairs of triangles that bend, pinched vertices.
 #pragma once
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"
@@ -9,20 +9,20 @@ namespace meniscus::mesh {
 /// for triangles with a repeated corner.
 void find_triangle_neighbours(std::span<const Triangle> triangles, const TriangleTopology& topology, std::span<Triangle> out);
 
-/// The edges with one triangle, in ascending order, each in the direction in which its triangle passes it.
+/// The edges with one triangle, in ascending order, each in the direction in which its triangle traverses it.
 std::vector<std::array<std::int32_t, 2>> boundary_segments(std::span<const Triangle> triangles, const TriangleTopology& topology);
 
 /// The edges with two triangles, in ascending order, as (i, j, k, l): edge i < j, and the corners of the two triangles that are
-/// not on it. The triangle of k passes it from i to j, that of l from j to i; where the two are of opposite orientation and both
-/// pass it alike, k belongs to the first. Edges with more triangles have no part in it.
+/// not on it. The triangle of k traverses it from i to j, that of l from j to i; if their orientations differ and both traverse
+/// it alike, k belongs to the first. Edges with more triangles are ignored.
 std::vector<std::array<std::int32_t, 4>> bend_pairs(std::span<const Triangle> triangles, const TriangleTopology& topology);
 
 /// The vertices, ascending, whose triangles are not a single fan: connected over edges that at most two triangles have, they fall
 /// into several parts.
 std::vector<std::int32_t> pinched_vertices(std::span<const Triangle> triangles, const TriangleTopology& topology, Index vertices);
 
-/// Of each triangle, the number of its component: what is connected over edges, counted in order of the first triangle. Returns
-/// how many there are. A triangle with a repeated corner is alone.
+/// Numbers the components of triangles connected over edges, in order of their first triangles. Returns the number of components.
+/// A triangle with a repeated corner is alone.
 std::int32_t triangle_components(const TriangleTopology& topology, std::span<std::int32_t> component);
 
 }  // namespace meniscus::mesh

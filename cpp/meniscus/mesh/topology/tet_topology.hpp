@@ -1,4 +1,4 @@
-/// How the tetrahedra of a mesh hang together: faces, neighbours, boundary, components.
+/// Topology of a tetrahedral mesh: faces, neighbours, boundary, components.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"
@@ -36,8 +36,8 @@ class TetTopology {
   std::vector<std::int32_t> boundary_;
 };
 
-/// Of each tetrahedron the number of its component: what is connected over faces, counted in order of the first. Returns how many
-/// there are.
+/// Numbers the components of tetrahedra connected over faces, in order of their first
+/// tetrahedra. Returns the number of components.
 std::int32_t tet_components(const TetTopology& topology, std::span<std::int32_t> component);
 
 }  // namespace meniscus::mesh

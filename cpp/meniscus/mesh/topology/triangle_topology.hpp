@@ -1,4 +1,4 @@
-/// How the triangles of a mesh hang together: edges, neighbours, holes, components; and whether the mesh is watertight.
+/// Topology of a triangle mesh: edges, neighbours, holes, components; and whether the mesh is watertight.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"
@@ -7,7 +7,7 @@
 
 namespace meniscus::mesh {
 
-/// The edges of a mesh and the triangles at each. Triangles with a repeated corner have no part in it.
+/// The edges of a mesh and the triangles at each. Triangles with a repeated corner are ignored.
 class TriangleTopology {
  public:
   /// An undirected edge: the lower vertex first.
@@ -34,24 +34,24 @@ class TriangleTopology {
   std::vector<std::array<std::int32_t, 3>> edges_of_;
 };
 
-/// What keeps a mesh from being the boundary of a solid.
+/// Defects that keep a mesh from being the boundary of a solid.
 struct WatertightReport {
   using Edge = TriangleTopology::Edge;
 
   /// Edges with one triangle.
   Index boundary_edges = 0;
-  /// The boundary edges as loops of vertices, in the direction of the triangle at the first edge of each. A loop goes round
-  /// through the triangles at a vertex, so that two fans of triangles that only touch are told apart. Where non-manifold edges
-  /// cut a loop, it is an open chain.
+  /// The boundary edges as loops of vertices, in the direction of the triangle at the first edge of each. A loop passes from edge
+  /// to edge through the triangles at a vertex, so that two fans of triangles that only touch are separate. Where non-manifold
+  /// edges cut a loop, it is an open chain.
   std::vector<std::vector<std::int32_t>> holes;
   /// Edges with more than two triangles.
   std::vector<Edge> nonmanifold_edges;
-  /// Edges that both of their triangles pass in the same direction.
+  /// Edges that both of their triangles traverse in the same direction.
   std::vector<Edge> flipped_edges;
   /// Triangles with a repeated corner or without area.
   std::vector<std::int32_t> degenerate;
-  /// Of each triangle, the number of its component: what is connected over edges, counted in order of the first triangle; -1 for
-  /// a triangle with a repeated corner.
+  /// For each triangle, the number of its component (connected over edges), in order of their first triangles; -1 for a triangle
+  /// with a repeated corner.
   std::vector<std::int32_t> component;
   std::int32_t components = 0;
 

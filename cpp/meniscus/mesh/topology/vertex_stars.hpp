@@ -1,4 +1,4 @@
-/// The elements at each vertex of a mesh of segments, triangles or tetrahedra.
+/// Elements at each vertex of a mesh of segments, triangles or tetrahedra.
 #pragma once
 
 #include "meniscus/core/types.hpp"
@@ -36,7 +36,7 @@ class VertexStars {
     return {corners_.data() + start_[v], static_cast<std::size_t>(start_[v + 1] - start_[v])};
   }
 
-  /// Where the rows of the vertices begin, and their end.
+  /// Begin of the row of each vertex, and the end of the last.
   std::span<const std::int32_t> starts() const { return start_; }
   std::span<const std::int32_t> corners() const { return corners_; }
 

@@ -1,8 +1,8 @@
-/// A symmetric matrix of 3 x 3 blocks whose sparsity is that of a mesh of N-node elements: filled again without any search or
+/// Symmetric matrix of 3 x 3 blocks with the sparsity of a mesh of N-node elements. It can be filled again without search or
 /// allocation, and multiplied.
 ///
-/// Rows are filled by their own nodes, which ask the elements around them in a fixed order, so that nothing collides and nothing
-/// depends on the number of threads.
+/// Each row is filled by its own node, from the elements around it in a fixed order. So no two threads write to the same place,
+/// and the result does not depend on the number of threads.
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -13,7 +13,7 @@ namespace meniscus::solids {
 
 class BlockStiffness {
  public:
-  /// As SciPy's BSR format has it.
+  /// Block in the layout of SciPy's BSR format.
   using Block = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
 
   BlockStiffness() = default;
@@ -61,7 +61,7 @@ class BlockStiffness {
  private:
   std::vector<std::int32_t> row_start_;
   std::vector<std::int32_t> column_;
-  /// Where in its row each block of each corner goes, in the order in which the corners are asked.
+  /// Position in its row of each block of each corner, in the order in which the corners are visited.
   std::vector<std::uint16_t> place_;
   std::vector<Block> block_;
 };

@@ -15,9 +15,9 @@ using namespace numerics;  // packs and their arithmetic
 enum class Material : std::int8_t {
   /// Cauchy strain: right for small rotations only.
   linear,
-  /// Hooke's law in the frame that the polar rotation of F turns: P = R (2 mu (S - I) + lambda tr(S - I) I), F = R S.
+  /// Hooke's law in a frame rotated by the polar rotation of F: P = R (2 mu (S - I) + lambda tr(S - I) I), F = R S.
   corotational,
-  /// Hooke's law between Green strain and the second Piola-Kirchhoff stress. Gives way under strong compression.
+  /// Hooke's law between Green strain and the second Piola-Kirchhoff stress. Softens under strong compression.
   st_venant_kirchhoff,
   /// The stable neo-Hookean energy of 2018, which resists inversion.
   neo_hookean,
@@ -154,7 +154,7 @@ MENISCUS_INLINE void make_definite(PrincipalTangent& t) {
 
 }  // namespace detail
 
-/// Of the materials whose principal stresses are polynomials up to a factor, which need no division by s_i - s_j.
+/// Tangent of materials whose principal stresses are polynomials up to a factor, without division by s_i - s_j.
 template <Material material>
 MENISCUS_INLINE PrincipalTangent principal_tangent(const PackVec3& s, const Pack& lambda, const Pack& mu) {
   static_assert(material == Material::st_venant_kirchhoff || material == Material::neo_hookean);

@@ -1,4 +1,4 @@
-/// Stiffness and forces of one tetrahedron as recipes of the literature have them, corrected and as printed, to compare with.
+/// Textbook formulas for stiffness and forces of one tetrahedron, corrected and as printed, for comparison.
 ///
 /// Source: Mueller et al., "Real time physics class notes", 2008, sections 4.2.1 (forces on deformed faces) and 4.2.2 (stiffness
 /// by entries).
@@ -13,7 +13,7 @@ using TetMatrix = Eigen::Matrix<double, 12, 12>;
 
 enum class StiffnessFormula : std::int8_t {
   corrected,
-  /// The coefficient of shear twice too great, which makes the element anisotropic.
+  /// With a coefficient of shear that is too large by a factor of two, which makes the element anisotropic.
   printed_shear,
   /// Also six times the volume.
   printed,
@@ -23,7 +23,7 @@ enum class StiffnessFormula : std::int8_t {
 TetMatrix tet_stiffness(const TetCorners& rest, double youngs_modulus, double poissons_ratio, StiffnessFormula formula);
 
 enum class FaceForceFormula : std::int8_t {
-  /// The stress of Green strain carried to the deformed faces as Cauchy stress, F S F^T / det F.
+  /// The stress S of Green strain transformed to Cauchy stress on the deformed faces, F S F^T / det F.
   cauchy,
   /// S itself on the deformed faces, which is not indifferent to rotation.
   printed_halved,

@@ -1,5 +1,5 @@
 /// Sums of element contributions at nodes, in the same order whatever the number of threads: elements write to places of their
-/// own, and every node adds up those that are its own.
+/// own, and every node adds up its own contributions.
 #pragma once
 
 #include "meniscus/core/error.hpp"
@@ -12,7 +12,7 @@
 
 namespace meniscus::solids {
 
-/// Which corners of which elements are at each node; an element has N nodes.
+/// The corners of elements at each node; an element has N nodes.
 template <int N>
 class ElementGather {
  public:
@@ -47,7 +47,7 @@ class ElementGather {
     return {slot_.data() + start_[i], static_cast<std::size_t>(start_[i + 1] - start_[i])};
   }
 
-  /// How many corners the nodes before this one have.
+  /// Number of corners at the nodes before this one.
   Index first(Index node) const { return start_[static_cast<std::size_t>(node)]; }
 
   /// total[node] += scale * contribution[N * element + corner] for all corners of all elements.

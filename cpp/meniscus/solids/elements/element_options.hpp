@@ -1,4 +1,4 @@
-/// What finite elements of all shapes are told about their material.
+/// Options of finite elements of all shapes.
 #pragma once
 
 #include "meniscus/solids/elements/elastic_material.hpp"
@@ -9,12 +9,12 @@ namespace meniscus::solids {
 
 struct ElementOptions {
   Material material = Material::corotational;
-  /// Stiffness-proportional damping, s: D = -damping K, where K is the stiffness without the turning of R; for Green strain and
+  /// Stiffness-proportional damping, s: D = -damping K, where K is the stiffness without the change of R; for Green strain and
   /// neo-Hookean elements, Hooke's law between the rates of Green strain and of the second Piola-Kirchhoff stress.
   double damping = 0;
   /// Mass-proportional damping, 1/s; needs densities.
   double mass_damping = 0;
-  /// Keep a matrix of blocks, filled by `linearise`, for the products.
+  /// Store a matrix of blocks, filled by `linearise`, for the products.
   bool assembled = true;
   /// Leave out elements that are flat or inverted at rest, instead of refusing them.
   bool skip_degenerate = false;

@@ -163,7 +163,7 @@ double TetElements::strain_rate(std::span<const mesh::Point> x, std::span<const 
           PackMask acts{};
           const auto edge = [&](const PackVec3& dx, const PackVec3& dv, const PackVec3& rest) {
             const Pack length = sqrt(dot(dx, dx)), along = abs(dot(dx, dv)), one = splat(1.0);
-            // Where two nodes coincide, any relative motion parts them.
+            // If two nodes coincide, any relative motion separates them.
             const Pack rate = select(length > 0.0, along / select(length > 0.0, length, one), sqrt(dot(dv, dv)));
             worst = max(worst, select(acts, rate / sqrt(dot(rest, rest)), splat(0.0)));
           };

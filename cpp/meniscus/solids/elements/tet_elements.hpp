@@ -1,9 +1,9 @@
 /// Tetrahedra of constant strain as a force: each has the deformation gradient F = sum p_k y_k^T, where p are positions, y1 to y3
 /// are the rows of the inverse of the edges at rest and y0 = -(y1 + y2 + y3); its nodes feel f_k = -V P(F) y_k.
 ///
-/// Isotropy makes the stiffness short: with z_k = R y_k, a corotational element has the blocks
-/// V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus what the turning of R adds, so that a product with it needs z
-/// alone.
+/// For isotropic materials the stiffness is short: with z_k = R y_k, a corotational element has the
+/// blocks V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus the effect of the change of R,
+/// so that a product with it needs z alone.
 ///
 /// Sources: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with the corrections of the signs and
 /// factors; Smith, de Goes and Kim, "Analytic eigensystems for isotropic distortion energies", 2019 (definite tangents).
@@ -42,14 +42,14 @@ class TetElements final : public Force {
   /// Per node, kg; empty without densities.
   std::span<const double> masses() const { return mass_; }
   std::span<const double> volumes() const { return volume_; }
-  /// Filled by `linearise`; throws when the matrix is not kept.
+  /// Filled by `linearise`; throws if the matrix is not assembled.
   const BlockStiffness& matrix() const;
 
   void deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   /// First Piola-Kirchhoff stresses, Pa.
   void stresses(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
 
-  /// What eight elements are at rest; the lanes beyond the last element repeat it without stiffness.
+  /// Rest state of eight elements; the lanes beyond the last element repeat it without stiffness.
   struct alignas(64) Rest {
     double y[9][pack_size];
     double volume[pack_size], lambda[pack_size], mu[pack_size];
@@ -70,7 +70,7 @@ class TetElements final : public Force {
   void multiply(std::span<const mesh::Point> dx, bool green, bool turning) const;
   Block3 block(Index element, int a, int b, bool green, bool turning) const;
   void assemble();
-  /// How far apart in `fields_` the numbers of one element are, and the same number of the elements of a pack.
+  /// Strides in `fields_` between the numbers of one element, and between the same number of consecutive elements of a pack.
   std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }
   std::size_t lane_stride() const { return matrix_ ? static_cast<std::size_t>(field_count_) : 1; }
   bool warped() const { return options_.material == Material::linear || options_.material == Material::corotational; }
@@ -88,7 +88,7 @@ class TetElements final : public Force {
   std::vector<double> fields_;
   int field_count_ = 0;
   std::optional<BlockStiffness> matrix_;
-  /// What each corner of each element contributes.
+  /// Contribution of each corner of each element.
   mutable std::vector<mesh::Point> corner_;
 };
 

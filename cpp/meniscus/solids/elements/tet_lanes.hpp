@@ -1,4 +1,4 @@
-/// What the kernels over tetrahedra share, for use inside of `simd_dispatch`.
+/// Common parts of the kernels over tetrahedra, for use inside of `simd_dispatch`.
 #pragma once
 
 #include "meniscus/solids/elements/tet_elements.hpp"
@@ -6,8 +6,8 @@
 namespace meniscus::solids::detail {
 using namespace numerics;  // packs and their arithmetic
 
-/// Where what is, among the fields of an element. Stiffnesses are times the volume.
-/// Linear and corotational elements: z1, z2, z3; lambda; mu; the stiffness against turning R, a symmetric matrix.
+/// Positions of the fields of an element. Stiffnesses are multiplied by the volume. Linear and corotational elements: z1, z2, z3;
+/// lambda; mu; the stiffness against turning R, a symmetric matrix.
 struct WarpedFields {
   static constexpr int z = 0, lambda = 9, mu = 10, turning = 11;
 };
@@ -18,7 +18,7 @@ struct PrincipalFields {
 
 inline int field_count(Material m) { return m == Material::linear ? 11 : m == Material::corotational ? 17 : 41; }
 
-/// The fields of eight elements, with the numbers of one element, and of the elements, that far apart.
+/// Access to the fields of eight elements; `field` and `lane` are the strides between fields and between elements.
 struct FieldReader {
   const double* first;
   std::size_t field, lane;
@@ -78,7 +78,7 @@ MENISCUS_INLINE PackMat3 rows_of(const double* y) {
 /// sum d_k y_k^T over k = 1, 2, 3.
 MENISCUS_INLINE PackMat3 gradient(const PackMat3& d, const PackMat3& y) { return d * transposed(y); }
 
-/// Puts -m y_k at the corners 1 to 3, and at corner 0 what balances them.
+/// Puts -m y_k at the corners 1 to 3, and minus their sum at corner 0.
 MENISCUS_INLINE void put_forces(mesh::Point* to, const PackMat3& m, const PackMat3& y) {
   const PackMat3 f = m * y;
   const PackVec3 f0 = f.a + f.b + f.c;

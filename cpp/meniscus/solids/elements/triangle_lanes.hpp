@@ -1,4 +1,4 @@
-/// What the kernels over the triangles of a membrane share, for use inside of `simd_dispatch`.
+/// Common parts of the kernels over the triangles of a membrane, for use inside of `simd_dispatch`.
 #pragma once
 
 #include "meniscus/solids/elements/triangle_membrane.hpp"
@@ -41,7 +41,7 @@ MENISCUS_INLINE PackMat32 gradient_of(const TriangleMembrane::Rest& e, const mes
   return gradient(edges_of(e, x), row_of(e, 0), row_of(e, 1));
 }
 
-/// Puts -m y_k at the corners 1 and 2, and at corner 0 what balances them.
+/// Puts -m y_k at the corners 1 and 2, and minus their sum at corner 0.
 MENISCUS_INLINE void put_forces(mesh::Point* to, const PackMat32& m, const PackVec2& y1, const PackVec2& y2) {
   const PackVec3 f1 = y1.x * m.a + y1.y * m.b, f2 = y2.x * m.a + y2.y * m.b, f0 = f1 + f2;
   const Pack v[9] = {f0.x, f0.y, f0.z, -f1.x, -f1.y, -f1.z, -f2.x, -f2.y, -f2.z};
@@ -77,7 +77,7 @@ struct MembraneAxes {
   Pack s0, s1;
 };
 
-/// A unit vector across the unit vector n.
+/// A unit vector perpendicular to the unit vector n.
 MENISCUS_INLINE PackVec3 across(const PackVec3& n) {
   const Pack zero = splat(0.0), one = splat(1.0), x = abs(n.x), y = abs(n.y), z = abs(n.z);
   const PackMask by_x = (x <= y) & (x <= z), by_y = ~by_x & (y <= z);
@@ -86,7 +86,7 @@ MENISCUS_INLINE PackVec3 across(const PackVec3& n) {
   return (1.0 / sqrt(dot(r, r))) * r;
 }
 
-/// By one Jacobi rotation of the two columns, which is all that it takes.
+/// Computed by one Jacobi rotation of the two columns, which is exact here.
 MENISCUS_INLINE MembraneAxes membrane_axes(const PackMat32& f) {
   const Pack zero = splat(0.0), one = splat(1.0);
   const Pack aa = dot(f.a, f.a), bb = dot(f.b, f.b), ab = dot(f.a, f.b);
@@ -104,7 +104,7 @@ MENISCUS_INLINE MembraneAxes membrane_axes(const PackMat32& f) {
   r.s = -s;
   r.s0 = sqrt(dot(w0, w0));
   r.s1 = sqrt(dot(w1, w1));
-  // The longer one has a direction unless both are zero; the other is turned across it.
+  // The longer one has a direction unless both are zero; the other is perpendicular to it.
   const PackMask first = r.s0 >= r.s1;
   const Pack length = select(first, r.s0, r.s1), other = select(first, r.s1, r.s0);
   const PackMask point = ~(length > 0.0);
@@ -180,10 +180,10 @@ MENISCUS_INLINE MembraneTangent membrane_tangent(Material material, const PackVe
   return t;
 }
 
-/// Takes away the directions in which it is negative.
+/// Removes the directions in which it is negative.
 MENISCUS_INLINE void make_definite(MembraneTangent& t) {
   const Pack zero = splat(0.0);
-  // Of the 2 x 2 matrix: mean +- radius, and the projections onto its eigenvectors.
+  // Eigenvalues of the 2 x 2 matrix: mean +- radius, and the projections onto its eigenvectors.
   const Pack mean = 0.5 * (t.a00 + t.a11), half = 0.5 * (t.a00 - t.a11), radius = sqrt(half * half + t.a01 * t.a01);
   const Pack high = max(mean + radius, zero), low = max(mean - radius, zero);
   const PackMask round = ~(radius > 1e-300);
@@ -198,8 +198,8 @@ MENISCUS_INLINE void make_definite(MembraneTangent& t) {
   t.o1 = max(t.o1, zero);
 }
 
-/// Where what is, among the fields of a triangle; stiffnesses are times the volume. `carrier` is R for corotational triangles
-/// and F for the others, by columns: what carries Hooke's law in the plane at rest into space.
+/// Positions of the fields of a triangle; stiffnesses are multiplied by the volume. `carrier`, by columns, maps Hooke's law in
+/// the plane at rest into space: R for corotational triangles, F for the others.
 struct MembraneFields {
   static constexpr int carrier = 0, lambda = 6, mu = 7, u = 8, z1 = 17, z2 = 19, tangent = 21, count = 28;
 };

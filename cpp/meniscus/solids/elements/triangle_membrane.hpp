@@ -1,8 +1,8 @@
 /// Triangles of constant strain in space as a force: membranes that resist stretch and shear in their plane, but not bending.
 ///
-/// The deformation gradient F is 3 x 2: it maps the plane of the triangle at rest into space. Stress is plane: lambda = E nu /
-/// (1 - nu^2). Energies and forces are finite also where a triangle is a segment or a point; the direction in which a collapsed
-/// one opens is not determined, and one is chosen.
+/// The deformation gradient F is 3 x 2: it maps the plane of the triangle at rest into space. Stress is plane: lambda = E nu / (1
+/// - nu^2). Energies and forces are finite also where a triangle is a segment or a point; the direction in which a collapsed
+/// triangle opens is not determined, and an arbitrary one is chosen.
 ///
 /// Sources: Mueller et al., "Real time physics class notes", 2008, section 4 (constant strain); Volino, Magnenat-Thalmann and
 /// Faure, "A simple approach to nonlinear tensile stiffness for accurate cloth simulation", 2009 (triangles in space); Smith, de
@@ -50,7 +50,7 @@ class TriangleMembrane final : public Force {
   /// First Piola-Kirchhoff stresses, Pa.
   void stresses(std::span<const mesh::Point> x, std::span<Gradient> out) const;
 
-  /// What eight elements are at rest: the rows y1, y2 of the inverse of the edges in the plane; volumes; Lame's constants.
+  /// Rest state of eight elements: the rows y1, y2 of the inverse of the edges in the plane; volumes; Lame's constants.
   struct alignas(64) Rest {
     double y[4][pack_size];
     double volume[pack_size], lambda[pack_size], mu[pack_size];

@@ -1,4 +1,4 @@
-/// One step of a body while it is being made: what all integrators share. Nothing of the body changes before `commit`.
+/// Working state of one step of a body, shared by all integrators. Nothing of the body changes before `commit`.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -23,8 +23,8 @@ enum class StepTime { start, middle, end };
 
 class BodyStep {
  public:
-  /// Throws InvalidArgument for a step that is not positive, for positions, velocities or masses that are not finite (an infinite
-  /// mass is welcome) and for motions that do not fit the moved nodes of the body, naming the first.
+  /// Throws InvalidArgument for a step that is not positive, for positions, velocities or masses that are not finite (infinite
+  /// masses are allowed) and for motions that do not fit the moved nodes of the body, naming the first.
   BodyStep(DeformableBody& body, double dt, const NodeMotion& motion, Workspace& workspace);
 
   DeformableBody& body() const { return body_; }
@@ -39,22 +39,22 @@ class BodyStep {
 
   ScratchPoints scratch() const { return ScratchPoints(workspace_, size()); }
 
-  /// Takes what is held, and infinite masses, out of a vector per node.
+  /// Removes constrained components, and nodes of infinite mass, from a vector per node.
   void project(Points v) const;
 
-  /// Sets the velocities of the nodes that are held to what is prescribed, also across the normals of the sliding ones.
+  /// Sets the velocities of constrained nodes to the prescribed values, also across the normals of sliding nodes.
   void hold_velocities(StepTime when, Points v) const;
 
-  /// The velocity of moved nodes that carries them along their path within the step.
+  /// Sets the velocities of moved nodes to their mean velocities along their paths in the step.
   void hold_mean_velocities(Points v) const;
 
-  /// Puts the fixed and the moved nodes where they belong, bit by bit.
+  /// Sets the fixed and the moved nodes to their prescribed positions, bit by bit.
   void hold_positions(StepTime when, Points x) const;
 
-  /// Positions and velocities at the start, with held nodes as prescribed.
+  /// Velocities at the start, with constrained nodes as prescribed.
   void start(Points v) const;
 
-  /// a = gravity + (forces at x and v) / mass for what is free to move, 0 elsewhere.
+  /// a = gravity + (forces at x and v) / mass for free nodes and directions, 0 elsewhere.
   void accelerations(ConstPoints x, ConstPoints v, Points a) const;
 
   /// Throws InvalidArgument that names the first node whose position or velocity is not finite; returns the largest speed.

@@ -42,7 +42,7 @@ class Newton {
       ++info.iterations;
       if (!find_direction()) break;
       if (negligible()) {
-        // What is left moves no position by more than rounding does: residuals would only go on to flicker.
+        // The remaining residual moves no position by more than round-off; further steps would only change round-off.
         nodes::each(step_.size(), [&](std::size_t i) { v[i] += direction_[i]; });
         place(v);
         info.round_off = info.converged = true;

@@ -26,7 +26,7 @@ bool continues_verlet(const DeformableBody& body) {
          }) == body.size();
 }
 
-/// What the forces of a body remember: comes back unless it is let go.
+/// Memory of the forces of a body; restored unless it is released.
 class SavedMemory {
  public:
   SavedMemory(const DeformableBody& body, Workspace& workspace) : forces_(body.forces()) {

@@ -1,5 +1,5 @@
-/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt; after an error, a
-/// failed solve or Ctrl-C the body is as it was. With a kept workspace a repeated step allocates nothing.
+/// Time integration of deformable bodies. Every integrator is one function that takes a body from t to t + dt. After an error, a
+/// failed solve or Ctrl-C the body is unchanged. With a reused workspace a repeated step allocates nothing.
 ///
 /// Sources: Mueller et al. 2008, chapter 3 (all but Newmark); Selle 2008, sections 5.4 and 5.5 (Newmark, implicit springs).
 #pragma once
@@ -25,13 +25,13 @@ enum class VerletForm : std::int8_t {
   velocities  ///< as printed, with the given velocity taken for that of the last step: symplectic Euler in disguise, first order
 };
 
-/// How Newmark ends its step.
+/// Last stage of a Newmark step.
 enum class NewmarkFinish : std::int8_t {
   trapezoid,       ///< half a step of backward Euler in the middle, extrapolated: second order
   backward_euler,  ///< a whole step of backward Euler from the new positions: first order, more damping
 };
 
-/// Where Newmark takes elastic forces implicitly, linearised, and over how much time.
+/// The solves of a Newmark step with implicit, linearised elastic forces, and their length of time.
 enum class ImplicitElasticity : std::int8_t {
   none,
   half_step,        ///< in both solves, over dt / 2, which is consistent
@@ -43,9 +43,9 @@ enum class ImplicitElasticity : std::int8_t {
 struct StepOptions {
   numerics::SolveOptions solve{1e-6, 1000};
   bool precondition = true;
-  /// Take the step even where a solve did not reach its tolerance.
+  /// Take the step even if a solve did not reach its tolerance.
   bool accept_unconverged = false;
-  /// Of elastic forces that are taken implicitly. Where a matrix turns out to be indefinite, `definite` takes its place.
+  /// Tangent of implicit elastic forces. If a matrix turns out to be indefinite, `definite` is used instead.
   Tangent tangent = Tangent::definite;
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
@@ -59,12 +59,12 @@ struct StepOptions {
 struct NewtonInfo {
   int iterations = 0;
   int linear_iterations = 0;
-  /// How often the line search halved a step.
+  /// Number of halvings by the line search.
   int halvings = 0;
-  /// Of the momentum equation, relative to dt |forces|.
+  /// Residual of the momentum equation, relative to dt |forces|.
   double residual = 0;
   bool converged = false;
-  /// Rounding errors allowed no smaller residual; counts as converged.
+  /// The residual reached round-off; counts as converged.
   bool round_off = false;
 };
 
@@ -78,12 +78,12 @@ struct StepReport {
   bool fell_back = false;
   /// Whether all solves met their tolerances. If not, and that was not accepted, the body is unchanged.
   bool converged = true;
-  /// Of the nodes at the end, m/s.
+  /// Largest speed of a node at the end, m/s.
   double max_speed = 0;
 };
 
-/// Takes a step. False where a solve failed and that is not accepted: the body and what its forces remember are unchanged. Throws InvalidArgument as `BodyStep`
-/// does, for input and for results that are not finite; Interrupted.
+/// Takes a step. False where a solve failed and that is not accepted: the body and the memory of its forces are unchanged. Throws
+/// InvalidArgument as `BodyStep` does, for input and for results that are not finite; Interrupted.
 bool take_step(DeformableBody& body, Integrator integrator, double dt, const NodeMotion& motion, const StepOptions& options,
                Workspace& workspace, StepReport& report);
 
@@ -98,10 +98,10 @@ bool velocity_verlet(BodyStep& step, StepReport& report);
 bool newmark(BodyStep& step, const StepOptions& options, StepReport& report);
 bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& report);
 
-// --- the stages of Newmark, for those who work between them --------------------------------------------------------------------
+// --- the stages of Newmark, for code between them --------------------------------------------------------------------
 
 /// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
-/// `elastic_dt`, and damping. `v` comes in with the velocities of what is held and a first guess. False where the solve failed.
+/// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities and a first guess. False where the solve failed.
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
                     Points v, numerics::SolveInfo& info, bool& fell_back);
 
@@ -109,10 +109,10 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
 /// have.
 void guess_velocity(const BodyStep& step, ConstPoints v0, Points v);
 
-/// x1 = x0 + dt v, and what is held where it belongs at the end of the step.
+/// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);
 
-/// v1 = 2 vh - v0, and what is held with its velocity at the end of the step.
+/// v1 = 2 vh - v0, with constrained nodes as prescribed at the end of the step.
 void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0, Points v1);
 
 }  // namespace meniscus::solids

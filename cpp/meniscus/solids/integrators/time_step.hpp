@@ -1,4 +1,4 @@
-/// How long a step of a body may be: stability of explicit elasticity, strain of one step, motion of what is moved from outside.
+/// Bounds of the time step of a body: stability of explicit elasticity, strain in one step, and motion of prescribed nodes.
 ///
 /// Source: Selle 2008, section 7.6 (strain rate and Courant condition).
 #pragma once
@@ -13,7 +13,7 @@ struct TimeStepLimits {
   /// 2 / w, where w bounds the highest frequency of the elastic forces at the present positions, from rows of the stiffness
   /// matrix: w^2 = 2 max(stiffness / mass).
   double frequency;
-  /// The step in which the fastest length changes by its whole: a step may use a fraction of it.
+  /// The step in which the fastest-changing length would change by 100 %: a step may use a fraction of it.
   double strain;
 };
 

@@ -35,7 +35,7 @@ void VelocitySystem::prepare_blocks() {
     block = (p * block * p + (Block3::Identity() - p)).eval();
     const Eigen::LLT<Block3> factor(block);
     blocks[i] = p;
-    // Where the block is not positive definite, the mass alone is a preconditioner that is.
+    // If the block is not positive definite, the mass alone serves as a positive definite preconditioner.
     if (factor.info() == Eigen::Success && block.allFinite()) {
       const Block3 inverse = factor.solve(Block3::Identity());
       if (inverse.allFinite()) blocks[i] = p * (0.5 * (inverse + inverse.transpose())) * p;
@@ -92,7 +92,7 @@ double VelocitySystem::inner_product(const Vector& a, const Vector& b) const {
 }
 
 void VelocitySystem::combine(double a, const Vector& x, double b, Vector& y) const {
-  // What is multiplied by zero may hold anything.
+  // Values that are multiplied by zero may be uninitialised.
   if (b == 0 && a == 0)
     nodes::clear(y);
   else if (b == 0)

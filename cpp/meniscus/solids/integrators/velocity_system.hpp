@@ -1,6 +1,6 @@
-/// The linear systems of implicit steps: (M - a D - b K) v = M u, where D and K are what all forces of a body damp and how they
-/// change, at the positions at which they were linearised. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and the held
-/// velocities filtered out.
+/// Linear systems of implicit steps: (M - a D - b K) v = M u, where D is the damping of all forces of a body and K the derivative
+/// of its elastic forces, at the positions of the linearisation. Matrix-free, with 3 x 3 diagonal blocks as preconditioner and
+/// the constrained velocities filtered out.
 ///
 /// The unknowns are sqrt(mass) times velocity: residuals are then velocities weighted by mass, so that a tolerance means the same
 /// for light and heavy nodes, and the matrix of a body without forces is the identity.
@@ -32,7 +32,7 @@ class VelocitySystem {
   double reduce_residual(double alpha, const Vector& q, Vector& r) const;
   void advance(double alpha, double beta, const Vector& z, Vector& p, Vector& x) const;
 
-  /// q = what (a D + b K) makes of velocities u, in N s.
+  /// q = (a D + b K) u for velocities u, in N s.
   void add_forces(ConstPoints u, Points q) const;
 
   /// 1 / sqrt(mass), zero for infinite masses.
@@ -49,9 +49,9 @@ class VelocitySystem {
   ScratchPoints u_;
 };
 
-/// Solves (M - damping D - stiffness K) v = M u. `v` holds the prescribed velocities of what is held, which come out unchanged,
-/// and a first guess of the others. False where the tolerance, which is relative to the right-hand side, was not met; v then
-/// holds what was reached. Without forces that matter there is nothing to solve: zero iterations.
+/// Solves (M - damping D - stiffness K) v = M u. On entry `v` contains the prescribed velocities, which do not change, and a
+/// first guess of the others. Returns false if the tolerance, relative to the right-hand side, was not met; v is then the last
+/// iterate. Without forces to solve for, there are zero iterations.
 bool solve_velocities(const BodyStep& step, double damping, double stiffness, ConstPoints u, Points v,
                       const numerics::SolveOptions& options, bool precondition, numerics::SolveInfo& info);
 

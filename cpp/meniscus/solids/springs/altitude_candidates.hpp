@@ -1,4 +1,4 @@
-/// The seven altitudes of a tetrahedron.
+/// Seven altitudes of a tetrahedron.
 ///
 /// Source: Selle 2008, section 5.3.4; the order of the nodes of each candidate makes all signed lengths positive for a
 /// tetrahedron of positive volume.

@@ -1,4 +1,4 @@
-/// The choice among the seven altitudes for lanes of tetrahedra, as plain loops for the vectoriser (included by kernels only).
+/// Choice among the seven altitudes for lanes of tetrahedra, as plain loops for the vectoriser (included by kernels only).
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -17,7 +17,7 @@ struct Vectors {
   Values z;
 };
 
-/// What `Candidate` and `Frame` say, for the candidate with the widest base of each lane.
+/// Data of `Candidate` and `Frame` for the candidate with the widest base of each lane.
 struct Choices {
   std::array<std::int32_t, static_cast<std::size_t>(lanes)> candidate;
   Vectors direction;

@@ -29,13 +29,13 @@ class AltitudeSprings final : public Force {
   /// Candidates 0 to 3 go from that vertex to the opposite face; 4, 5 and 6 between the edges (0,1 | 2,3), (1,2 | 0,3), (0,2 |
   /// 3,1).
   static constexpr std::size_t candidates = 7;
-  /// For nodes on a line, 3 is added to the candidate between edges; and what stands where there is no spring.
+  /// From `on_a_line` on: candidates between edges, plus 3, whose nodes lie on a line. `none`: no spring.
   static constexpr std::int8_t on_a_line = 7;
   static constexpr std::int8_t none = -1;
 
   struct Parameters {
     std::span<const FourNodes> tets;
-    /// Springs act only where they are compressed by more than this fraction; negative for always.
+    /// Springs act only if compressed by more than this fraction; negative: always.
     double only_beyond;
     /// Edges shorter than this multiple of their rest length have collapsed, and elements whose |u x v| is at most this multiple
     /// of |u| |v| lie on a line.
@@ -46,7 +46,7 @@ class AltitudeSprings final : public Force {
     double flat;
   };
 
-  /// The spring of an element: the sum over the nodes of weight times position, along `direction`, is its length.
+  /// Spring of an element: its length is the sum over the nodes of weight times position, along `direction`.
   struct Choice {
     mesh::Point direction = mesh::Point::Zero();
     std::array<double, 4> weight{};

@@ -34,7 +34,7 @@ class DihedralBending final : public Force {
     double collapsed;
   };
 
-  /// The angle of a hinge, its gradients with respect to the nodes (as in `hinges`), and what they are made of.
+  /// Angle of a hinge, its gradients with respect to the nodes (as in `hinges`), and intermediate values.
   struct Hinge {
     bool live = false;
     double angle = 0;
@@ -81,7 +81,7 @@ class DihedralBending final : public Force {
     double damping = 0;
     bool live = false;
   };
-  /// What most is made of; not live where a triangle has collapsed.
+  /// Common values of a hinge; not live where a triangle has collapsed.
   struct Bend {
     bool live = false;
     double angle = 0;

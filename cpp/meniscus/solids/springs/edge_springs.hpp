@@ -16,7 +16,7 @@
 
 namespace meniscus::solids {
 
-/// What a spring does when its ends coincide (its length is at most 1e-12 of its rest length), so that it has no direction.
+/// Force of a spring whose ends coincide (its length is at most 1e-12 of its rest length), so that it has no direction.
 enum class AtZeroLength : std::int8_t {
   /// Nothing.
   none,
@@ -82,7 +82,7 @@ class EdgeSprings final : public Force {
   std::vector<double> half_rest_length_;
   std::vector<double> half_stiffness_;
   std::vector<double> half_damping_;
-  /// Where it is linearised; the lanes compute lengths and directions anew, which is cheaper than reading them.
+  /// Positions of the linearisation; the lanes recompute lengths and directions, which is cheaper than reading them.
   std::vector<mesh::Point> x_;
   Tangent tangent_ = Tangent::exact;
   std::vector<mesh::Point> direction_;

@@ -13,7 +13,7 @@ inline constexpr int lanes = 32;
 using Values = std::array<double, static_cast<std::size_t>(lanes)>;
 using Vectors = std::array<Values, 3>;
 
-/// What `DihedralBending::Hinge` says; the angle is that of (cosine, sine) up to a common positive factor. Where a length or an
+/// Data of `DihedralBending::Hinge`; the angle is that of (cosine, sine) up to a common positive factor. Where a length or an
 /// area is 0, the values are not finite.
 struct Modes {
   Values length;
@@ -66,7 +66,7 @@ MENISCUS_INLINE void modes(const double* x, const std::int32_t* nodes, Modes& ou
                         (n1[0][l] * n2[1][l] - n1[1][l] * n2[0][l]) * ez;
     out.sine[l] = -turn;
     out.cosine[l] = n1[0][l] * n2[0][l] + n1[1][l] * n2[1][l] + n1[2][l] * n2[2][l];
-    // How far the outer corners are along the edge, from its second end.
+    // Distances of the outer corners along the edge, from its second end.
     const double p1 = (p[2][0][l] - p[1][0][l]) * ex + (p[2][1][l] - p[1][1][l]) * ey + (p[2][2][l] - p[1][2][l]) * ez;
     const double p2 = (p[3][0][l] - p[1][0][l]) * ex + (p[3][1][l] - p[1][1][l]) * ey + (p[3][2][l] - p[1][2][l]) * ez;
     const double q1 = (p[2][0][l] - p[0][0][l]) * ex + (p[2][1][l] - p[0][1][l]) * ey + (p[2][2][l] - p[0][2][l]) * ez;

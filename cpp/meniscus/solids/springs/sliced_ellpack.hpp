@@ -1,5 +1,5 @@
-/// Springs as seen from their nodes: for each node its partners, with nodes of equally many springs side by side, so that lanes
-/// of nodes can be worked on together and no two threads ever add to the same node.
+/// Springs stored by node (sliced ELLPACK): for each node its partners, with nodes of equally many springs side by side, so that
+/// lanes of nodes are processed together and no two threads ever add to the same node.
 ///
 /// Every spring is computed twice, once for each end, which costs less than writing its force to memory and collecting it there.
 /// Source of the layout: Kreutzer et al., "A unified sparse matrix data format for efficient general sparse matrix-vector
@@ -35,7 +35,7 @@ class SlicedEllpack {
   /// Rows [first_row(s), first_row(s + 1)) are those of slice s; the half spring of lane l in row r is number lanes * r + l.
   Index first_row(Index slice) const { return start_[static_cast<std::size_t>(slice)]; }
   Index rows() const { return start_.back(); }
-  /// Lanes of a slice that have a node: all of them but in the last slice.
+  /// Number of lanes of a slice that have a node: all except in the last slice.
   int used(Index slice) const { return static_cast<int>(std::min<Index>(lanes, used_nodes_ - lanes * slice)); }
   /// The nodes of a slice; lanes that are not used have node 0.
   const std::int32_t* nodes_of(Index slice) const { return node_.data() + lanes * slice; }

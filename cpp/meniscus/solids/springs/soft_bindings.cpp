@@ -126,7 +126,7 @@ void SoftBindings::add_forces(std::span<const mesh::Point> x, std::span<mesh::Po
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto b = static_cast<std::size_t>(begin); b < static_cast<std::size_t>(end); ++b) {
       value_[b] *= -stiffness_[b];
-      // What damping owes to the motion of the target.
+      // Part of the damping from the motion of the target.
       if (!target_.empty()) value_[b] += damping_[b] * target_velocity_[b];
     }
   });

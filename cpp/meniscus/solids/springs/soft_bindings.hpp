@@ -24,8 +24,8 @@ class SoftBindings final : public Force {
     std::size_t width;
   };
 
-  /// Without parents at the second end (width 0), that is the target of each binding. Bindings have no length and no law of
-  /// stress.
+  /// Without parents (width 0), the second end of each binding is a target.
+  /// Bindings have no length and no law of stress.
   SoftBindings(const End& first, const End& second, const SpringOptions& options, std::span<const mesh::Point> targets);
 
   Index size() const { return static_cast<Index>(stiffness_.size()); }

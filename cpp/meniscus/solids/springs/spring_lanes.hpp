@@ -1,4 +1,4 @@
-/// The hot loops of springs along half springs, as plain loops over lanes of nodes for the vectoriser (included by kernels only).
+/// Kernels of springs over half springs, as plain loops over lanes of nodes for the vectoriser (included by kernels only).
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -32,7 +32,7 @@ struct HalfSprings {
   const mesh::Point* last_direction;
 };
 
-/// A slice and the vectors that are asked about: those of its own nodes, and all.
+/// A slice and its input vectors: those of its own nodes, and all.
 struct Slice {
   Index first_row;
   Index end_row;
@@ -50,7 +50,7 @@ MENISCUS_INLINE void load(const double* all, const std::int32_t* node, Vectors& 
   }
 }
 
-/// total[node] += scale * (what `kernel` sums up over the half springs of the node).
+/// total[node] += scale * (sum of `kernel` over the half springs of the node).
 template <class Kernel>
 void for_slices(const SlicedEllpack& slices, std::span<const mesh::Point> vectors, std::span<mesh::Point> total, double scale,
                 Kernel&& kernel) {

@@ -1,4 +1,4 @@
-/// Stiffness, damping and stress of springs, as all kinds of springs take them.
+/// Options of all kinds of springs: stiffness, damping and stress.
 #pragma once
 
 #include "meniscus/core/types.hpp"

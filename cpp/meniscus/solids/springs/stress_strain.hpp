@@ -105,7 +105,7 @@ class StressStrain {
     double at = 0;
     double jump = 0;
   };
-  /// How far a strain is beyond a knot, seen from 0; with a sign that makes `jump * beyond` a stress.
+  /// Distance of a strain beyond a knot, seen from 0; signed so that `jump * beyond` is a stress.
   MENISCUS_INLINE static double beyond(double at, double strain) {
     return at >= 0 ? std::max(strain - at, 0.0) : -std::min(strain - at, 0.0);
   }

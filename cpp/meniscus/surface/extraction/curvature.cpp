@@ -191,7 +191,7 @@ class Columns {
         // From the columns further in, along the slope.
         const double guess = ring == 1 ? known(0, 0) : 2 * known(i / 2, j / 2) - known(0, 0);
         if (!column(i, j, guess)) return false;
-        // Where the surface is as steep as that over the outer columns, a quartic through them has no meaning.
+        // If the surface is that steep over the outer columns, a quartic through them has no meaning.
         if (ring == 2 && std::abs(known(i, j) - known(i / 2, j / 2)) > steepest_outer) return false;
       }
     return true;

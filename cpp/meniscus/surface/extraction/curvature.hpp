@@ -16,13 +16,13 @@ enum class Curvature {
 };
 
 /// Sets `out` (samples of the same places) by central differences over the nearest neighbours, second order where phi is smooth.
-/// Values are kept within `limit` / spacing. Where the gradient vanishes, the curvature is 0. Ghosts of phi must be up to date.
+/// Values are clamped to `limit` / spacing. Where the gradient vanishes, the curvature is 0. Ghosts of phi must be up to date.
 ///
 /// Level sets of a distance are parallel surfaces: with mean and Gauss curvature k and g at distance d, the zero set's is
 /// (k - 2 d g) / (1 - d k + d^2 g).
 ///
-/// `columns` asks only where phi is zero on a sample's line and on the lines around it (by the cubic through four samples): five
-/// by five of these heights give the curvature, whatever the slope of phi is, or three by three where not all are found. Samples
+/// `columns` uses only the zeros of phi on a sample's line and on the lines around it (by the cubic through four samples). Five
+/// by five of these heights give the curvature, whatever the slope of phi is, or three by three if not all are found. Samples
 /// more than a spacing and a half away along that axis, and those whose lines do not meet the surface nearby, get the value of
 /// `surface`. Source: Popinet 2009, section 5.2 (height functions), with crossings as heights.
 template <class T, int D>

@@ -1,4 +1,4 @@
-/// The inside part of one square or cube of samples, cut as `cut_cases` says: its pieces, and the surface in it.
+/// Inside part of one square or cube of samples, cut by `cut_cases`: its pieces, and the surface in it.
 #pragma once
 
 #include "meniscus/surface/extraction/cut_cases.hpp"
@@ -34,7 +34,7 @@ inline std::array<double, 2> polygon_areas(const SquareCase& c, const std::array
       if (code < 4) continue;
       const auto other = static_cast<unsigned>(square_round[static_cast<std::size_t>((code - 3) % 4)]);
       const std::size_t axis = (corner ^ other) >> 1;
-      // From the lower end, as the vertices of the mesh.
+      // Measured from the lower end, as for the vertices of the mesh.
       x[n][axis] = crossing(v[std::min(corner, other)], v[std::max(corner, other)]);
     }
     double twice = 0;

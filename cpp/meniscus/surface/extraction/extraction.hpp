@@ -1,9 +1,9 @@
-/// The surface of a level set as triangles (3-D) or segments (2-D): closed, consistently oriented, manifold, second order.
+/// Extraction of the surface of a level set as triangles (3-D) or segments (2-D): closed, oriented, manifold, second order.
 ///
 /// Vertices lie where the linear interpolant along an edge of the samples is zero (or the cubic one), at least `crossing_margin`
 /// of the edge away from its ends, so a sample that is exactly zero gives small triangles but no degenerate ones. Normals point
-/// out of phi <= 0; segments have the inside to their left. Where the inside touches a side of the domain, the surface runs
-/// along the side, or is left open there; so it is with the two ends of a period, which are congruent.
+/// out of phi <= 0; segments have the inside to their left. Where the inside touches a side of the domain, the surface runs along
+/// the side, or is left open there. The same holds at the two ends of a period, where the surfaces are congruent.
 #pragma once
 
 #include "meniscus/surface/extraction/sign_bits.hpp"
@@ -41,11 +41,11 @@ class SurfaceExtraction {
 
   Row row(Index number, const Coord<D>& at) const;
   Row neighbour(const Row& row, int d) const;
-  /// Which samples of word w start an edge with a crossing along axis `group`; for group D, which have a vertex of the caps.
+  /// Samples of word w that start an edge with a crossing along axis `group`; for group D, those with a vertex of the caps.
   std::uint64_t starts(const Row& row, Index w, int group) const;
   std::int32_t vertex(const Row& row, int group, Index k) const;
   Index count_vertices(const Row& row) const;
-  /// Shows every cell of a row that holds elements to the visitor.
+  /// Calls the visitor for every cell of a row that contains elements.
   template <class Visitor>
   void visit(const Row& row, Visitor&& visitor) const;
   template <class Visitor>

@@ -1,7 +1,7 @@
 /// Connected parts of the inside of a level set (and of its outside), with their volumes.
 ///
 /// Samples with a common face are connected; so are the two ends of a period. Rows are cut into runs of equal sign, and runs that
-/// touch are united in parallel; whichever order that happens in, the root of a part is its first run.
+/// touch are united in parallel. In any order of unions, the root of a part is its first run.
 ///
 /// Source: He, Chao and Suzuki 2008, "A run-based two-scan labeling algorithm"; union by compare-and-swap as in Anderson and Woll
 /// 1991.
@@ -21,8 +21,8 @@ struct ComponentCounts {
 template <class T, int D>
 ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::int32_t* labels, Workspace& workspace);
 
-/// The volume of each part, m^D. A cell that is cut into several parts gives each its piece; what is outside in it goes to the
-/// parts of its corners outside in equal shares. The volumes inside add up to that of `measure_level_set`.
+/// The volume of each part, m^D. A cell that is cut into several parts adds to each its piece; its outside volume is divided
+/// equally between the parts of its outside corners. The volumes inside add up to that of `measure_level_set`.
 template <class T, int D>
 void component_volumes(const grid::Field<T, D>& phi, const std::int32_t* labels, const ComponentCounts& counts, double* inside,
                        double* outside, Workspace& workspace);

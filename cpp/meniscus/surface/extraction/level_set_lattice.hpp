@@ -1,8 +1,8 @@
-/// The samples of a level set, completed so that they reach the sides of the domain: what extraction and volumes are built on.
+/// Samples of a level set, completed up to the sides of the domain, for extraction and volumes.
 ///
-/// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre: the nearest
-/// sample, which is how a scalar continues beyond a wall; on a periodic axis the mean of the first and the last, so that both
-/// ends of the period agree in every bit.
+/// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre. Its value is
+/// that of the nearest sample, as for a scalar beyond a wall; on a periodic axis it is the mean of the first and the last, so
+/// that both ends of the period agree in every bit.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
@@ -83,7 +83,7 @@ class LevelSetLattice {
     return values;
   }
 
-  /// Where the own samples of a row (all axes but the last) start, or null if the row is a mean of others.
+  /// Start of the field's own samples of a row (all axes but the last), or null if the row is a mean of others.
   const T* row(Coord<D> c) const {
     for (int d = 0; d < D - 1; ++d) {
       const auto [a, b] = sources(d, c[static_cast<std::size_t>(d)]);

@@ -10,7 +10,7 @@ namespace {
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
-/// What the corners of 64 cells have in common.
+/// Common signs of the corners of 64 cells.
 struct Corners {
   std::uint64_t some = 0;
   std::uint64_t all = ~std::uint64_t{0};

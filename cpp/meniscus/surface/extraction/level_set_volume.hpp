@@ -1,4 +1,4 @@
-/// How much is inside of a level set: volume and area of the surface that `SurfaceExtraction` makes, and fractions of cells.
+/// Volume and area of the inside of a level set, from the surface that `SurfaceExtraction` makes, and volume fractions of cells.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

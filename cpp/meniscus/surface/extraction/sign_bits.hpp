@@ -1,5 +1,5 @@
-/// One bit per sample of a level set: inside (phi <= 0) or not. 64 samples are looked at in one operation, so that what follows
-/// the scan costs what the surface costs, not what the grid does.
+/// Sign bits of a level set: one bit per sample, inside (phi <= 0) or not. One operation tests 64 samples, so that the work after
+/// this scan grows with the surface, not with the grid.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

@@ -1,4 +1,4 @@
-/// Motion of the two carriers of a particle level set: the level set in a band around its surface, and the marker particles.
+/// Advection of a particle level set: the level set in a band around its surface, and the marker particles.
 #pragma once
 
 #include "meniscus/grid/particles/particle_boundary.hpp"
@@ -8,8 +8,8 @@
 
 namespace meniscus::surface {
 
-/// Carries the samples with |phi| < width (m) along the velocity for dt > 0 seconds by one semi-Lagrangian pass; the others keep
-/// their values. The work is that of the band, plus one reading of the field. Returns how many samples were carried. Nothing is
+/// Advects the samples with |phi| < width (m) along the velocity for dt > 0 seconds by one semi-Lagrangian pass; the others keep
+/// their values. The cost is that of the band, plus one reading of the field. Returns how many samples were carried. Nothing is
 /// changed if anything is thrown: InvalidArgument for different grids or values that are not finite; Interrupted.
 template <class T, int D>
 Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double dt, double width, grid::Trace trace,

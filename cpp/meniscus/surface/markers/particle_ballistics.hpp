@@ -1,4 +1,4 @@
-/// Free flight of spray: parabolas, drag, and contact with solids and with the sides of the domain.
+/// Ballistic flight of spray: parabolas, drag, and contact with solids and with the sides of the domain.
 #pragma once
 
 #include "meniscus/grid/particles/domain_sides.hpp"

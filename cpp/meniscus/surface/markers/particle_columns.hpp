@@ -1,4 +1,4 @@
-/// The columns of the particles of a particle level set, typed.
+/// Typed columns of the particles of a particle level set.
 #pragma once
 
 #include "meniscus/grid/particles/particle_columns.hpp"

@@ -1,5 +1,5 @@
-/// What marker particles do to their level set: correction where they are on its wrong side (Enright, Fedkiw, Ferziger and
-/// Mitchell, "A hybrid particle level set method for improved interface capturing", 2002, sections 3.3 and 3.4).
+/// Correction of a level set by marker particles on its wrong side (Enright, Fedkiw, Ferziger and Mitchell, "A hybrid particle
+/// level set method for improved interface capturing", 2002, sections 3.3 and 3.4).
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -13,11 +13,11 @@ struct CorrectionInfo {
   Index inner = 0;  ///< escaped particles of the inside (-1)
 };
 
-/// A particle of sign s and radius r at x has escaped where -s phi(x) > escape * r. Every escaped particle is a ball of its own
-/// side with the level set s (r - |X - x|) at the samples X around it; of all of the outside the largest counts (and phi), of all
-/// of the inside the smallest (and phi), and of these two the one of smaller magnitude becomes the value. Escaped particles are
-/// used at the samples of the grid only. The result does not depend on the order of the particles, nor on threads. Nothing is
-/// changed if anything is thrown.
+/// A particle of sign s and radius r at x has escaped where -s phi(x) > escape * r. Every escaped particle is a ball with the
+/// level set s (r - |X - x|) at the samples X around it. At each sample, take the largest of phi and the values of outside
+/// particles, and the smallest of phi and the values of inside particles; the one of smaller magnitude becomes the new value.
+/// Escaped particles are used at the samples of the grid only. The result does not depend on the order of the particles, nor on
+/// threads. Nothing is changed if anything is thrown.
 template <class T, int D>
 CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape, double time,
                                     Workspace& workspace);

@@ -1,4 +1,4 @@
-/// Lists of the indices that fulfil a condition, in ascending order, made in parallel.
+/// Lists of the indices that meet a condition, in ascending order, made in parallel.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"

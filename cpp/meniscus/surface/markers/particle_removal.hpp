@@ -1,4 +1,4 @@
-/// Removal of particles by the value of a level set at their place.
+/// Removal of particles by the value of a level set at their position.
 ///
 /// The others keep their order. Nothing is changed if anything is thrown.
 #pragma once

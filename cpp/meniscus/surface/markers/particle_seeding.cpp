@@ -151,7 +151,7 @@ class Seeding {
     return sum / static_cast<T>(1 << D);
   }
 
-  /// How many particles of each sign (outside: 1) a cell lacks.
+  /// Number of missing particles of each sign (outside: 1) in a cell.
   std::array<Index, 2> missing(Index cell) const {
     if (spared_.data()[cell]) return {0, 0};
     const double h = grid_.spacing();

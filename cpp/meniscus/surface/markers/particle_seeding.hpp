@@ -1,5 +1,5 @@
-/// Marker particles in a band around the surface of a level set: seeding, and keeping their number (Enright, Fedkiw, Ferziger and
-/// Mitchell 2002, sections 3.1 and 3.6).
+/// Seeding of marker particles in a band around the surface of a level set, and control of their number (Enright, Fedkiw,
+/// Ferziger and Mitchell 2002, sections 3.1 and 3.6).
 #pragma once
 
 #include "meniscus/grid/solid_boundary.hpp"
@@ -24,7 +24,7 @@ struct SeedingInfo {
   Index failed = 0;       ///< could not be brought into the band and were not added
 };
 
-/// Brings the particles of every cell up to their number and removes those that are of no use. Escaped particles always stay.
+/// Adds particles to every cell up to the wanted number and removes those that are of no use. Escaped particles always stay.
 ///
 /// A cell whose centre has |phi| < band wants per_cell * clamp(1/2 + s phi / h, 0, 1) particles of sign s; it has too many where
 /// there are more than per_cell of a sign, of which those nearest to the surface (smallest s phi - radius) stay. A new particle

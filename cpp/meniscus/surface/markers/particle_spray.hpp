@@ -1,19 +1,19 @@
-/// Particles that leave their level set and come back: removal of those that have escaped too far, and reincorporation
-/// (Enright, Marschner and Fedkiw, "Animation and rendering of complex water surfaces", 2002; Guendelman, Selle, Losasso and
-/// Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005).
+/// Spray: removal of marker particles that have escaped too far from their level set, and their reincorporation (Enright,
+/// Marschner and Fedkiw, "Animation and rendering of complex water surfaces", 2002; Guendelman, Selle, Losasso and Fedkiw,
+/// "Coupling water and smoke to thin deformable and rigid shells", 2005).
 #pragma once
 
 #include "meniscus/surface/markers/particle_radii.hpp"
 
 namespace meniscus::surface {
 
-/// How many particles a stage moved from one set to another, and the volume of their balls (m^3; m^2 in two dimensions).
+/// Number of particles that a stage moved from one set to another, and the volume of their balls (m^3; m^2 in 2-D).
 struct Transferred {
   Index count = 0;
   double volume = 0.0;
 };
 
-/// Takes the particles of a sign with -s phi(x) > distance * r out of the markers. They are added to `removed`, where that is
+/// Removes the particles of a sign with -s phi(x) > distance * r from the markers. They are added to `removed`, where that is
 /// given, with the velocity of the flow at their place and the given radius (m), or the one they have if that is zero. Nothing is
 /// changed if anything is thrown.
 template <class T, int D>

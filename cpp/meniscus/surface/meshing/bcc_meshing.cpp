@@ -83,7 +83,7 @@ mesh::TetMeshData graded_lattice(const LevelSetFunction& phi, const Bounds<3>& b
   return hierarchy.mesh();
 }
 
-/// Which lattice tetrahedra a mesh that is not fitted takes.
+/// Selection of lattice tetrahedra for a mesh that is not fitted.
 std::vector<bool> kept_tets(const LevelSetFunction& phi, const mesh::TetMeshData& lattice, const std::vector<double>& values,
                             const BccMeshOptions& options) {
   std::vector<bool> kept(lattice.tets.size());

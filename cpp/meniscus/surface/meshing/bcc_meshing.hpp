@@ -1,9 +1,9 @@
-/// Tetrahedral meshes of solids that level sets describe, from a BCC lattice.
+/// Tetrahedral meshes of solids given by level sets, from a BCC lattice.
 ///
 /// Without `fit_surface` the mesh consists of red and green tetrahedra of the lattice, whose dihedral angles are in [30, 116.57]
 /// degrees. With it, lattice nodes close to the surface are moved onto it and tetrahedra across it are cut, after Labelle and
-/// Shewchuk. All dihedral angles then stay above 10 and below 165 degrees whatever the surface is like, as far as a search over
-/// random values at the nodes tells (smallest found: 11.2 degrees); it is no proof.
+/// Shewchuk. All dihedral angles then stay between 10 and 165 degrees for any surface. This is not proved; it was found by a
+/// search over random values at the nodes (smallest angle found: 11.2 degrees).
 ///
 /// Sources: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
 /// tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Lee
@@ -17,11 +17,11 @@
 
 namespace meniscus::surface {
 
-/// Sets values[i] to the level set at points[i]: negative inside, m. Its slope should not exceed one: a part of the solid that
-/// lies between lattice nodes is found only where the values at these are at most its distance.
+/// Sets values[i] to the level set at points[i]: negative inside, m. Its slope should not exceed one: a part of the solid between
+/// lattice nodes is found only if the values at these are at most its distance.
 using LevelSetFunction = std::function<void(std::span<const mesh::Point> points, std::span<double> values)>;
 
-/// Which tetrahedra of the lattice make a mesh that is not fitted.
+/// Tetrahedra of the lattice that make up a mesh that is not fitted.
 enum class KeptTets {
   covering,  ///< all that the solid reaches into, as far as nodes, edge and face centres tell
   centred,   ///< those with their centre inside
@@ -30,19 +30,19 @@ enum class KeptTets {
 struct BccMeshOptions {
   /// Edge of the cubes of the coarse lattice, m.
   double cell = 0;
-  /// How many times tetrahedra at the surface are refined: their cubes have an edge of cell / 2^refinements.
+  /// Number of refinements of tetrahedra at the surface: their cubes have an edge of cell / 2^refinements.
   int refinements = 0;
   bool fit_surface = false;
   KeptTets kept = KeptTets::covering;
-  /// Leave only the part with the largest volume.
+  /// Return only the part with the largest volume.
   bool largest_part_only = false;
   /// Tetrahedra deeper than this are left out: those with all nodes below -depth, m. Infinite keeps all.
   double depth = std::numeric_limits<double>::infinity();
 };
 
-/// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along Morton curves;
-/// the boundary is a manifold. Throws InvalidArgument for values that are not finite, and where options make no sense. An empty
-/// solid has an empty mesh.
+/// The mesh of {phi <= 0} within a box. Along its sides the solid ends there. Vertices and tetrahedra lie along
+/// Morton curves; the boundary is a manifold. Throws InvalidArgument for values that are not finite, and for invalid
+/// options. An empty solid has an empty mesh.
 mesh::TetMeshData mesh_level_set(const LevelSetFunction& phi, const Bounds<3>& box, const BccMeshOptions& options);
 
 }  // namespace meniscus::surface

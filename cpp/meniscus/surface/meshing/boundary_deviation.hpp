@@ -1,4 +1,4 @@
-/// How far the boundary of a mesh that is being edited is away from a surface, as samples see it.
+/// Deviation of the boundary of an edited mesh from a surface, measured at sample points.
 #pragma once
 
 #include "meniscus/mesh/refinement/tet_editing.hpp"
@@ -14,7 +14,7 @@ struct Deviation {
   mesh::Point sample{mesh::Point::Zero()};
 };
 
-/// What some triangles are beyond the tolerance: the largest, m, and the sum of squares, m^2.
+/// Deviation of some triangles beyond the tolerance: the largest, m, and the sum of squares, m^2.
 struct Excess {
   double largest = 0, sum = 0;
   bool below(const Excess& other) const { return largest <= other.largest || sum < other.sum; }
@@ -22,7 +22,7 @@ struct Excess {
 
 class BoundaryDeviation {
  public:
-  /// Both have to live as long. Up to `tolerance` (m) nothing is in excess.
+  /// Both arguments must outlive this object. Deviations up to `tolerance` (m) are no excess.
   BoundaryDeviation(const mesh::TetEditor& mesh, const MeshDistance& surface, double tolerance)
       : mesh_(mesh), surface_(surface), tolerance_(tolerance) {}
 
@@ -35,14 +35,14 @@ class BoundaryDeviation {
   double of_faces(std::span<const mesh::Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
 
   Excess excess(std::span<const mesh::Triangle> faces) const;
-  /// That of the boundary faces within a radius of x that hang together with the vertex `start`.
+  /// Excess of the boundary faces within a radius of x that are connected with the vertex `start`.
   Excess excess_near(std::int32_t start, const mesh::Point& x, double radius) const;
 
  private:
   const mesh::TetEditor& mesh_;
   const MeshDistance& surface_;
   double tolerance_;
-  /// Where the last closest point was found: the next one is not far. It changes no result.
+  /// Place of the last closest point, because the next one is near. It changes no result.
   mutable std::int32_t hint_ = 0;
 };
 

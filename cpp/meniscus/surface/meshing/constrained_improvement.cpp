@@ -55,7 +55,7 @@ mesh::Point ConstrainedImprovement::bound_position(const mesh::EditedVertex& v, 
 double ConstrainedImprovement::star_quality(std::int32_t v, const mesh::Point& x, double enough) const {
   double least = std::numeric_limits<double>::infinity();
   const auto star = mesh_.star(v);
-  // What has refused the last position is likely to refuse this one.
+  // The tetrahedron that refused the last position is likely to refuse this one.
   const std::size_t first = refused_by_ < star.size() ? refused_by_ : 0;
   for (std::size_t n = 0; n < star.size(); ++n) {
     const std::size_t i = first + n < star.size() ? first + n : first + n - star.size();

@@ -1,4 +1,4 @@
-/// Local improvement of the tetrahedra of a mesh whose boundary is bound to a surface and its creases.
+/// Local improvement of the tetrahedra of a mesh whose boundary is constrained to a surface and its creases.
 ///
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007.
 #pragma once
@@ -10,22 +10,22 @@ namespace meniscus::surface {
 
 class ConstrainedImprovement {
  public:
-  /// Vertices with freedom 2 stay on the surface that `off` is about, those with freedom 1 on their curve of the creases. Cells,
-  /// m, give the size of moves. All has to live as long.
+  /// Vertices with freedom 2 stay on the surface of `off`, those with freedom 1 on their curve of the creases. Cells, m, give the
+  /// size of moves. All arguments must outlive this object.
   ConstrainedImprovement(mesh::TetEditor& mesh, const BoundaryDeviation& off, const FeatureEdges& creases, double cell)
       : mesh_(mesh), off_(off), creases_(creases), cell_(cell) {}
 
-  // Changes of an edge, made if they make the worst tetrahedron there better and do not take the boundary away from the surface;
-  // or in any case, so that the caller may see to that.
+  // Condition of a change of an edge: `better` if it improves the worst tetrahedron there and keeps the boundary on the surface;
+  // `always` if the caller checks this.
   enum class When : std::int8_t { better, always };
-  /// Moves vertex a to b and drops what is between.
+  /// Moves vertex a to b and removes the tetrahedra between.
   bool contract(std::int32_t a, std::int32_t b, When when = When::better);
-  /// Takes the best tetrahedra without the edge. One of the boundary is flipped.
+  /// Replaces the tetrahedra around the edge by the best ones without it. A boundary edge is flipped.
   bool remove_edge(std::int32_t a, std::int32_t b, When when = When::better);
 
   /// Improves the tetrahedra around some vertices whose quality (`least_sine`) is below a target, in at most so many passes.
   void improve(std::span<const std::int32_t> seeds, double target, int passes);
-  /// One pass over the worst of the given tetrahedra, as many as `most`. Returns how many operations were of use.
+  /// Makes one pass over at most `most` of the worst of the given tetrahedra. Returns the number of useful operations.
   Index improve_tets(std::span<const std::int32_t> tets, double target,
                      std::size_t most = std::numeric_limits<std::size_t>::max());
 
@@ -34,7 +34,7 @@ class ConstrainedImprovement {
   bool smooth(std::int32_t v);
   double least_quality(std::span<const std::int32_t> tets) const;
   double star_quality(std::int32_t v, const mesh::Point& x, double enough) const;
-  /// Takes new tetrahedra for old ones. With `guarded`, not if the boundary leaves the surface.
+  /// Replaces old tetrahedra by new ones. With `guarded`, not if the boundary leaves the surface.
   bool exchange(std::span<const std::int32_t> old, std::span<const mesh::Tet> fresh, bool guarded);
   const std::vector<mesh::Point>& directions_of(std::int32_t v);
   mesh::Point bound_position(const mesh::EditedVertex& v, const mesh::Point& x, bool& valid) const;
@@ -43,12 +43,12 @@ class ConstrainedImprovement {
   const BoundaryDeviation& off_;
   const FeatureEdges& creases_;
   double cell_;
-  // Scratch, kept between calls.
+  // Scratch, reused between calls.
   mesh::EdgeRing ring_;
   std::vector<mesh::Triangle> faces_before_, faces_after_;
   std::vector<std::int32_t> made_;
   std::vector<mesh::Point> directions_;
-  /// Where to look first; it changes no result.
+  /// First place to look at; it changes no result.
   mutable std::size_t refused_by_ = 0;
 };
 

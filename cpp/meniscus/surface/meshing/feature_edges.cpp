@@ -86,7 +86,7 @@ FeatureEdges::FeatureEdges(const mesh::TriangleMeshView& mesh, double angle, dou
   edges_ = std::move(kept);
   if (edges_.empty()) return;
   tree_.emplace(mesh::TriangleMeshView{mesh.vertices, segments});
-  // What was left out may leave a vertex with fewer edges than a corner has.
+  // After curves are left out, a vertex may have fewer edges than a corner needs.
   const mesh::VertexStars<2> of_kept(edges_, static_cast<Index>(mesh.vertices.size()));
   for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices.size()); ++v)
     if (corner[z(v)] && of_kept.at(v).size() > 1) corners_.push_back(x(v));

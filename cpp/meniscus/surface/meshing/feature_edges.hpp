@@ -31,7 +31,7 @@ class FeatureEdges {
   /// Positions, in ascending order of vertices.
   std::span<const mesh::Point> corners() const { return corners_; }
 
-  /// The closest point of all sharp edges; there has to be one.
+  /// The closest point of all sharp edges; there must be at least one edge.
   FeaturePoint closest(const mesh::Point& p) const;
 
  private:

@@ -10,7 +10,7 @@
 namespace meniscus::surface {
 namespace {
 
-/// What improvement aims at; steps are accepted at the bound that was asked for.
+/// Target of the improvement; steps are accepted at the requested bound.
 constexpr double target_quality = 0.26;
 /// Nothing is inserted closer to another vertex than this, in cells.
 constexpr double closest_vertex = 0.08;
@@ -20,7 +20,7 @@ constexpr double ridge_angle = 0.2;
 constexpr double worth_more = 1.3;
 /// Once with single steps, then with steps of several parts.
 constexpr int phases = 4;
-/// How many edges are fitted after a step that has made things worse.
+/// Number of edges that are fitted after a step that has increased the deviation.
 constexpr std::size_t most_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
 constexpr double neighbourhood = 3;
@@ -288,7 +288,7 @@ class FeatureFit {
     collision::closest_points(tree, samples, found);
     std::vector<std::pair<double, std::size_t>> far;
     for (std::size_t i = 0; i < samples.size(); ++i)
-      // What is farther away than a cell, the lattice has not found.
+      // Features farther away than a cell are not resolved by the lattice.
       if (found[i].squared_distance > 2.25 * tolerance_ * tolerance_ && found[i].squared_distance < options_.cell * options_.cell)
         far.push_back({-found[i].squared_distance, i});
     std::sort(far.begin(), far.end());

@@ -1,10 +1,10 @@
 /// Tetrahedral meshes whose boundary follows the sharp edges and the details of a triangle surface.
 ///
-/// The mesh comes fitted to the surface but for what lies between its vertices. Wherever its boundary is farther away than a
-/// tolerance, a vertex is moved onto the crease there, or an edge is split on it, or on the surface where there is no crease. The
-/// tetrahedra around are then improved by moving vertices (those on creases along these, those on the surface along it),
-/// by contracting edges and by changing the tetrahedra around edges. Each such step is taken back if an angle stays below the
-/// bound, so that the bound holds all the time.
+/// The input mesh is already fitted to the surface at its vertices. Wherever its boundary is farther from the surface
+/// than a tolerance, a vertex is moved onto the crease there, or an edge is split on it, or on the surface where there
+/// is no crease. The tetrahedra around are then improved: vertices move (on creases along these, on the surface along
+/// it), edges are contracted and the tetrahedra around edges are changed. Each step is undone if an angle stays below
+/// the bound, so the bound holds all the time.
 ///
 /// Sources: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007 (improvement); Lee 2018, section 2.3.1
 /// (compression of a lattice mesh to a surface).
@@ -20,7 +20,7 @@ struct FeatureMeshingOptions {
   double cell = 0;
   /// Edges where normals turn by more than this are sharp, radians.
   double sharp_angle = 0.6;
-  /// How far the boundary may be away from the surface, in cells, as samples of its triangles see it.
+  /// Largest distance of the boundary from the surface, in cells, measured at samples of its triangles.
   double tolerance = 0.025;
   /// No dihedral angle gets smaller than this one (radians) if none was before, and none larger than 180 degrees less 1.45 times
   /// it.
@@ -31,8 +31,8 @@ struct FeatureMeshingOptions {
 /// the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
 mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
 
-/// The mesh of what a watertight surface encloses, as `mesh_level_set` makes it with `fit_surface`, with its sharp edges and
-/// within `deviation` (in cells of the finest lattice) of it. The box has to hold the surface.
+/// The mesh of the inside of a watertight surface, as by `mesh_level_set` with `fit_surface`, with its sharp edges and within
+/// `deviation` (in cells of the finest lattice) of it. The box must contain the surface.
 mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
                                double sharp_angle, double deviation);
 

@@ -154,7 +154,7 @@ class Cutter {
  private:
   double length(std::int32_t a, std::int32_t b) const { return (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).norm(); }
 
-  /// Is an edge one of the two long ones of its BCC tetrahedron? Its squared length is 4/3 of that of the others.
+  /// Whether an edge is one of the two long ones of its BCC tetrahedron. Its squared length is 4/3 of that of the others.
   bool is_long(std::int32_t a, std::int32_t b) const {
     // Edges of the lattice along an axis are long ones, diagonals short ones.
     const mesh::Point d = (lattice_.vertices[z(a)] - lattice_.vertices[z(b)]).cwiseAbs();

@@ -5,13 +5,13 @@ namespace {
 
 /// Above this second difference, in units of the slope, samples count as kinked: a circle of radius R cells has 1 / R.
 constexpr double kink = 0.3;
-/// How far from the sample the search may go, in cells.
+/// Range of the search around the sample, in cells.
 constexpr double farthest_closest = 3.0;
 /// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
 constexpr double closest_tolerance = 1e-3;
 constexpr int most_closest_steps = 12;
 
-/// Whether x is outside of a cell by more than the slopes of neighbouring cells could send it to and fro.
+/// Whether x is outside of a cell by more than a margin, so that it does not alternate between neighbouring cells.
 template <int D>
 bool leaves(const Coord<D>& cell, const double (*x)[closest_lanes], int l) {
   bool outside = false;
@@ -19,8 +19,8 @@ bool leaves(const Coord<D>& cell, const double (*x)[closest_lanes], int l) {
   return outside;
 }
 
-/// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the sample. Beyond a side the cell
-/// beside it answers.
+/// The cell that holds x (cells, relative to the sample), by its lowest corner relative to the
+/// sample. Beyond a side, the nearest cell.
 template <int D>
 Coord<D> cell_of(const StripGrid<D>& grid, const Coord<D>& sample, const double (*x)[closest_lanes], int l) {
   Coord<D> c;
@@ -54,7 +54,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     if (state[i] == failed) continue;
     for (std::size_t d = 0; d < D; ++d) {
       x[d][l] = batch.start[i][d];
-      // Also false where a sample is not finite, which is found out later.
+      // Also false where a sample is not finite, which is reported later.
       if (!(std::abs(x[d][l]) <= farthest_closest)) state[i] = failed;
     }
     if (state[i] == searching && !enter(i, x, cell[i], stencils)) state[i] = failed;
@@ -78,7 +78,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
       for (int l = 0; l < n; ++l)
         t[d][l] = x[d][l] - static_cast<double>(cell[static_cast<std::size_t>(l)][static_cast<std::size_t>(d)]);
     evaluate_cubics<D>(stencils, t, p, g);
-    // Onto the surface, and along it towards the sample, which is at 0.
+    // Step onto the surface, and along it towards the sample, which is at 0.
     alignas(64) double square[n] = {}, along[n] = {}, moved[n] = {}, length[n] = {}, to[D][n];
     for (int d = 0; d < D; ++d)
       for (int l = 0; l < n; ++l) {

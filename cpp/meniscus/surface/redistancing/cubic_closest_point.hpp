@@ -9,7 +9,7 @@
 
 namespace meniscus::surface {
 
-/// Points that are worked on together, one per vector lane.
+/// Points that are processed together, one per vector lane.
 inline constexpr int closest_lanes = 8;
 
 /// Samples of one interpolation stencil per point: 4 per axis, around the cell between the second and the third.
@@ -30,7 +30,7 @@ MENISCUS_INLINE void evaluate_cubics(const CubicStencils<D>& s, const double (*t
   for (int d = 0; d < D; ++d)
     for (int l = 0; l < n; ++l) {
       const double x = t[d][l], y = 1.0 - x;
-      // What the second differences at both ends contribute.
+      // Contribution of the second differences at both ends.
       const double low = x * y * (1.0 + y) / 6.0, high = x * y * (1.0 + x) / 6.0;
       const double dlow = (2.0 - 6.0 * x + 3.0 * x * x) / 6.0, dhigh = (1.0 - 3.0 * x * x) / 6.0;
       w[d][0][l] = -low;

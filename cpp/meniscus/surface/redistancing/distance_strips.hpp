@@ -1,8 +1,8 @@
-/// Unsigned distances in strips, in units of the spacing, while a level set is made a distance function.
+/// Unsigned distances in strips, in units of the spacing, while a level set is turned into a distance function.
 ///
-/// Only strips that were touched hold numbers, so that the work follows the band and not the domain. The sign says whether a
-/// sample may change: u >= 0 is an estimate that may get smaller; u < 0 is final, and its magnitude the distance. Samples that
-/// take no part (hidden ones, and lanes beyond the end of a row) are final and infinitely far.
+/// Only strips that were touched store numbers, so the work grows with the band and not with the domain. The sign tells whether a
+/// sample may change: u >= 0 is an estimate that may get smaller; u < 0 is final, and its magnitude is the distance. Samples that
+/// are not computed (hidden ones, and lanes beyond the end of a row) are final and infinitely far.
 #pragma once
 
 #include "meniscus/surface/redistancing/strips.hpp"
@@ -16,7 +16,7 @@ namespace meniscus::surface {
 /// Infinitely far; its square is finite in float.
 inline constexpr double far_away = 1e18;
 
-/// Between which samples the distance may pass. `hidden` samples are neither sources nor targets.
+/// Visibility of samples for the distance. `hidden` samples are neither sources nor targets.
 struct EverySample {
   static constexpr bool all_visible = true;
   bool hidden(Index /*sample*/) const { return false; }
@@ -79,9 +79,9 @@ template <class T>
 using MaskOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 
 /// The solutions u of max(u - a, 0)^2 + max(u - b, 0)^2 [+ max(u - c, 0)^2] = 1 (units of the spacing), N at a time: Godunov's
-/// upwind discretisation of |grad u| = 1. Far neighbours drop out. Everything is relative to the smallest neighbour, so that a
-/// common offset costs no digits. Where the solution is below `band` and `old`, it is the next value, else the old one. The loops
-/// are separate because compilers move roots into branches, which do not vectorize.
+/// upwind discretisation of |grad u| = 1. Far neighbours drop out. All values are relative to the smallest neighbour, so a common
+/// offset loses no digits. A solution below `band` and `old` becomes the next value, else the old value stays. The loops are
+/// separate because compilers move roots into branches, which do not vectorize.
 template <int N, class T>
 MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, T band, const T* old, T* next) {
   alignas(64) T root[N];

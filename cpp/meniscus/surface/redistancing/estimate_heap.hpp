@@ -1,4 +1,4 @@
-/// A priority queue in memory of a workspace.
+/// Priority queue in the memory of a workspace.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"

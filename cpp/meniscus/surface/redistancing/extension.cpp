@@ -112,7 +112,7 @@ class Extension {
     }
   }
 
-  /// Which samples of a strip are to be found.
+  /// Samples of a strip that are to be computed.
   std::uint16_t open_lanes(const StripPlace<D>& p, const T* key) const {
     const std::uint8_t* known = known_ + sample(index(p));
     unsigned open = 0;
@@ -302,7 +302,7 @@ class Extension {
     return count ? reference + sum / static_cast<T>(count) : std::numeric_limits<T>::quiet_NaN();
   }
 
-  /// What `update` gives one sample; NaN where no neighbour of smaller key has a value.
+  /// Result of `update` for one sample; NaN if no neighbour of smaller key has a value.
   T mean_upwind(const Coord<D>& c, Index slot) const {
     std::array<T, 2 * D> key, f;
     key.fill(std::numeric_limits<T>::max());

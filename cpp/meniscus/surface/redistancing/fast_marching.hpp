@@ -1,4 +1,4 @@
-/// |grad u| = 1 away from known distances, one sample after the other from the nearest on.
+/// Fast marching: solution of |grad u| = 1 away from known distances, one sample after the other in order of distance.
 #pragma once
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"

@@ -1,4 +1,4 @@
-/// The parts of finding distances next to an interface: what the axes say about a sample, and closest points in batches.
+/// Steps of the search for distances next to an interface: estimates along the axes, and closest points in batches.
 #pragma once
 
 #include "meniscus/surface/redistancing/closest_search.hpp"
@@ -6,7 +6,7 @@
 
 namespace meniscus::surface {
 
-/// How much farther than the crossing along an axis (by linear interpolation) a closest point may seem to be, in cells.
+/// Allowed excess, in cells, of the distance of a closest point over that of the crossing along an axis (linear interpolation).
 inline constexpr double crossing_slack = 0.1;
 
 template <class T, int D>
@@ -22,7 +22,7 @@ class InterfaceSearch {
   const T* at(const Coord<D>& c) const { return phi_.origin + offset_ + dot<D>(c, phi_.strides); }
   double value(const Coord<D>& c) const { return static_cast<double>(*at(c)) * scale_; }
 
-  /// What the axes say about a sample.
+  /// Crossings and differences along the axes at a sample.
   struct Crossings {
     double nearest = far_away;       ///< along any axis
     double combined = 0.0;           ///< 1 / d^2 = sum 1 / d_a^2

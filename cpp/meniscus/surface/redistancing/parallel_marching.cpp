@@ -6,7 +6,7 @@
 namespace meniscus::surface {
 namespace {
 
-/// Which neighbours of a strip a change concerns.
+/// Neighbours of a strip that a change affects.
 template <int D>
 struct Concerned {
   std::array<bool, 2 * D> beside{};

@@ -1,4 +1,4 @@
-/// |grad u| = 1 away from known distances, in rounds over strips: the parallel counterpart of fast marching.
+/// Parallel marching: solution of |grad u| = 1 away from known distances, in rounds over strips.
 #pragma once
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"

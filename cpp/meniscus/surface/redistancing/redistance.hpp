@@ -1,4 +1,4 @@
-/// Level sets made into signed distance functions, in place, without moving the surface.
+/// Redistancing: turns level sets into signed distance functions, in place, without moving the surface.
 #pragma once
 
 #include "meniscus/surface/redistancing/interface_distance.hpp"

@@ -1,4 +1,4 @@
-/// A level set where another field has its samples, strip by strip.
+/// Interpolation of a level set to the samples of another field, strip by strip.
 #pragma once
 
 #include "meniscus/surface/redistancing/strips.hpp"

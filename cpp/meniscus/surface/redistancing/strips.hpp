@@ -1,8 +1,8 @@
-/// Relaxation of scattered parts of a grid: strips of consecutive samples along the last axis are brought up to date in rounds,
-/// and only strips beside a change take part.
+/// Relaxation of scattered parts of a grid: strips of consecutive samples along the last axis are updated in rounds, and a round
+/// covers only strips next to a change.
 ///
-/// Strips are coloured so that no two neighbours share a colour, and one colour is worked on at a time. The result therefore
-/// depends on which strips take part and not on their order, however many threads there are.
+/// Strips are coloured so that no two neighbours share a colour, and one colour is updated at a time. The result therefore
+/// depends on the set of strips of a round, but not on their order or the number of threads.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"
@@ -125,7 +125,7 @@ struct StripPlace {
   }
 };
 
-/// Which strips have to be looked at (again): a bit per strip, in words of their own for every colour.
+/// List of strips that have to be updated: a bit per strip, in separate words for every colour.
 template <int D>
 class StripQueue {
  public:
@@ -137,7 +137,7 @@ class StripQueue {
                  [&](Index b, Index e) { std::fill(bits_.data() + b, bits_.data() + e, std::uint64_t{0}); });
   }
 
-  /// From any thread.
+  /// May be called from any thread.
   void add(Index strip) {
     const Index row = strip / grid_.row_strips;
     add(grid_.row_coordinate(row), row, strip % grid_.row_strips);
@@ -156,8 +156,8 @@ class StripQueue {
       if (p.beside[which] >= 0 && p.beside[which] != p.strip && wanted(which)) add(p.beside[which]);
   }
 
-  /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that it concerns. Returns the
-  /// number of rounds.
+  /// Calls update(place) for strips on the list until it is empty; `update` adds the neighbours that
+  /// it affects. Returns the number of rounds.
   template <class Update>
   Index run(Update&& update) {
     for (Index rounds = 0;; ++rounds) {

@@ -1,4 +1,4 @@
-/// Upwind means, by which a value is carried away from a surface.
+/// Upwind means, which carry values away from a surface.
 #pragma once
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"
@@ -7,7 +7,7 @@
 
 namespace meniscus::surface {
 
-/// What one axis contributes to a sample: the neighbour of smaller key that has a value, both where they are equal.
+/// Contribution of one axis to a sample: the neighbour of smaller key that has a value, or both if their keys are equal.
 template <class T>
 struct Upwind {
   T weight;
@@ -23,9 +23,9 @@ MENISCUS_INLINE Upwind<T> upwind(T own, T low, T low_value, T high, T high_value
   return {own - (a < b ? a : b), b < a ? high_value : lower};
 }
 
-/// Brings the open lanes of a strip up to date: f = sum w_d f_d / sum w_d over the axes, where any has a value. Keys and values
-/// of the strip are `key` and `own`, those of its neighbours `levels` and `values`; NaN stands for no value. True if anything
-/// changed.
+/// Updates the open lanes of a strip: f = sum w_d f_d / sum w_d over the axes, if any has a value. Keys and
+/// values of the strip are `key` and `own`, those of its neighbours `levels` and `values`; NaN means no
+/// value. Returns whether anything changed.
 template <class T, int D>
 MENISCUS_INLINE bool upwind_means(const StripPlace<D>& p, unsigned open, const T* key, const std::array<const T*, 2 * D>& levels,
                                   const std::array<const T*, 2 * D>& values, T* own) {
@@ -47,7 +47,7 @@ MENISCUS_INLINE bool upwind_means(const StripPlace<D>& p, unsigned open, const T
 #pragma GCC unroll 1
     for (int k = 0; k < n; ++k) {
       const Upwind<T> u = upwind<T>(key[k], low[k], low_value[k], high[k], high_value[k]);
-      // Differences to one of the values: constants stay constant to the last bit.
+      // Sums of differences to one of the values, so that constants stay constant to the last bit.
       const T w = weight[k], base = w > T(0) ? reference[k] : u.value;
       reference[k] = base;
       sum[k] += u.weight > T(0) ? u.weight * (u.value - base) : T(0);
@@ -55,7 +55,7 @@ MENISCUS_INLINE bool upwind_means(const StripPlace<D>& p, unsigned open, const T
     }
   }
   const T left = values[2 * D - 2][p.lanes_before - 1], right = values[2 * D - 1][0];
-  // Along the row values depend on each other; the order of the keys ends this.
+  // Values along the row depend on each other; the loop ends because keys are ordered.
   bool any = false;
   for (;;) {
     for (int k = 0; k < n; ++k) row[k + 1] = own[k];

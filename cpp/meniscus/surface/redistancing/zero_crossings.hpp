@@ -1,4 +1,4 @@
-/// Where a level set is zero between two samples.
+/// Zero crossings of a level set between two samples.
 #pragma once
 
 #include "meniscus/core/simd.hpp"
@@ -9,10 +9,10 @@
 
 namespace meniscus::surface {
 
-/// How far a crossing keeps away from both ends of its edge, as a part of the edge: no triangle of crossings then degenerates.
+/// Least distance of a crossing from both ends of its edge, as a part of the edge, so that no triangle of crossings degenerates.
 inline constexpr double crossing_margin = 1e-6;
 
-/// Where a linear function with values a and b at 0 and 1, of which exactly one is above zero, is zero, kept inside of (0, 1).
+/// Zero of a linear function with values a and b at 0 and 1, of which exactly one is above zero, clamped inside of (0, 1).
 MENISCUS_INLINE double crossing(double a, double b) {
   const double t = a / (a - b);
   return t < crossing_margin ? crossing_margin : t > 1.0 - crossing_margin ? 1.0 - crossing_margin : t;

@@ -1,9 +1,9 @@
-/// Shapes made of shapes: constructive solid geometry, offsets, and similarity transforms.
+/// Composite shapes: constructive solid geometry, offsets, and similarity transforms.
 ///
-/// All keep the Lipschitz constant of one and the right sign. The exact distance survives: outside of a union, inside of an
-/// intersection, everywhere under complement and transform. Elsewhere (inside overlapping parts of a union, outside of an
-/// intersection near its edges) min and max give a bound that is too small in size. What an offset or a shell moves is the level
-/// set of the value, so both inherit that.
+/// All have the Lipschitz constant one and the right sign. The distance stays exact outside of a union, inside of an
+/// intersection, and everywhere under complement and transform. Elsewhere (inside overlapping parts of a union, outside of an
+/// intersection near its edges) min and max give a magnitude below the distance. An offset or a shell moves a level set of this
+/// value, so the same holds for both.
 #pragma once
 
 #include "meniscus/surface/shapes/implicit_shape.hpp"

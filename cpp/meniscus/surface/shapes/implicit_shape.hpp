@@ -1,7 +1,7 @@
 /// Solids as signed distance functions: negative inside, positive outside, in metres.
 ///
 /// Every shape has a Lipschitz constant of one and the right sign, so |phi(x)| is never above the distance from x to the surface.
-/// Primitives give that distance itself; which combinations do is said where they are declared.
+/// Primitives give the exact distance; the declarations of combinations say which of them do.
 #pragma once
 
 #include "meniscus/core/types.hpp"

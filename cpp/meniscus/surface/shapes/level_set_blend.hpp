@@ -1,4 +1,4 @@
-/// Level sets between two stored frames of an animated body.
+/// Interpolation of level sets between two stored frames of an animated body.
 ///
 /// Source: Selle 2008, section 7.5.1.
 #pragma once
@@ -15,8 +15,8 @@ enum class Blend {
 };
 
 /// Sets `out` to the level set at part `a` in [0, 1] of the time `dt` (s) from phi0 to phi1; all samples at the same places. With
-/// `two_sided` and `linear` the ends are phi0 and phi1 in every bit. `linear` does not look at velocities. Ghosts must be up to
-/// date. Throws InvalidArgument for displacements that are not finite; then `out` is not defined.
+/// `two_sided` and `linear` the ends are phi0 and phi1 in every bit. `linear` does not use velocities. Ghosts must be up to date.
+/// Throws InvalidArgument for displacements that are not finite; then `out` is not defined.
 template <class T, int D>
 void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& phi1, const grid::MacField<T, D>* velocity0,
                       const grid::MacField<T, D>* velocity1, double dt, double a, Blend blend, grid::Interpolation interpolation,

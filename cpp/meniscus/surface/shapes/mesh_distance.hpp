@@ -15,7 +15,7 @@
 
 namespace meniscus::surface {
 
-/// A value: copies share what they know, and an update changes one of them only.
+/// A value type: copies share their data, and an update changes only one of them.
 class MeshDistance {
  public:
   /// Copies the mesh. Throws InvalidArgument for what `require_valid` refuses. Triangles may be oriented to the inside as long as
@@ -23,7 +23,7 @@ class MeshDistance {
   /// mesh of negative volume whose components do not.
   MeshDistance(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles);
 
-  /// Takes new positions of the same vertices; the tree keeps its shape. Nothing changes if anything is thrown.
+  /// Sets new positions of the same vertices; the tree keeps its structure. Nothing changes if anything is thrown.
   void update(std::span<const mesh::Point> vertices);
 
   mesh::TriangleMeshView mesh() const { return {geometry_->vertices, connectivity_->triangles}; }
@@ -32,7 +32,7 @@ class MeshDistance {
   collision::MeshPoint closest(const mesh::Point& p, std::int32_t hint = 0) const {
     return collision::closest_point(geometry_->tree, p, hint);
   }
-  /// Is p inside? Within round-off of the surface the answer may be either.
+  /// Whether p is inside. Within round-off of the surface the answer may be either.
   bool contains(const mesh::Point& p) const;
   double signed_distance(const mesh::Point& p) const;
 
@@ -67,7 +67,7 @@ class MeshDistance {
   std::shared_ptr<const Geometry> make_geometry(std::vector<mesh::Point> vertices, mesh::TriangleTree tree,
                                                 mesh::WatertightReport report) const;
 
-  /// Which side of the surface p is on, given its closest point.
+  /// Whether p is inside of the surface, given its closest point.
   bool inside(const mesh::Point& p, const collision::MeshPoint& closest) const;
   bool inside_by_winding_number(const mesh::Point& p) const;
   double round_off(const mesh::Point& p) const;

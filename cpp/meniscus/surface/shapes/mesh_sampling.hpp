@@ -1,4 +1,4 @@
-/// Closed triangle meshes that move, brought to the samples of a grid: level sets under a pose, and velocities of the surface.
+/// Sampling of moving closed triangle meshes on a grid: level sets under a pose, and velocities of the surface.
 #pragma once
 
 #include "meniscus/surface/shapes/mesh_distance.hpp"

@@ -1,5 +1,5 @@
-/// Angle-weighted pseudo-normals: a point is outside of a watertight mesh exactly if it lies on the positive side of the
-/// pseudo-normal of the feature (vertex, edge or face) that its closest point is on.
+/// Angle-weighted pseudo-normals. A point is outside of a watertight mesh exactly if it lies on the positive side of the
+/// pseudo-normal of the feature (vertex, edge or face) that contains its closest point.
 ///
 /// Source: Baerentzen and Aanaes, "Signed distance computation using the angle weighted pseudonormal", 2005.
 #pragma once
@@ -11,11 +11,11 @@ namespace meniscus::surface {
 
 class PseudoNormals {
  public:
-  /// `reversed` says of each triangle whether its orientation counts as the opposite.
+  /// `reversed` tells for each triangle whether its orientation counts as the opposite.
   PseudoNormals(const mesh::TriangleMeshView& mesh, const mesh::TriangleTopology& topology, std::span<const char> reversed);
 
-  /// The unit pseudo-normal at a closest point; zero where the geometry is too thin to say (a triangle without area, or normals
-  /// around the feature that cancel).
+  /// The unit pseudo-normal at a closest point; zero if it is undefined (a triangle without area, or
+  /// normals around the feature that cancel).
   mesh::Point at(const collision::MeshPoint& closest, const mesh::Triangle& triangle,
                  const mesh::TriangleTopology& topology) const;
 

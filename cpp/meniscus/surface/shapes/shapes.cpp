@@ -202,7 +202,7 @@ ShapePointer<2> polygon(const std::vector<std::vector<Vec2>>& loops) {
     for (const auto& [start, end] : edges) {
       const Vec2 edge = end - start;
       d2 = std::min(d2, squared_distance_to_segment<2>(x, start, edge));
-      // Does the ray from x along the first axis cross this edge? Half-open in height, so that a vertex counts once.
+      // Whether the ray from x along the first axis crosses this edge. Half-open in height, so that a vertex counts once.
       if ((start[1] > x[1]) != (end[1] > x[1])) {
         const double side = (x[0] - start[0]) * edge[1] - (x[1] - start[1]) * edge[0];
         if ((side < 0.0) == (edge[1] > 0.0)) inside = !inside;

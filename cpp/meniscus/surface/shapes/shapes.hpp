@@ -1,5 +1,5 @@
-/// Primitive shapes. Each gives the exact signed distance. Lengths in metres; InvalidArgument for what is not finite, a size that
-/// is not positive, or an axis of no length.
+/// Primitive shapes with exact signed distances. Lengths are in metres. InvalidArgument is thrown for values that are not finite,
+/// a size that is not positive, or an axis of no length.
 #pragma once
 
 #include "meniscus/surface/shapes/implicit_shape.hpp"
@@ -16,7 +16,7 @@ ShapePointer<D> sphere(const Vec<double, D>& center, double radius);
 template <int D>
 ShapePointer<D> box(const Vec<double, D>& lower, const Vec<double, D>& upper, double rounding);
 
-/// Everything on the side of the plane through `point` that `normal` points away from.
+/// Half-space behind the plane through `point`: `normal` points out of it.
 template <int D>
 ShapePointer<D> half_space(const Vec<double, D>& point, const Vec<double, D>& normal);
 

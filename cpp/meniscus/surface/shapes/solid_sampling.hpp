@@ -1,4 +1,4 @@
-/// Solids that move in a given way, brought to the samples of a grid: level sets and velocities.
+/// Sampling of moving solids on a grid: level sets and velocities.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -9,9 +9,9 @@
 
 namespace meniscus::surface {
 
-/// The translations (m) of a solid with these bounds that can hold the nearest surface point of some point of the domain, where
-/// its periodic axes repeat the solid; the zero translation is the only one along other axes and along axes on which the solid
-/// is unbounded.
+/// The translations (m) of the periodic images of a solid with these bounds that can contain the
+/// nearest surface point of a point of the domain. Along axes that are not periodic, or on which the
+/// solid is unbounded, only the zero translation.
 template <int D>
 std::vector<Vec<double, D>> periodic_shifts(const grid::Grid<D>& grid, const Bounds<D>& bounds);
 
@@ -31,7 +31,7 @@ struct AffineVelocity {
   Vec<double, D> reference;
 };
 
-/// Sets the faces of `velocity` to v. On the axes that `wrapped` names x is the periodic image of the face nearest to `center`.
+/// Sets the faces of `velocity` to v. On the axes in `wrapped`, x is the periodic image of the face nearest to `center`.
 template <class T, int D>
 void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& center, const std::array<bool, D>& wrapped,
                             grid::MacField<T, D>& velocity, Workspace& workspace);

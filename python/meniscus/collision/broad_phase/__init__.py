@@ -1,1 +1,1 @@
-"""Broad phase: elements whose boxes overlap."""
+"""Broad phase of collision detection by spatial hashing: elements whose boxes overlap, vertices in tetrahedra."""

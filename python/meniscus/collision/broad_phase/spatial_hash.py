@@ -1,4 +1,4 @@
-"""Uniform grids of cells in a table of buckets: vertices in tetrahedra, overlapping boxes, and the points near each body."""
+"""Spatial hashing: vertices in tetrahedra, overlapping boxes, and points near bodies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BodyPoints(NamedTuple):
 
 
 def cell_buckets(cells: Longs, buckets: int, hash: CellHash = "corrected") -> Longs:
-    """Return the bucket (k,) of each cell of an unlimited grid in a table of so many buckets.
+    """Return the bucket (k,) of each cell of an unbounded grid in a table of the given size.
 
     Args:
         cells: (k, 3) int64, C-contiguous, coordinates of cells, also negative ones.
@@ -56,19 +56,19 @@ def cell_buckets(cells: Longs, buckets: int, hash: CellHash = "corrected") -> Lo
 def vertices_in_tets(
     vertices: Floats, tets: Ints, points: Ints | None = None, *, cell_size: float | None = None, hash: CellHash = "corrected"
 ) -> Ints:
-    """Return the pairs (k, 2) of a vertex and a tetrahedron that holds it and of which it is no corner, sorted.
+    """Return the pairs (k, 2) of a vertex and a tetrahedron that contains it but does not have it as a corner, sorted.
 
-    The test is exact, and faces belong to their tetrahedra; those without volume hold nothing. Several bodies are one mesh whose
-    arrays are joined. Edges that cross without a vertex inside are not found.
+    The test is exact, and faces belong to their tetrahedra; those without volume contain nothing. Several bodies are one mesh whose arrays
+    are joined. Edges that cross without a vertex inside are not found.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.
         tets: (m, 4) int32, C-contiguous, of any orientation.
         points: (p,) int32, the vertices to be tested, for instance those of the surface; without, all.
         cell_size: of the grid, m; without, the mean of the tetrahedra's largest extents along the axes. It changes the time only.
-        hash: how a cell gets its bucket: with the constants of the notes ("corrected"), as printed there, where all three
-            constants multiply the first coordinate and most cells share few buckets ("printed"), or with the constants of Teschner
-            et al. It changes the time only.
+        hash: function that maps a cell to its bucket: with the constants of the notes ("corrected"), as printed there, where all three
+            constants multiply the first coordinate and most cells share few buckets ("printed"), or with the constants of Teschner et al.
+            It changes the time only.
 
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, indices out of range, positions that are not finite.
@@ -105,8 +105,8 @@ def points_of_bodies(boxes: Floats, points: Floats, displacement: float | Floats
     Args:
         boxes: (n, 2, 3) float64, C-contiguous, the lowest and highest corner of each body, m.
         points: (k, 3) float64, C-contiguous, m.
-        displacement: by how much boxes are enlarged on all sides, m: how far bodies and points may move in a step; one number or
-            (n,) float64.
+        displacement: enlargement of the boxes on all sides, m: the largest motion of bodies and points in a step; one number or (n,)
+            float64.
 
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, values that are not finite, a negative displacement.

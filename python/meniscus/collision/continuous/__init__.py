@@ -1,1 +1,1 @@
-"""Continuous collision detection."""
+"""Continuous collision detection of moving elements: an exact method, and two classical ones for comparison."""

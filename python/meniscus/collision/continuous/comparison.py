@@ -1,4 +1,4 @@
-"""Two other methods of continuous collision detection, to compare with the exact one: roots of a cubic, and simplices in space and time."""
+"""Continuous collision detection by two classical methods, for comparison: roots of a cubic, and simplices in space and time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIMPLEX_METHOD = CoreOption(SimplexMethod, _collision.SimplexMethod)
 
 
 class SpaceTimeContacts(NamedTuple):
-    """What n pairs of simplices in space and time tell about contact.
+    """Contacts of n pairs of simplices in space and time.
 
     Attributes:
         times: (n,) float64 in [0, 1], the first time at which two of the simplices meet; infinity where none do. Where two of
@@ -49,8 +49,8 @@ def cubic_vertex_face(start: Floats, end: Floats, tolerance: float = 1e-6) -> Fl
     """Return for n pairs of a moving vertex and a moving face a time at which they are as close as a tolerance, if one is found.
 
     The times are those at which the four points are coplanar, up to round-off, and both ends of the step. For comparison with the exact
-    `vertex_face`: whatever passes within the tolerance counts, and contacts can be missed where round-off moves a root too
-    far, near double and triple roots and for positions with few bits left.
+    `vertex_face`: every pair within the tolerance counts, and contacts can be missed where round-off moves a root too far, near double and
+    triple roots and for positions with few bits left.
 
     Args:
         start: (n, 4, 3) float64, C-contiguous, m: the vertex, then the three corners of the face.
@@ -111,8 +111,8 @@ def space_time_vertex_face(start: Floats, end: Floats, indices: Ints | None = No
     """Tell for n pairs of a moving vertex and a moving face whether their simplices in space and time meet, exactly.
 
     The face sweeps three tetrahedra in space and time, cut along diagonals that start at the vertex with the smaller index, so that faces
-    with a common edge fit together without gaps. In between the ends of the step the tetrahedra are not the straight motion that
-    `vertex_face` knows, unless both elements are only translated.
+    with a common edge fit together without gaps. Between the ends of the step the tetrahedra differ from the linear motion of
+    `vertex_face`, unless both elements are only translated.
 
     Args:
         start: (n, 4, 3) float64, C-contiguous, m: the vertex, then the three corners of the face.

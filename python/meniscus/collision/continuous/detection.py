@@ -34,7 +34,7 @@ def _times(kind: Any, start: Floats, end: Floats, tolerance: float) -> Floats:
 def vertex_face(start: Floats, end: Floats, mode: ContactMode = "parity") -> Bools:
     """Tell for n pairs of a moving vertex and a moving face whether they collide within the step.
 
-    The points go from `start` (t = 0) to `end` (t = 1) on straight lines at constant speed. The answers are those of real numbers: no
+    The points move from `start` (t = 0) to `end` (t = 1) on straight lines at constant speed. The answers are those of real arithmetic: no
     tolerance, no rounding, for all finite values from subnormal to huge.
 
     Args:
@@ -81,8 +81,8 @@ def time_of_impact_vertex_face(start: Floats, end: Floats, tolerance: float = 1e
     Args:
         start: (n, 4, 3) float64, C-contiguous, m: the vertex, then the three corners of the face.
         end: the same at the end of the step.
-        tolerance: how much earlier than the first contact a time may be at most (in t, which runs from 0 to 1). Where it asks for more
-            digits than a double has, the last place of the time limits it.
+        tolerance: largest difference by which a time may be earlier than the first contact (in t, which runs from 0 to 1). The precision of
+            a double limits it.
 
     Returns:
         (n,) float64: never later than the first contact of any kind; exactly 0 for contact at the start, infinity for none.

@@ -1,1 +1,1 @@
-"""Point location in tetrahedral meshes."""
+"""Point location: the tetrahedron of a moving mesh that contains a point."""

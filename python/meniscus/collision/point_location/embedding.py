@@ -1,4 +1,4 @@
-"""Embeddings of points in meshes, by where the points lie at rest."""
+"""Embeddings of points in meshes, from their positions at rest."""
 
 from __future__ import annotations
 
@@ -17,18 +17,16 @@ Outside = Literal["error", "nearest", "extrapolate"]
 
 
 def embed(mesh: TetMesh | TriangleMesh, points: Floats, outside: Outside = "error", *, tolerance: float = 0.0) -> Embedding:
-    """Return points that hang on the mesh where they lie in it at rest: in tetrahedra, or on triangles.
+    """Embed points in a mesh at their positions at rest: in tetrahedra, or on triangles.
 
-    A point that several tetrahedra hold belongs to the first of them. How far points are from where the embedding puts them is
-    `embedding.positions(mesh.vertices) - points`.
+    A point in several tetrahedra belongs to the first of them. The error of the embedding is `embedding.positions(mesh.vertices) - points`.
 
     Args:
         mesh: at rest.
         points: (n, 3) float64, C-contiguous, m.
-        outside: what to do with points that are in no tetrahedron, or not on a triangle. "error": raise ValueError if one is farther
-            away than `tolerance`, else take the nearest point of the mesh. "nearest": take the nearest point of the mesh.
-            "extrapolate": weights outside of [0, 1] in the tetrahedron of the nearest face, so that the point stays where it is (not
-            for triangle meshes).
+        outside: treatment of points that are in no tetrahedron, or not on a triangle. "error": raise ValueError if one is farther away than
+            `tolerance`, else take the nearest point of the mesh. "nearest": take the nearest point of the mesh. "extrapolate": weights
+            outside of [0, 1] in the tetrahedron of the nearest face, so that the point stays where it is (not for triangle meshes).
         tolerance: m; for triangle meshes, points are never on a triangle to the last bit.
 
     Raises:

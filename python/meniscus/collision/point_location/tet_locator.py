@@ -1,4 +1,4 @@
-"""Which tetrahedron of a moving mesh holds a point."""
+"""Point location in a moving tetrahedral mesh."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class TetLocations(NamedTuple):
-    """Where n points are in a tetrahedral mesh.
+    """Locations of n points in a tetrahedral mesh.
 
     Attributes:
         tets: (n,), the tetrahedron; -1 outside of all.
@@ -29,11 +29,11 @@ class TetLocations(NamedTuple):
 
 
 class TetLocator:
-    """Exact point location in a tetrahedral mesh that moves. It keeps copies of the mesh.
+    """Exact point location in a tetrahedral mesh that moves. It copies the mesh.
 
-    Of several closed tetrahedra that hold a point, it belongs to the one with the lowest rank, and of these to the one with the
-    lowest number; so points on faces, edges and vertices belong to exactly one. Tetrahedra without volume and those with a negative
-    rank hold nothing. Inverted ones hold what lies between their corners.
+    Of several closed tetrahedra that contain a point, it belongs to the one with the lowest rank, and of these to the one with the lowest
+    number; so points on faces, edges and vertices belong to exactly one. Tetrahedra without volume and those with a negative rank contain
+    nothing. Inverted ones contain the points between their corners.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.
@@ -58,11 +58,11 @@ class TetLocator:
         self._core: Any = _collision.TetLocator(x, t, ranks, overlapping)
 
     def move(self, vertices: Floats) -> None:
-        """Take new positions of the same vertices. Raises TypeError or ValueError; then nothing changes."""
+        """Set new positions of the same vertices. Raises TypeError or ValueError; then nothing changes."""
         self._core.move(_checks.points("vertices", vertices, _FLOAT64, 3))
 
     def locate(self, points: Floats, hints: Ints | None = None) -> TetLocations:
-        """Return the tetrahedra that hold points, and their barycentric coordinates.
+        """Return the tetrahedra that contain points, and their barycentric coordinates.
 
         Args:
             points: (k, 3) float64, C-contiguous, m; neighbours in the array should be close together.

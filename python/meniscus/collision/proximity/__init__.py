@@ -1,1 +1,1 @@
-"""Proximity, intersection and closest points."""
+"""Proximity, intersection and closest points of elements and meshes."""

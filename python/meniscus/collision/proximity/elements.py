@@ -1,4 +1,4 @@
-"""How close two elements are, and what a response to their collision needs."""
+"""Proximity of two elements: distance, closest points, and the data that a response to their collision needs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ElementDistances(NamedTuple):
 
 
 class ContactGeometry(NamedTuple):
-    """What a response to n collisions within a step needs, without their times: the geometry in the middle of the step.
+    """Data for the response to n collisions within a step, without their times: the geometry in the middle of the step.
 
     Attributes:
         weights: (n, 4), as in `ElementDistances`, in the middle of the step.

@@ -1,4 +1,4 @@
-"""Do elements intersect as they stand? Exact for all finite doubles."""
+"""Intersection tests of elements at rest, exact for all finite doubles."""
 
 from __future__ import annotations
 

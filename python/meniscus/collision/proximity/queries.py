@@ -1,4 +1,4 @@
-"""Questions about a triangle mesh and points near it."""
+"""Queries of a triangle mesh: closest points, distances and winding numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ClosestPoints(NamedTuple):
 
 
 def closest_point(vertices: Floats, triangles: Ints, points: Floats) -> ClosestPoints:
-    """Return the closest point of a triangle mesh to each point. For many calls, `surface.MeshDistance` keeps the tree.
+    """Return the closest point of a triangle mesh to each point. For many calls, use `surface.MeshDistance`, which stores the tree.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.

@@ -1,1 +1,1 @@
-"""Ray casting against thickened triangle surfaces."""
+"""Ray casting and visibility against thickened triangle surfaces."""

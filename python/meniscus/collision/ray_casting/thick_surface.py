@@ -1,4 +1,4 @@
-"""Lines of sight past thickened triangle surfaces."""
+"""Visibility queries past thickened triangle surfaces."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ INSIDE: Final[int] = int(_collision.INSIDE)
 
 
 class RayHits(NamedTuple):
-    """What n segments from an origin to a target meet first.
+    """First hits of n segments from an origin to a target.
 
     Attributes:
         classes: (n,), `VISIBLE`, `OCCLUDED` or `INSIDE`.
         triangles: (n,), the triangle whose wedge is entered first, of several at the same place the first; -1 for visible targets.
         bodies: (n,), its body; -1 for visible targets.
-        fractions: (n,), part of the way to where the wedge is entered: 0 for origins in a wedge, 1 for visible targets.
+        fractions: (n,), fraction of the way at which the wedge is entered: 0 for origins in a wedge, 1 for visible targets.
         barycentric: (n, 3), of the point of that triangle that is closest to the position; zero for visible targets.
-        positions: (n, 3), where the wedge is entered, m; the target itself if it is visible.
+        positions: (n, 3), positions at which the wedge is entered, m; the target itself if it is visible.
         velocities: (n, 3), of the surface there, m/s; zero for visible targets and where no velocities were given.
     """
 
@@ -49,13 +49,13 @@ class RayHits(NamedTuple):
 
 
 class FaceVisibility(NamedTuple):
-    """Which neighbouring cell centres of a grid of (nx, ny, nz) cells see each other, on the faces between the cells.
+    """Visibility between neighbouring cell centres of a grid of (nx, ny, nz) cells, on the faces between the cells.
 
     Attributes:
         x, y, z: (nx + 1, ny, nz), (nx, ny + 1, nz) and (nx, ny, nz + 1), true where the segment across the face is clear.
         axes: (k,), the axis of each face that is not clear: first those across x, then y, then z, each in C order.
         faces: (k, 3), its place in `x`, `y` or `z`.
-        hits: what blocks it, seen from the cell with the lower coordinate.
+        hits: the hits that block it, seen from the cell with the lower coordinate.
     """
 
     x: Bools
@@ -67,17 +67,17 @@ class FaceVisibility(NamedTuple):
 
 
 class ThickSurface:
-    """A triangle surface that is thickened so that no line of sight leaks through it. It keeps copies of the mesh.
+    """A triangle surface that is thickened so that no segment leaks through it. It copies the mesh.
 
-    The wedge of a triangle is the set of points within half the thickness of it, and so holds the triangle pushed out by half the
-    thickness along its normal and, in its plane, across its edges; a triangle without area is a capsule or a ball. A target is
-    visible only if the whole segment is certainly farther from all triangles than half the thickness. What is within round-off of
-    that (2^-43 of the largest coordinate) may count as met, never the other way. The thickness should be small against the cells
-    of a grid and large against round-off; a thousandth of the cells is usual.
+    The wedge of a triangle is the set of points within half the thickness of it, and so holds the triangle pushed out by half the thickness
+    along its normal and, in its plane, across its edges; a triangle without area is a capsule or a ball. A target is visible only if the
+    whole segment is certainly farther from all triangles than half the thickness. A segment within round-off of that distance (2^-43 of the
+    largest coordinate) may count as a hit, but never the other way. The thickness should be small against the cells of a grid and large
+    against round-off; a thousandth of the cells is usual.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.
-        triangles: (m, 3) int32, C-contiguous; any orientation; needs to bound nothing.
+        triangles: (m, 3) int32, C-contiguous; any orientation; the surface need not be closed.
         thickness: of the wedges, m; not negative.
         bodies: (m,) int32, a number of the body that each triangle belongs to; without, all are body 0.
 
@@ -104,7 +104,7 @@ class ThickSurface:
         return self._thickness
 
     def move(self, vertices: Floats) -> None:
-        """Take new positions of the same vertices, with the results of a new surface. Raises TypeError or ValueError."""
+        """Set new positions of the same vertices, with the results of a new surface. Raises TypeError or ValueError."""
         self._core.move(_checks.points("vertices", vertices, _FLOAT64, 3))
 
     def classify(self, origins: Floats, targets: Floats) -> Classes:
@@ -118,7 +118,7 @@ class ThickSurface:
         return self._core.classify(*_segments(origins, targets))  # type: ignore[no-any-return]
 
     def cast(self, origins: Floats, targets: Floats, velocities: Floats | None = None) -> RayHits:
-        """Return the classes of `classify` and what each segment meets first.
+        """Return the classes of `classify` and the first hit of each segment.
 
         Args:
             origins, targets: (k, 3) float64, C-contiguous, m.
@@ -136,15 +136,15 @@ class ThickSurface:
     def near_cells(
         self, low: Sequence[float], spacing: float, shape: Sequence[int], reach: float, *, end_vertices: Floats | None = None
     ) -> Bools:
-        """Return the cells of a grid to which the surface can matter: a mask of the given shape.
+        """Return the cells of a grid near the surface: a mask of the given shape.
 
-        A segment whose ends lie within `reach` of an unmarked cell along each axis is visible; there is no need to ask.
+        A segment whose ends lie within `reach` of an unmarked cell along each axis is visible without a test.
 
         Args:
             low: the lowest corner of the grid, m.
             spacing: of its cells, m.
             shape: cells along each axis.
-            reach: how far beyond its own cell a segment may end, m: the reach of a stencil.
+            reach: largest distance of the end of a segment from its own cell, m: the reach of a stencil.
             end_vertices: (n, 3) float64, positions at the end of a step: then cells near the way of a triangle are marked, too.
 
         Raises:
@@ -158,13 +158,13 @@ class ThickSurface:
     def swept_points(self, points: Floats, end_vertices: Floats, *, end_points: Floats | None = None) -> Bools:
         """Return the points (k,) that the surface sweeps over in a step from its positions to `end_vertices`.
 
-        These are the points that meet a triangle while all vertices go straight, exactly and wherever on the way, and those that lie
-        in a wedge at the start or at the end. A point that is not swept over has not changed sides.
+        These are the points that meet a triangle at any time while all vertices move straight (exact), and those that lie in a wedge at the
+        start or at the end. A point that is not swept over has not changed sides.
 
         Args:
             points: (k, 3) float64, C-contiguous, m.
             end_vertices: (n, 3) float64, C-contiguous, positions at the end, m; the surface itself does not move.
-            end_points: (k, 3) float64, where the points go; without, they stay.
+            end_points: (k, 3) float64, positions of the points at the end, m; without, they stay.
 
         Raises:
             TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
@@ -178,13 +178,13 @@ class ThickSurface:
     def visible_faces(
         self, low: Sequence[float], spacing: float, shape: Sequence[int], *, guarded: bool = True, velocities: Floats | None = None
     ) -> FaceVisibility:
-        """Return which neighbouring cell centres of a grid see each other; at the sides, those of the cells that would come next.
+        """Return the visibility between neighbouring cell centres of a grid; at the sides, the centres of the next cells outside are used.
 
         Args:
             low: the lowest corner of the grid, m.
             spacing: of its cells, m.
             shape: cells along each axis.
-            guarded: whether only cells near the surface are asked, which changes the time and not the result.
+            guarded: whether only cells near the surface are tested, which changes the time and not the result.
             velocities: (n, 3) float64 of the vertices, m/s, for those of the hits.
 
         Raises:

@@ -1,1 +1,1 @@
-"""Procedural flows and emitters."""
+"""Procedural flows, emitters, and a step of inviscid flow."""

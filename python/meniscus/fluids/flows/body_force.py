@@ -1,4 +1,4 @@
-"""Body forces: accelerations that are the same everywhere, such as gravity."""
+"""Body forces: uniform accelerations, such as gravity."""
 
 from __future__ import annotations
 

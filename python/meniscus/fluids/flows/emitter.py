@@ -1,4 +1,4 @@
-"""Where smoke, heat and gas come from."""
+"""Sources of smoke, heat and gas."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from meniscus.surface import Pose, Shape
 
 @dataclass(frozen=True, kw_only=True)
 class Emitter:
-    """A region in which the gas is given properties while the emitter is on.
+    """A region in which the gas gets given properties while the emitter is on.
 
     Attributes:
         region: the shape that it fills, m; cells whose centre is inside belong to it.
         motion: where the region is, as a function of time (s); default at rest.
-        density: what the density of the smoke is raised to; None leaves it.
+        density: least density of the smoke in the region; None leaves it.
         density_rate: added per second.
-        temperature: what the temperature is set to; None leaves it.
+        temperature: temperature that is set; None leaves it.
         velocity: of the gas at the faces of its cells, m/s; None leaves it.
-        divergence: gas that comes out of nothing, 1/s: the volume of the region times this per second.
+        divergence: inflow of gas, 1/s: per second, the volume of the region times this number.
         start: when it is turned on, s.
         end: when it is turned off, s.
     """
@@ -61,7 +61,7 @@ class Emitter:
 
 
 class EmitterCells(MemoryOwner):
-    """The cells of an emitter on one grid; found anew only while it moves."""
+    """The cells of an emitter on one grid; recomputed only while it moves."""
 
     def __init__(self, emitter: Emitter, phi: CellField) -> None:
         if emitter.region.dimension != phi.grid.dimension:

@@ -1,4 +1,4 @@
-"""One step of an incompressible flow without viscosity: advection and projection, put together in two ways."""
+"""Two splittings of a step of incompressible, inviscid flow into advection and projection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Splitting = Literal["projection", "reflection"]
 
 @dataclass(frozen=True)
 class StepInfo:
-    """What a step reports: its projections, in order."""
+    """Report of a step: its projections, in order."""
 
     projections: tuple[ProjectionInfo, ...]
 
@@ -41,25 +41,23 @@ def advance(
 ) -> StepInfo:
     """Advance a velocity by dt under u_t + (u . grad) u + grad(p) / rho = 0, div u = 0, in place.
 
-    'projection' is Chorin's splitting: carry the velocity by itself, then project. It is first order in time and takes energy out of
-    the flow. 'reflection' carries it for half a step, projects, goes on from the reflection 2 u - u* of the carried velocity u* in the
-    space of divergence-free ones, carries that for the other half, and projects: twice the work, and second order. For the second order
-    the other half is carried by the velocity extrapolated to the end of the step; with the velocity of its middle, as first published,
-    flows that are not steady would be first order.
+    'projection' is Chorin's splitting: advect the velocity by itself, then project. It is first order in time and removes energy from the
+    flow. 'reflection' advects for half a step, projects u* to u, continues from the reflection 2 u - u*, advects for the other half, and
+    projects: twice the work, and second order. For second order, the second half is advected by the velocity extrapolated to the end of the
+    step; with the velocity of the middle, as first published, unsteady flows would be first order.
 
     Args:
         velocity: m/s; should be divergence-free.
         dt: seconds, positive.
         splitting: 'projection' or 'reflection'.
-        method: how the velocity is carried, as in `advect`.
+        method: advection scheme of the velocity, as in `advect`.
         solid: as in `project`; a moving one is sampled at the end of the (half) step that is projected.
-        slip: 'free': the flow is continued into solids before it is carried; 'no-slip': faces whose centre
-            lies in the solid have its velocity.
+        slip: 'free': the flow is extended into solids before advection; 'no-slip': faces whose centre lies in the solid have its velocity.
         density: as in `project`.
         tolerance: of the projections, as in `project`.
         time: at the start of the step, s.
-        solver: kept from step to step.
-        workspace: kept from step to step.
+        solver: reused from step to step.
+        workspace: reused from step to step.
         options: further options of `advect`.
 
     Raises:

@@ -120,7 +120,7 @@ class Flow:
         return self + other * -1.0
 
     def __repr__(self) -> str:
-        """How the flow was made."""
+        """Return the call that made the flow."""
         return self._description
 
     def _sum(self, flows: Sequence[Flow], weights: Sequence[float], description: str) -> Flow:
@@ -193,8 +193,8 @@ def point_source(
         center: m; its length decides the dimension.
         radius: m; no flow beyond.
         strength: 1/s.
-        variation: how much the noise modulates the outflow.
-        noise: n; default `FractalNoise()`.
+        variation: amplitude of the modulation by noise.
+        noise: the function n; default `FractalNoise()`.
 
     Source: Brochu 2012, section 5.4.2.
     """
@@ -245,7 +245,7 @@ def curl_noise(
 
 
 def single_vortex(length: float = 1.0, period: float = 0.0) -> Flow:
-    """Return the vortex in the box [0, length]^2 that draws a disc out to a spiral; it runs back if `period` (s) is positive.
+    """Return the vortex in the box [0, length]^2 that stretches a disc to a spiral; it reverses if `period` (s) is positive.
 
     u = -sin^2(pi x) sin(2 pi y) cos(pi t / period), v = sin^2(pi y) sin(2 pi x) cos(pi t / period), x and y in units of length.
 
@@ -256,7 +256,7 @@ def single_vortex(length: float = 1.0, period: float = 0.0) -> Flow:
 
 
 def deformation(length: float = 1.0, period: float = 0.0) -> Flow:
-    """Return the 3-D deformation flow in [0, length]^3 that pulls a sphere into a sheet; it runs back after `period` seconds if > 0.
+    """Return the 3-D deformation flow in [0, length]^3 that stretches a sphere to a sheet; a positive `period` (s) reverses it.
 
     Source: LeVeque 1996; Enright, Fedkiw, Ferziger and Mitchell 2002.
     """

@@ -1,1 +1,1 @@
-"""Smoke and hot gas."""
+"""Solver for smoke and hot gas, with its forces and options."""

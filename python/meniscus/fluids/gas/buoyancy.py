@@ -23,7 +23,7 @@ def add_buoyancy(
     up: Sequence[float] | None = None,
     time: float = 0.0,
 ) -> None:
-    """Add dt (-a density + b (temperature - ambient)) up to a velocity, in place; faces take the mean of the cells beside them.
+    """Add dt (-a density + b (temperature - ambient)) up to a velocity, in place; faces use the mean of the cells beside them.
 
     Args:
         velocity: m/s.

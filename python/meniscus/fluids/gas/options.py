@@ -18,20 +18,20 @@ class SmokeOptions:
     """Coefficients and schemes of a SmokeSolver.
 
     Attributes:
-        density_weight: how heavy smoke is: downward acceleration per unit of density, m/s^2.
-        temperature_weight: how heat rises: upward acceleration per unit above ambient, m/s^2.
+        density_weight: weight of smoke: downward acceleration per unit of density, m/s^2.
+        temperature_weight: lift of heat: upward acceleration per unit above ambient, m/s^2.
         ambient: temperature of the air without buoyancy.
         up: direction against gravity; default along the last axis.
-        acceleration: of everything, m/s^2; default none.
+        acceleration: uniform acceleration, m/s^2; default none.
         confinement: epsilon of vorticity confinement, without unit.
         vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
         vortex_kernel: 'gaussian' or 'tent'.
         viscosity: kinematic, m^2/s.
         air_density: kg/m^3; only the pressure depends on it.
-        slip: how the air passes solids, 'free' or 'no-slip'.
+        slip: condition at solids, 'free' or 'no-slip'.
         method, trace, interpolation, limiter: of the transport, as in `advect`.
         tolerance: of the projection, relative to the divergence before it.
-        cfl: cells that the fastest air passes in the step that `max_dt` advises.
+        cfl: cells that the fastest air passes in the step that `max_dt` returns.
     """
 
     density_weight: float = 0.0
@@ -66,15 +66,15 @@ class SmokeOptions:
 
 @dataclass(kw_only=True)
 class SmokeReport(StepReport):
-    """What one step of a SmokeSolver did; the kinetic energy is per density, m^(dim + 2)/s^2.
+    """Report of one step of a `SmokeSolver`; the kinetic energy is per density, m^(dim + 2)/s^2.
 
     Attributes:
         smoke: integral of the density outside of the solid after the step, density times m^dim.
-        emitted: what emitters have added to it.
-        transport_change: what transport has added to it: through open sides, else the error of the scheme.
-        uncovered: what the motion of the solid has added to it: smoke beside uncovered cells is continued into them, that in covered
-            ones is lost.
-        vortices: what happened to vortex particles.
+        emitted: part of it that emitters have added.
+        transport_change: change of it by transport: through open sides, else the error of the scheme.
+        uncovered: change of it by the motion of the solid: smoke next to uncovered cells is extended into them, smoke in covered ones is
+            lost.
+        vortices: report of the vortex particles.
     """
 
     smoke: float = math.nan

@@ -1,4 +1,4 @@
-"""The gas solver: smoke, heat, and the air that carries them."""
+"""Gas solver: smoke, heat, and the air that carries them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class SmokeSolver(StagedSolver[SmokeReport]):
     """Smoke and heat carried by incompressible air around moving solids.
 
-    A step emits, carries everything by the velocity, adds forces, diffuses and projects; each is a public method that a script may call
-    by itself, in another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as
-    it was before.
+    A step emits, advects all fields by the velocity, adds forces, diffuses and projects. Each stage is a public method that a script may
+    call by itself, in another order, or with its own work in between. `step` is transactional: an error or Ctrl-C leaves everything
+    unchanged.
 
     Args:
         grid: 2-D or 3-D.
         options: coefficients and schemes.
         dtype: of all fields, float32 (default) or float64.
         boundary: of the velocity; default closed walls at rest.
-        solid: what the air flows around: anything that `project` takes; a moving one is followed.
+        solid: obstacle: anything that `project` takes; it may move.
         emitters: sources.
-        vortices: vortex particles that come along; they may be seeded between steps.
+        vortices: vortex particles that move with the air; they may be seeded between steps.
 
     Attributes:
         velocity: of the air, m/s.
@@ -100,7 +100,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         return o.cfl * h / speed if speed > 0 else math.inf
 
     def emit(self, dt: float) -> None:
-        """Let the emitters that are on work for dt."""
+        """Apply the emitters that are on for dt."""
         solid = self._solid.at(self.time)
         before = self._smoke(solid)
         if self._divergence is not None:
@@ -119,7 +119,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.running_report.emitted = self._smoke(solid) - before
 
     def transport(self, dt: float) -> None:
-        """Carry smoke, heat, vortex particles and the velocity itself along the velocity for dt."""
+        """Advect smoke, heat, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
@@ -167,11 +167,11 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
-        """Let viscosity act for dt."""
+        """Apply viscosity for dt."""
         self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
 
     def project(self, dt: float) -> None:
-        """Make the velocity divergence-free, but for what emitters ask for, around the solid as it is at the end of the step."""
+        """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
         self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )

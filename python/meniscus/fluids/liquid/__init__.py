@@ -1,1 +1,1 @@
-"""Liquids with a level set."""
+"""Solver for liquids whose surface is a level set."""

@@ -25,7 +25,7 @@ class LiquidFaces(Stateful):
     """Masks of the faces of one velocity, one array per axis.
 
     Attributes:
-        known: faces whose velocity means something: beside liquid, or continued from there.
+        known: faces with a valid velocity: next to liquid, or extended from there.
     """
 
     def __init__(self, velocity: MacField, balanced: bool) -> None:
@@ -37,7 +37,7 @@ class LiquidFaces(Stateful):
         self._near: list[Bools] = []
 
     def wet(self, levelset: LevelSet) -> list[Bools]:
-        """Return the faces beside liquid; overwritten by the next call."""
+        """Return the faces next to liquid; overwritten by the next call."""
         core: Any = _fluids  # overloaded over dimension and scalar
         for d, mask in enumerate(self._wet):
             core.liquid_faces(levelset.field._core, d, mask)
@@ -52,9 +52,9 @@ class LiquidFaces(Stateful):
         workspace: Workspace,
         time: float = 0.0,
     ) -> None:
-        """Continue the velocity from the wet faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
+        """Extend the velocity from the liquid faces into `band` cells of air, then into the solid; elsewhere it becomes zero.
 
-        Without free slip, faces in the solid take its velocity.
+        Without free slip, faces in the solid get its velocity.
         """
         core: Any = _grid  # overloaded over dimension and scalar
         for d, wet in enumerate(self.wet(levelset)):
@@ -70,8 +70,8 @@ class LiquidFaces(Stateful):
     def _balance(self, velocity: MacField, levelset: LevelSet, solid: Any, time: float) -> None:
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
 
-        Constant continuation makes volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
-        the last wet face.
+        Constant extension creates volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
+        the last liquid face.
         """
         core: Any = _fluids
         core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
@@ -102,6 +102,6 @@ class LiquidFaces(Stateful):
         return float(core.max_component_speed_in(velocity._core, self.wet(levelset)))
 
     def energy(self, velocity: MacField, levelset: LevelSet) -> float:
-        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2: half the cells beside a face are its own."""
+        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents half of each cell next to it."""
         core: Any = _fluids
         return float(core.liquid_energy(velocity._core, levelset.field._core))

@@ -1,4 +1,4 @@
-"""Options and reports of `LiquidSolver`."""
+"""Options and step report of `LiquidSolver`."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class LiquidOptions:
         viscosity: kinematic, m^2/s; the surface is free of traction, see `diffuse_liquid`.
         surface_tension: coefficient, N/m.
         air_pressure: Pa.
-        slip: how the liquid passes solids, 'free' or 'no-slip'.
+        slip: condition at solids, 'free' or 'no-slip'.
         tracking: of the surface, by a level set with particles on both sides, or without.
         per_cell: particles per cell at the surface; default 16 in 2-D and 64 in 3-D.
         reseed_every: steps after which particles are seeded anew; zero: never.
-        spray: whether particles that have escaped from the liquid fly on as drops, with mass and momentum.
+        spray: whether particles that have escaped from the liquid become drops in free flight, with mass and momentum.
         restitution: part of its normal speed that a drop keeps when it hits a solid or a wall.
         drag: rate at which the air slows drops, 1/s.
         method, trace, interpolation, limiter: of the transport of the velocity, as in `advect`.
-        surface_order: 'second' trusts the correction of the transport up to the surface; 'first' leaves it out within CFL cells of it.
+        surface_order: 'second' applies the correction of the transport up to the surface; 'first' omits it within CFL cells of it.
         band: cells of air around the liquid that are given a velocity.
-        balanced_extension: whether the velocity continued into the air is made divergence-free there, without which volume is gained or
-            lost in proportion to the spacing where the liquid stretches.
-        drift_correction: whether the level set is moved so that each component of the liquid keeps the volume it should have.
+        balanced_extension: whether the velocity extended into the air is made divergence-free there. Otherwise volume is gained or lost
+            where the liquid stretches, in proportion to the spacing.
+        drift_correction: whether the level set is moved so that each component of the liquid keeps its expected volume.
         vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
         vortex_kernel: 'gaussian' or 'tent'.
         tolerance: of the projection, relative to the divergence before it.
         max_iterations: of the projection.
-        cfl: cells that the fastest liquid passes in the step that `max_dt` advises.
+        cfl: cells that the fastest liquid passes in the step that `max_dt` returns.
         seed: of the random numbers.
     """
 
@@ -98,7 +98,7 @@ class ComponentVolume:
 
     Attributes:
         volume: m^3 (m^2 in 2-D), outside of solids.
-        expected: what it should be: the volume of what has come together in it.
+        expected: volume that it should have: the sum of the volumes that have merged into it.
         cells: their number.
         first_cell: index of its first cell in storage order.
     """
@@ -110,17 +110,17 @@ class ComponentVolume:
 
     @property
     def error(self) -> float:
-        """Volume gained, relative to what it should be; infinite for liquid out of nothing."""
+        """Volume gained, relative to the expected volume; infinite if none is expected."""
         return self.volume / self.expected - 1.0 if self.expected > 0 else float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeReport:
-    """Where the liquid is, and where it came from and went since the surface was set; all in m^3 (m^2 in 2-D).
+    """Volumes of the liquid, and inflow and outflow since the surface was set; all in m^3 (m^2 in 2-D).
 
     Attributes:
         liquid: enclosed by the level set, outside of solids.
-        spray: in drops that fly.
+        spray: in flying drops.
         initial: when the surface was set.
         emitted: by sources.
         drained: by drains.
@@ -140,7 +140,7 @@ class VolumeReport:
 
     @property
     def expected(self) -> float:
-        """What liquid and spray together should be."""
+        """Expected volume of liquid and spray together."""
         return self.initial + self.emitted - self.drained + self.inflow - self.outflow
 
     @property
@@ -157,13 +157,13 @@ class VolumeReport:
 
 @dataclass(kw_only=True)
 class LiquidReport(StepReport):
-    """What one step of a LiquidSolver did.
+    """Report of one step of a `LiquidSolver`.
 
     Attributes:
         volume: enclosed by the level set, outside of solids, m^dim.
-        vortices: what happened to vortex particles.
-        drops: that fly.
-        correction: largest distance that the drift correction has moved the surface by, m.
+        vortices: report of the vortex particles.
+        drops: number of flying drops.
+        correction: largest distance by which the drift correction has moved the surface, m.
     """
 
     volume: float = 0.0

@@ -1,4 +1,4 @@
-"""The liquid solver: water with a free surface."""
+"""Liquid solver: water with a free surface."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class LiquidSolver(StagedSolver[LiquidReport]):
     """An incompressible liquid with a free surface, below air of constant pressure, around moving solids.
 
-    A step emits, carries the surface and the velocity, lets spray fly, adds forces, lets viscosity act, projects with the pressure that
-    is right at the surface, and continues the velocity into the air. Each stage is a public method that a script may call by itself, in
-    another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as it was before.
+    A step emits, advects the surface and the velocity, moves spray, adds forces, applies viscosity, projects with the right pressure at the
+    surface, and extends the velocity into the air. Each stage is a public method that a script may call by itself, in another order, or
+    with its own work in between. `step` is transactional: an error or Ctrl-C leaves everything unchanged.
 
     The liquid is where `levelset` is negative. Set it with `fill`, or write to `levelset.array` and call `set_surface`.
 
@@ -43,16 +43,16 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         options: coefficients and schemes.
         dtype: of all fields, float64 (default) or float32.
         boundary: of the velocity; default closed walls at rest.
-        solid: what the liquid flows around: anything that `project` takes; a moving one is followed.
-        sources: where liquid is emitted.
-        drains: where it vanishes.
-        vortices: vortex particles that come along; they may be seeded between steps. Outside of the liquid they are removed.
+        solid: obstacle: anything that `project` takes; it may move.
+        sources: regions in which liquid is emitted.
+        drains: regions in which it vanishes.
+        vortices: vortex particles that move with the liquid; they may be seeded between steps. Outside of the liquid they are removed.
 
     Attributes:
-        velocity: of the liquid and, continued, of the air around it, m/s; zero farther away.
+        velocity: of the liquid, extended into the air around it, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
         surface: the level set, its particles, and the drops.
-        volume: what the parts of the liquid should have.
+        volume: measured and expected volumes of the components of the liquid.
         faces: which of them the liquid touches.
         vortices: vortex particles, or None.
         time: seconds.
@@ -104,11 +104,11 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     @property
     def particles(self) -> ParticleLevelSet | None:
-        """The particle level set, with markers and spray; None where the tracking is by the level set alone."""
+        """The particle level set, with markers and spray; None if the surface is tracked by the level set alone."""
         return self.surface.particles
 
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
-        """Add liquid, and start anew with the surface that results.
+        """Add liquid, and restart with the resulting surface.
 
         Args:
             region: a Shape, or a LevelSet on the cells of this grid.
@@ -127,7 +127,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.set_surface()
 
     def set_surface(self) -> None:
-        """Take the level set as it is now: make it a distance, seed particles, remove spray, and count volumes from here.
+        """Restart from the present level set: redistance it, seed particles, remove spray, and count volumes from now on.
 
         Raises:
             ValueError: the level set is not finite.
@@ -175,7 +175,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.volume.totals["drained"] += drained_drops
 
     def transport(self, dt: float) -> None:
-        """Carry the surface with its particles, vortex particles and the velocity itself along the velocity for dt."""
+        """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         self.volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
@@ -204,7 +204,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         )
 
     def correct_volume(self, dt: float) -> None:
-        """Move the surface so that every component has the volume it should have, if the options ask for it."""
+        """Move the surface so that every component has its expected volume, if the options ask for it."""
         self.volume.share()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
@@ -212,7 +212,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self.surface.surface_moved(self.running_report.correction)
 
     def spray(self, dt: float) -> None:
-        """Let drops fly, hit solids and join the liquid, and turn particles that have escaped into drops."""
+        """Move drops, which may hit solids or join the liquid, and turn escaped particles into drops."""
         if self.particles is None or not self.options.spray:
             return
         solid = self._solid.at(self.time + dt, dt)
@@ -225,11 +225,11 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
-        """Let viscosity act for dt."""
+        """Apply viscosity for dt."""
         self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
 
     def project(self, dt: float) -> None:
-        """Make the velocity of the liquid divergence-free around the solid as it is at the end of the step."""
+        """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._continue_into_solid(solid)
@@ -249,18 +249,18 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         )
 
     def extend(self, dt: float) -> None:
-        """Continue the velocity of the liquid into the air around it, and into solids; beyond, it becomes zero."""
+        """Extend the velocity of the liquid into the air around it, and into solids; beyond, it becomes zero."""
         o = self.options
         time = self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
         self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
 
     def volume_report(self) -> VolumeReport:
-        """Return where the liquid is, and where it came from and went since the surface was set."""
+        """Return the volumes of the liquid, and inflow and outflow since the surface was set."""
         return self.volume.report(self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume)
 
     def _continue_into_solid(self, solid: SolidBoundary | None) -> None:
-        """Continue the level set into the solid, so that the liquid meets it at a right angle and no air comes between."""
+        """Extend the level set into the solid, so that the liquid meets it at a right angle without air between them."""
         if solid is not None:
             self.surface.continue_into(solid, self._workspace)
 

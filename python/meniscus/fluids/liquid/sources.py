@@ -1,4 +1,4 @@
-"""Where liquid comes from and goes to."""
+"""Sources and drains of liquid."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Drain(_Region):
 
 
 class RegionCells(MemoryOwner):
-    """The signed distance of a region on one grid; found anew only while it moves."""
+    """The signed distance of a region on one grid; recomputed only while it moves."""
 
     def __init__(self, owner: LiquidSource | Drain, phi: CellField, band: float) -> None:
         if owner.region.dimension != phi.grid.dimension:

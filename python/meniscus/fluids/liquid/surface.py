@@ -1,4 +1,4 @@
-"""The surface of a liquid solver: a level set, with particles or without, and the drops that fly."""
+"""Surface of a liquid solver: a level set, with or without marker particles, and drops in flight."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AIR_DEPTH = {2: 0.1, 3: 0.2}
 
 
 class LiquidSurface(Stateful):
-    """The level set of a liquid, on cells, and how it moves.
+    """The level set of a liquid, on cells, and its motion.
 
     Args:
         grid: of the solver.
@@ -60,12 +60,12 @@ class LiquidSurface(Stateful):
 
     @property
     def band(self) -> float:
-        """How far from the surface the level set is a distance, m."""
+        """Distance from the surface within which the level set is a distance, m."""
         return (self._options.band + 1) * self.levelset.grid.spacing
 
     @property
     def drops(self) -> int:
-        """Drops that fly."""
+        """Number of flying drops."""
         return 0 if self.particles is None else len(self.particles.spray)
 
     @property
@@ -82,17 +82,17 @@ class LiquidSurface(Stateful):
         self._first_new = None
 
     def settle(self) -> None:
-        """Make the level set a distance again after sources and drains."""
+        """Redistance the level set after sources and drains."""
         self.levelset.redistance(band=self.band, workspace=self._workspace)
         if self.particles is not None:
             self.particles.adjust_radii(every=True)
 
     def continue_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
-        """Continue the level set into a solid, so that no air is between it and the liquid."""
+        """Extend the level set into a solid, so that no air is between it and the liquid."""
         solid.extend(self.levelset.field, workspace)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
-        """Carry the surface along a velocity for dt; `solid` is as at the end of it."""
+        """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""
         if self.particles is not None:
             self._first_new = self.drops
             self.particles.advance(velocity, dt, solid=solid, time=time)
@@ -113,7 +113,8 @@ class LiquidSurface(Stateful):
         self.levelset.redistance(band=self.band, workspace=self._workspace)
 
     def surface_moved(self, distance: float) -> None:
-        """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed would undo it, and go."""
+        """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
+        the motion."""
         if self.particles is not None and distance > 0:
             self.particles.remove_passed(distance)
             self.particles.adjust_radii(every=True)

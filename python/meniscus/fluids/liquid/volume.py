@@ -27,8 +27,8 @@ TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 class LiquidVolume(Stateful):
     """Measures the liquid outside of solids, by part, and knows how much there should be of each.
 
-    Where a part breaks up, its pieces share its expected volume by the number of their cells that come from it; where parts merge, theirs
-    add up. What is expected of all of them, with the spray, is what the totals say.
+    When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge, their
+    volumes add up. The expected volumes of all parts and the spray add up to the totals.
 
     Attributes:
         totals: initial, emitted, drained and so on since the surface was set, m^dim.
@@ -75,7 +75,7 @@ class LiquidVolume(Stateful):
 
     @property
     def budget(self) -> dict[str, Any]:
-        """Copies of the measured and the expected volumes, and what is expected of no part, m^dim; may be set."""
+        """Copies of the measured and the expected volumes, and the expected volume of no component, m^dim; may be set."""
         return {"volumes": np.array(self.volumes), "expected": np.array(self.expected), "unassigned": float(self._budget.unassigned)}
 
     @budget.setter
@@ -89,15 +89,15 @@ class LiquidVolume(Stateful):
         self.totals = {**dict.fromkeys(TOTALS, 0.0), "initial": self.total}
 
     def follow(self, velocity: MacField, dt: float, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Take the surface after it has moved along a velocity for dt."""
+        """Update the volumes after the surface has moved along a velocity for dt."""
         self._budget.follow(*self._liquid(levelset, solid), velocity._core, dt, self._workspace)
 
     def change(self, total: str, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Take the surface after sources ('emitted') or drains ('drained') have changed it."""
+        """Update the volumes after sources ('emitted') or drains ('drained') have changed the surface."""
         self.totals[total] += abs(self._budget.change(*self._liquid(levelset, solid), self._workspace))
 
     def cross_sides(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
-        """Account for what passes the sides of the domain in dt, with the wet part of the cells there as that of their faces."""
+        """Account for the flow through the sides of the domain in dt; the liquid part of a face is that of the cell next to it."""
         if not self._sides:
             return
         self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)

@@ -1,1 +1,1 @@
-"""Liquids of particles: PIC, FLIP and APIC."""
+"""Solver for liquids of particles: PIC, FLIP and APIC."""

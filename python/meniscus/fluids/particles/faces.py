@@ -1,4 +1,4 @@
-"""The faces around a liquid of particles: what the particles give to them, and what lies beyond."""
+"""Faces next to a particle liquid: values transferred from the particles, and their extension."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ParticleFaces(MemoryOwner):
         self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
 
     def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
-        """Set the velocity to that of the particles, and continue it to the faces of liquid that none is near."""
+        """Set the velocity to that of the particles, and extend it to liquid faces without particles nearby."""
         particles_to_grid(particles, velocity, known=self._given, workspace=workspace)
         extrapolate(velocity, self._given, layers=2, out=self._given, workspace=workspace)
 
@@ -43,9 +43,9 @@ class ParticleFaces(MemoryOwner):
         band: int,
         workspace: Workspace,
     ) -> None:
-        """Continue velocities from the faces of the liquid into `band` cells of air, then into the solid; elsewhere they become zero.
+        """Extend velocities from the liquid faces into `band` cells of air, then into the solid; elsewhere they become zero.
 
-        Without free slip, faces in the solid take its velocity.
+        Without free slip, faces in the solid get its velocity.
         """
         wet = mark_open_faces(levelset, solid, self._wet)
         for field in (velocity, before):

@@ -21,24 +21,24 @@ class ParticleLiquidOptions:
     """Coefficients and schemes of a ParticleLiquidSolver.
 
     Attributes:
-        transfer: 'flip': particles take the change of the velocity of the grid, blended with the velocity itself; 'pic': the velocity;
+        transfer: 'flip': particles get the change of the velocity of the grid, blended with the velocity itself; 'pic': the velocity;
             'apic': the velocity and its gradient.
         flip_ratio: part of the change in 'flip'; the rest is the velocity itself.
         density: kg/m^3.
         gravity: acceleration, m/s^2; default 9.81 down the last axis.
         viscosity: kinematic, m^2/s.
         air_pressure: Pa.
-        slip: how the liquid passes solids, 'free' or 'no-slip'.
-        surface: how the level set follows from the particles, as in `particle_levelset`.
+        slip: condition at solids, 'free' or 'no-slip'.
+        surface: method of the level set of the particles, as in `particle_levelset`.
         per_cell: particles per cell; default 4 in 2-D and 8 in 3-D.
-        jitter: how far from the middle of its part of the cell a new particle may be, from 0 (regular) to 1 (anywhere in it).
-        density_correction: whether particles are moved apart where they crowd and together where they thin out, by a second solve, so that
-            the liquid keeps its volume.
-        trace: how particles move, as in `ms.grid.trace`.
+        jitter: random offset of a new particle from the middle of its part of the cell, from 0 (regular) to 1 (anywhere in it).
+        density_correction: whether a second solve moves particles apart where they are too dense and together where they are too sparse, so
+            that the liquid keeps its volume.
+        trace: method of moving particles, as in `ms.grid.trace`.
         band: cells of air around the liquid that are given a velocity, at least.
         tolerance: of the projection, relative to the divergence before it.
         max_iterations: of the projection.
-        cfl: cells that the fastest particle passes in the step that `max_dt` advises.
+        cfl: cells that the fastest particle passes in the step that `max_dt` returns.
         seed: of the random numbers.
     """
 
@@ -83,14 +83,14 @@ class ParticleLiquidOptions:
 
 @dataclass(kw_only=True)
 class ParticleLiquidReport(StepReport):
-    """What one step of a ParticleLiquidSolver did; the kinetic energy leaves out what affine particles turn by.
+    """Report of one step of a `ParticleLiquidSolver`; the kinetic energy is without the rotation of affine particles.
 
     Attributes:
         particles: their number.
-        volume: that they stand for, m^dim.
-        correction: how the solve of the density correction went, or None.
+        volume: volume of the particles, m^dim.
+        correction: report of the solve of the density correction, or None.
         left: particles that left through open sides.
-        in_solid: particles in the solid that did not find a way out.
+        in_solid: particles in the solid that could not be pushed out.
     """
 
     particles: int = 0

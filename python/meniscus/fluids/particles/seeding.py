@@ -23,8 +23,9 @@ def liquid_region(region: Shape, grid: Grid, pose: Pose | None = None) -> Any:
 class ParticleSeeder:
     """Fills regions with a given number of particles per cell, one in each part of a cell.
 
-    The cells are those of the grid, moved by an offset: one that moves with what a source emits makes particles that line up with those
-    that it has emitted before, and as many of them as the flow takes away. Where in its part a particle is depends on the cell alone.
+    The cells are those of the grid, moved by an offset. If the offset moves with the liquid of a source, new particles line up with those
+    emitted before, and their number matches those that the flow has carried away. The position of a particle in its part depends on the
+    cell alone.
 
     Args:
         grid: of the solver.
@@ -48,7 +49,7 @@ class ParticleSeeder:
         offset: Sequence[float] | None = None,
         velocity: Sequence[float] | None = None,
     ) -> int:
-        """Add the particles that a region outside of a solid lacks to be full; return how many.
+        """Fill a region outside of a solid with particles; return the number of new ones.
 
         Args:
             particles: get the new ones.

@@ -1,4 +1,4 @@
-"""The liquid solver by particles: FLIP, PIC and APIC."""
+"""Particle liquid solver: FLIP, PIC and APIC."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     """An incompressible liquid that particles carry through a grid, below air of constant pressure, around moving solids.
 
-    A step emits, gives the velocities of the particles to the grid, adds forces, lets viscosity act, projects, continues the velocity
-    into the air, gives it back to the particles and moves them. Each stage is a public method that a script may call by itself, in
-    another order, or with its own work in between. `step` is transactional: after an error or Ctrl-C everything is as it was before.
+    A step emits, transfers the velocities of the particles to the grid, adds forces, applies viscosity, projects, extends the velocity into
+    the air, transfers it back to the particles and moves them. Each stage is a public method that a script may call by itself, in another
+    order, or with its own work in between. `step` is transactional: an error or Ctrl-C leaves everything unchanged.
 
     The liquid is where the particles are. Add some with `fill`; after changes to `particles` by hand, call `set_particles`.
 
@@ -46,15 +46,15 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         options: coefficients and schemes.
         dtype: of all fields and particles, float64 (default) or float32.
         boundary: of the velocity; default closed walls at rest. Particles leave through all sides but walls; none enter.
-        solid: what the liquid flows around: anything that `project` takes; a moving one is followed.
-        sources: where liquid is emitted.
-        drains: where it vanishes.
+        solid: obstacle: anything that `project` takes; it may move.
+        sources: regions in which liquid is emitted.
+        drains: regions in which it vanishes.
 
     Attributes:
-        particles: with the columns 'velocity', m/s, and for APIC 'affine', 1/s. All stand for the same volume.
-        velocity: of the grid, and continued into the air around the liquid, m/s; zero farther away.
+        particles: with the columns 'velocity', m/s, and for APIC 'affine', 1/s. All have the same volume.
+        velocity: of the grid, extended into the air around the liquid, m/s; zero farther away.
         pressure: of the last projection, Pa, float64.
-        volume: counts of particles that came and went.
+        volume: counts of added and removed particles.
         time: seconds.
         report: of the last step.
 
@@ -124,18 +124,18 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     @property
     def particle_volume(self) -> float:
-        """The volume that a particle stands for, m^dim."""
+        """The volume of a particle, m^dim."""
         return self.volume.each
 
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> int:
-        """Add the particles that a region outside of the solid lacks to be full; they count as there from the start.
+        """Fill a region outside of the solid with particles; they count as present from the start.
 
         Args:
             region: a Shape, or a LevelSet on the cells of this grid.
             velocity: of the new particles, m/s; default zero.
 
         Returns:
-            How many.
+            The number of new particles.
 
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
@@ -147,7 +147,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         return added
 
     def set_particles(self) -> None:
-        """Take the particles as they are now: the surface is found anew, and volumes are counted from here.
+        """Restart from the present particles: recompute the surface, and count volumes from now on.
 
         Raises:
             ValueError: positions or velocities are not finite.
@@ -178,7 +178,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._stale = self._stale or added + removed > 0
 
     def transfer_to_grid(self, dt: float) -> None:
-        """Give the velocities of the particles to the faces around them, and find the surface."""
+        """Transfer the velocities of the particles to the faces around them, and compute the surface."""
         if self._stale:
             self._find_surface(self._solid.at(self.time))
         self._faces.from_particles(self.particles, self.velocity, self._workspace)
@@ -189,11 +189,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
 
     def diffuse(self, dt: float) -> None:
-        """Let viscosity act for dt."""
+        """Apply viscosity for dt."""
         self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self._levelset)
 
     def project(self, dt: float) -> None:
-        """Make the velocity of the liquid divergence-free around the solid as it is at the end of the step."""
+        """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         if self._solid.moves:
@@ -203,9 +203,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         )
 
     def extend(self, dt: float) -> None:
-        """Continue the velocity of the liquid, and the one from before, into the air around it, and into solids; beyond, they are zero.
+        """Extend the velocity of the liquid, and the one from before, into the air around it, and into solids; beyond, they are zero.
 
-        Both are continued from the same faces, so that particles beyond these take the change of the liquid beside them.
+        Both are extended from the same faces, so that particles beyond these get the change of the liquid next to them.
         """
         o, time = self.options, self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
@@ -216,7 +216,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._faces.extend(self.velocity, before, self._levelset, solid, band, self._workspace)
 
     def transfer_to_particles(self, dt: float) -> None:
-        """Give the velocity of the grid, or its change, to the particles."""
+        """Transfer the velocity of the grid, or its change, to the particles."""
         o = self.options
         grid_to_particles(
             self.velocity,
@@ -228,7 +228,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         )
 
     def move(self, dt: float) -> None:
-        """Carry the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids moved out."""
+        """Advect the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids are pushed
+        out."""
         trace(
             self.particles,
             self.velocity,
@@ -241,13 +242,13 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._settle(dt)
 
     def resample(self, dt: float) -> None:
-        """Move particles so that there are as many per cell everywhere as there should be, if the options ask for it, and sort them."""
+        """Move particles towards the wanted number per cell, if the options ask for it, and sort them."""
         if self._spacing is not None and len(self.particles):
             self._correct_density(self._spacing, dt)
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
 
     def volume_report(self) -> VolumeReport:
-        """Return the volume inside of the surface, also of each connected part of it, beside that of the particles there."""
+        """Return the volume inside of the surface, and of each connected part of it, with that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
         return self.volume.report(levelset, self._outside(solid), self.particles)
 
@@ -272,7 +273,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._continue_into(solid)
 
     def _continue_into(self, solid: SolidBoundary | None) -> None:
-        """Continue the level set into the solid, so that no air is between it and the liquid."""
+        """Extend the level set into the solid, so that no air is between it and the liquid."""
         if solid is not None:
             solid.extend(self._levelset.field, self._workspace)
 

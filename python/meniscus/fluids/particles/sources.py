@@ -1,4 +1,4 @@
-"""Where the particles of a liquid come from and go to: regions that are filled, sources and drains."""
+"""Sources, drains and initial regions of a particle liquid."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ParticleSources(MemoryOwner):
         return max((float(np.abs(v).max()) for v in given), default=0.0)
 
     def fill(self, particles: Particles, region: Shape | LevelSet, velocity: Sequence[float] | None, solid: NodeField | None) -> int:
-        """Add the particles that a region outside of a solid lacks to be full; return how many."""
+        """Fill a region outside of a solid with particles; return the number of new ones."""
         dimension = self._grid.dimension
         given = None if velocity is None else _checks.vector("velocity", velocity, dimension)
         if isinstance(region, LevelSet):
@@ -56,7 +56,7 @@ class ParticleSources(MemoryOwner):
         return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given)
 
     def emit(self, particles: Particles, time: float, solid: NodeField | None) -> int:
-        """Fill the regions of the sources, give what is in them their velocity, and return how many particles are new."""
+        """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones."""
         added = 0
         for region in self._sources:
             owner = region.owner
@@ -71,7 +71,7 @@ class ParticleSources(MemoryOwner):
         return added
 
     def drain(self, particles: Particles, time: float) -> int:
-        """Remove the particles in the regions of the drains; return how many."""
+        """Remove the particles in the regions of the drains; return their number."""
         active = [r for r in self._drains if r.owner.is_on(time)]
         return sum(int(self._region(r, time).remove(particles._core, self._workspace)) for r in active)
 

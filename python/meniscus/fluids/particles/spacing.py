@@ -1,4 +1,4 @@
-"""Particles of a liquid kept apart: a displacement whose divergence is what the particles of a cell are too many."""
+"""Correction of the spacing of liquid particles: a displacement whose divergence removes the excess of particles in each cell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOLERANCE = 1e-4
 
 
 class ParticleSpacing(MemoryOwner):
-    """Displaces particles so that their density becomes uniform.
+    """Correction that displaces particles so that their density becomes uniform.
 
     Source: Kugelstadt et al., "Implicit density projection for volume conserving liquids", 2019.
     """
@@ -53,7 +53,8 @@ class ParticleSpacing(MemoryOwner):
         max_iterations: int,
         workspace: Workspace,
     ) -> ProjectionInfo:
-        """Move the particles; those that a displacement brings beyond sides or into the solid stay there until they are settled."""
+        """Move the particles; those that a displacement brings beyond sides or into the solid stay there until their next boundary
+        treatment."""
         grid = levelset.grid
         particle_density(particles, grid, out=self._density, workspace=workspace)
         core: Any = _fluids  # overloaded over dimension and scalar

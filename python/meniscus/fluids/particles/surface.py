@@ -1,4 +1,4 @@
-"""The surface of the liquid that particles stand for."""
+"""Surface of a particle liquid."""
 
 from __future__ import annotations
 
@@ -40,26 +40,26 @@ def particle_levelset(
     out: LevelSet | None = None,
     workspace: Workspace | None = None,
 ) -> LevelSet:
-    """Return the level set, on cells, of the liquid that particles stand for; negative in the liquid.
+    """Return the level set, on cells, of the liquid that particles represent; negative in the liquid.
 
     'spheres' is the union of spheres around the particles: bumpy, and larger than the liquid by about their radius. 'average' is the
-    distance to the weighted mean position of the particles around, less a radius: smooth, and flat for particles below a plane; between
-    two bodies of liquid closer than the support it may bridge the gap. 'anisotropic' is where a sum of kernels is 1/2 that are stretched
-    like the neighbourhood of their particle: smooth along the surface and sharp across it.
+    distance to the weighted mean position of the particles around, minus a radius: smooth, and flat for particles below a plane; it may
+    bridge a gap that is narrower than the support. 'anisotropic' is the surface on which a sum of kernels is 1/2, each stretched like the
+    neighbourhood of its particle: smooth along the surface and sharp across it.
 
     Only what is near the surface is computed. Spheres give the distance outside; the others are close to it near the surface. Deep in the
     liquid the level set is constant. Call `redistance` for distances everywhere. Sides that are not periodic act as mirrors.
 
     Args:
-        particles: `Particles`, brought into the order of the cells; or positions (n, dim), m, which are copied.
+        particles: `Particles`, which are sorted by cell; or positions (n, dim), m, which are copied.
         grid: of their dimension.
         method: 'spheres', 'average' or 'anisotropic'.
         radius: m. Of the spheres: default 0.51 sqrt(dim) cells, so that each covers its cell. Of the average: default what puts the surface
             of uniform particles below a plane onto the plane.
         support: m, of the weights of 'average', or of the neighbourhoods of 'anisotropic' (twice the smoothing length); default 2 cells,
             which are four distances of particles at 2^dim per cell.
-        band: m, where the level set ends; default 2 cells.
-        cover: cells that hold a particle and neither are nor touch liquid become liquid, so that no drop is lost.
+        band: m, limit of the magnitude of the level set; default 2 cells.
+        cover: cells that contain a particle, and neither are nor touch liquid, become liquid, so that no drop is lost.
         out: a level set on the cells of the grid to write to; default a new one of the dtype of the particles.
         workspace: scratch memory to reuse.
 

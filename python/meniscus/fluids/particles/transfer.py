@@ -1,4 +1,4 @@
-"""Velocities from particles to a staggered grid, and back."""
+"""Transfer of velocities from particles to a staggered grid, and back."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def particles_to_grid(
     known: list[Bools] | None = None,
     workspace: Workspace | None = None,
 ) -> list[Bools]:
-    """Set the faces of a grid to the mean velocity of the particles around them, and return which faces have any.
+    """Set the faces of a grid to the mean velocity of the particles around them, and return masks of faces with particles.
 
     The mean is weighted by linear interpolation and by the masses of the particles. Faces without particles become zero. In the half cell
     beside a side that is not periodic, the outermost face has the whole weight, so that the grid has all of the mass and the momentum.
 
     Args:
         particles: with a column 'velocity' (n, dim), m/s. With a column 'affine' (n, dim * dim), 1/s, row by row the gradients of the
-            components, each particle contributes an affine velocity (APIC); with a column 'mass' (n,), kg, not all weigh 1. They are
-            brought into the order of the cells.
+            components, each particle contributes an affine velocity (APIC); with a column 'mass' (n,), kg, the mean is weighted by mass.
+            The particles are sorted by cell.
         velocity: takes the result, m/s.
         mass: takes the mass at the faces, kg.
         known: bool arrays to write the result to; default: new ones.
@@ -70,16 +70,16 @@ def grid_to_particles(
 ) -> None:
     """Set the velocities of particles from those of a grid.
 
-    Without `before`, a particle takes the velocity of the grid at its place (PIC), and the gradient of the interpolation where it has a
-    column 'affine' (APIC). With `before`, which is what the particles gave to the grid, it keeps `flip_ratio` of what its own velocity
-    differed from that (FLIP).
+    Without `before`, a particle gets the velocity of the grid at its position (PIC), and a column 'affine' gets the gradient of the
+    interpolation (APIC). With `before`, the velocity that was transferred to the grid, it keeps the fraction `flip_ratio` of the difference
+    between its own velocity and that one (FLIP).
 
     Args:
         velocity: m/s.
         particles: with a column 'velocity', and any 'affine'.
         before: m/s.
         flip_ratio: from 0 (PIC) to 1 (FLIP); unused without `before`.
-        time: s, handed to boundary functions.
+        time: s, passed to boundary functions.
         workspace: scratch memory to reuse.
 
     Raises:
@@ -105,12 +105,12 @@ def grid_to_particles(
 
 
 def particle_density(particles: Particles, grid: Grid, *, out: CellField | None = None, workspace: Workspace | None = None) -> CellField:
-    """Return how many particles there are per cell, spread by linear interpolation between the centres of cells.
+    """Return the number of particles per cell, distributed by linear interpolation between the centres of cells.
 
     The sum over all cells is the number of particles, up to round-off.
 
     Args:
-        particles: of the dimension of the grid; brought into the order of the cells.
+        particles: of the dimension of the grid; they are sorted by cell.
         grid: 2-D or 3-D.
         out: takes the result, of the dtype of the positions; default a new field.
         workspace: scratch memory to reuse.
@@ -128,7 +128,7 @@ def particle_density(particles: Particles, grid: Grid, *, out: CellField | None 
 
 
 def require_cells(particles: Particles, out: CellField, grid: Grid) -> None:
-    """Check a target on the cells of a grid for what particles become."""
+    """Check a target field on the cells of a grid."""
     if particles.dimension != grid.dimension:
         raise ValueError(f"particles must be {grid.dimension}-D like the grid, not {particles.dimension}-D")
     if out.grid != grid:

@@ -1,4 +1,4 @@
-"""Volumes of a liquid of particles: of the particles, and inside of their surface."""
+"""Volumes of a particle liquid: of the particles, and inside of their surface."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TOTALS = ("initial", "emitted", "drained", "outflow")
 
 
 class ParticleVolume(Stateful):
-    """Counts particles, all of one volume, and compares that with what the surface encloses.
+    """Volume of particles of equal size, compared with the volume inside of the surface.
 
     Attributes:
-        totals: particles that were there, were emitted, drained, and have left.
+        totals: numbers of particles at the start, emitted, drained, and left.
         each: the volume of a particle, m^dim.
     """
 

@@ -1,1 +1,1 @@
-"""Pressure projection around solids."""
+"""Pressure projection around solids and below free surfaces."""

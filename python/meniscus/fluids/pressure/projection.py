@@ -32,8 +32,8 @@ class Region:
         cells: their number.
         closed: walls all around, so that the pressure is known up to a constant and no net flux is possible.
         first_cell: index of the first cell in storage order.
-        flux: net flux out through the walls of a closed region, less what the target divergence asks for, m^3/s (m^2/s in 2-D). It
-            has been spread as `flux_fix` says.
+        flux: net flux out through the walls of a closed region, minus that of the target divergence, m^3/s (m^2/s in 2-D). It has been
+            distributed by `flux_fix`.
         residual: norm of the region's residual, relative to the norm of the whole right-hand side.
     """
 
@@ -46,7 +46,7 @@ class Region:
 
 @dataclass(frozen=True)
 class ProjectionInfo(SolveInfo):
-    """How a projection went: a SolveInfo with one entry per region of fluid."""
+    """Report of a projection: a SolveInfo with one entry per region of fluid."""
 
     regions: tuple[Region, ...] = field(default=())
 
@@ -54,7 +54,7 @@ class ProjectionInfo(SolveInfo):
 class PressureSolver(CachedSolver):
     """Matrix, multigrid levels and scratch memory that projections on one grid may share.
 
-    A projection with a kept solver allocates nothing and reuses the matrix where nothing around the fluid has changed.
+    A projection with a reused solver allocates nothing, and reuses the matrix if nothing around the fluid has changed.
     """
 
     @staticmethod
@@ -83,7 +83,7 @@ def project(
     raise_on_failure: bool = True,
     solver: PressureSolver | None = None,
 ) -> ProjectionInfo:
-    """Make a velocity divergence-free, in place, by the pressure that does so.
+    """Make a velocity divergence-free, in place, by the gradient of a pressure.
 
     The conditions on the sides follow from those of the velocity: its normal component is given on a Wall and a Prescribed side, the
     pressure is given on an Open one (zero where there is ZeroGradient). Solids cut cells: a face that is partly open carries fluid
@@ -96,28 +96,29 @@ def project(
         solid: a KinematicSolid or other Solid (sampled at `time`), a SolidSample, a SolidBoundary; or at rest: a Shape, or a LevelSet on
             nodes or a NodeField of dtype float64 (solid where <= 0).
         density: kg/m^3, a number or a CellField of the velocity's dtype.
-        tolerance: of the divergence that is left, in the L2 norm relative to the one before (given normal velocities and target
-            divergence included).
-        liquid: where there is liquid; elsewhere is air. A CellField or LevelSet on cells (liquid where <= 0), with the free surface
-            resolved between the cells (ghost fluid), or a bool array.
-        given_faces: per axis a bool mask of faces that keep their velocity, as those on a wall do.
+        tolerance: of the remaining divergence, in the L2 norm relative to the one before (including given normal velocities and target
+            divergence).
+        liquid: region of liquid; elsewhere is air. A CellField or LevelSet on cells (liquid where <= 0), with the free surface resolved
+            between the cells (ghost fluid), or a bool array.
+        given_faces: per axis a bool mask of faces that keep their velocity, as on a wall.
         air_pressure: Pa.
-        surface_pressure: what the pressure in the liquid exceeds that of the air by at the free surface, Pa: for surface tension its
+        surface_pressure: excess of the pressure in the liquid over that of the air at the free surface, Pa: for surface tension its
             coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to
             it.
         target_divergence: 1/s per volume of fluid, of the velocity's dtype.
-        pressure: a float64 CellField that takes the pressure, Pa (mean zero in closed regions), and with `warm_start` gives the start.
+        pressure: a float64 CellField that gets the pressure, Pa (mean zero in closed regions); with `warm_start` it is also the initial
+            guess.
         warm_start: start from `pressure`.
         time: seconds, for functions in the conditions and for the motion of the solid.
-        flux_fix: what a closed region does with a net flux through its walls: 'volume' spreads it evenly as a divergence, 'walls'
-            lets the cells at its walls have it in proportion to their wall area (Guendelman et al. 2005, section 4.3).
+        flux_fix: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly as a divergence, 'walls'
+            gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
         max_iterations: limit.
         method: 'multigrid', or 'incomplete-cholesky' for comparison.
-        raise_on_failure: raise where the tolerance is not met; else take what was reached.
-        solver: kept from call to call, so that nothing is allocated again.
+        raise_on_failure: raise if the tolerance is not met; else accept the result.
+        solver: reused from call to call, so that nothing is allocated again.
 
     Returns:
-        How the solve went, by region.
+        The report of the solve, by region.
 
     Raises:
         ConvergenceError: says which region failed and why; the velocity is unchanged.
@@ -162,12 +163,12 @@ def project(
 
 
 def divergence(velocity: MacField, solid: SolidLike | None = None, *, time: float = 0.0, out: CellField | None = None) -> CellField:
-    """Return the divergence of a velocity, 1/s: what leaves a cell through its faces, per volume of the cell.
+    """Return the divergence of a velocity, 1/s: the flux out of a cell through its faces, per volume of the cell.
 
     Args:
         velocity: m/s.
-        solid: as in `project`; then the flux is that of the fluid through the open part of a face and of the solid through the rest,
-            less what the solid grows by in the cell.
+        solid: as in `project`; then the flux is that of the fluid through the open part of a face and of the solid through the rest, minus
+            the growth of the solid in the cell.
         time: seconds, for the motion of the solid.
         out: takes the result; default a new field of the velocity's dtype.
 

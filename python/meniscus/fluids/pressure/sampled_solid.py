@@ -1,4 +1,4 @@
-"""The solid of a fluid solver, sampled on its grid when it has moved."""
+"""Solid of a fluid solver, sampled on the grid again whenever it has moved."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from meniscus.surface.shapes.solid_boundary import SolidLike, solid_boundary
 
 
 class SampledSolid(MemoryOwner):
-    """The boundary that a solid, or none, is for the stages of a solver; a kept sample serves as long as it says the same.
+    """Boundary of a solid, or of none, for the stages of a solver; its sample is reused as long as it is valid.
 
     Args:
         grid: of the solver.
         dtype: of its velocity.
         solid: anything that `project` takes, or None.
-        slip: what the flow does at the solid.
+        slip: condition of the flow at the solid.
     """
 
     borrowed = ("solid", "_sampled", "_described")
@@ -36,14 +36,14 @@ class SampledSolid(MemoryOwner):
 
     @property
     def moves(self) -> bool:
-        """Whether it may be elsewhere at another time."""
+        """Whether the solid may move."""
         return isinstance(self.solid, Solid) and self.solid.moves
 
     def at(self, time: float, dt: float | None = None, needs_velocity: bool = False) -> SolidBoundary | None:
         """Return the boundary at a time; with `dt`, its velocity is the mean over the step that ends then. It is the same object each time.
 
-        A kept sample serves where it says the same, so that a step does not depend on what was done before it; without `dt` and the
-        need for a velocity that is one for any step.
+        The stored sample is reused if it is equivalent, so that a step does not depend on earlier calls; without `dt`, and if no velocity
+        is needed, that is one of any step.
         """
         solid = self.solid
         if isinstance(solid, Shape):
@@ -71,7 +71,7 @@ class SampledSolid(MemoryOwner):
         return 0.0 if boundary is None else boundary.max_speed()
 
     def forget(self) -> None:
-        """Sample anew at the next call."""
+        """Drop the sample, so that the next call makes a new one."""
         self._sampled = None
         if self._boundary is not None:
             self._boundary.levelset_changed()

@@ -1,1 +1,1 @@
-"""Implicit viscosity."""
+"""Implicit viscosity of liquids with a free surface."""

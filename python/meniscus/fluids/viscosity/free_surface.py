@@ -16,7 +16,7 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class LiquidViscositySolver(CachedSolver):
-    """Coefficients and scratch memory that `diffuse_liquid` keeps between steps on one grid."""
+    """Coefficients and scratch memory that `diffuse_liquid` reuses between steps on one grid."""
 
     @staticmethod
     def _module() -> Any:
@@ -36,29 +36,29 @@ def diffuse_liquid(
     max_iterations: int = 400,
     solver: LiquidViscositySolver | None = None,
 ) -> SolveInfo:
-    """Let the viscous stress of a liquid act for dt, in place, with a surface that is free of traction; by backward Euler.
+    """Apply the viscous stress of a liquid for dt, in place, with a surface that is free of traction; by backward Euler.
 
-    Minimises |u - u*|^2 / 2 + dt nu D(u):D(u) over the liquid, D(u) the strain rate, all components together. Unlike `diffuse`, whose
-    Laplacian is right where the viscosity is constant and no surface near, this is free of stress on rotating liquid, lets waves decay
-    as they should and takes a viscosity that varies. No-slip walls, prescribed sides and no-slip solids act with their velocity; free
-    slip is without shear; open sides are without traction, as the surface is.
+    Minimises |u - u*|^2 / 2 + dt nu D(u):D(u) over the liquid, D(u) the strain rate, all components together. The Laplacian of `diffuse` is
+    right only for a constant viscosity and away from surfaces. This operator exerts no stress on rotating liquid, damps waves at the right
+    rate, and accepts a viscosity that varies. No-slip walls, prescribed sides and no-slip solids act with their velocity; free slip is
+    without shear; open sides are without traction, as the surface is.
 
     Args:
-        velocity: m/s. Faces with no liquid around them are left alone.
+        velocity: m/s. Faces without liquid around them do not change.
         dt: seconds; any step is stable.
         viscosity: kinematic, m^2/s: a number, or a CellField of the velocity's dtype.
         liquid: a CellField or LevelSet on cells, liquid where <= 0; the part of each volume that is liquid follows from it. Default:
             liquid everywhere.
         solid: as in `project`.
-        slip: 'no-slip': faces whose centre lies in the solid take its velocity, and act with it; 'free': they are left alone, and the
-            solid carries no stress. A SolidBoundary brings its own.
+        slip: 'no-slip': faces whose centre lies in the solid get its velocity, and act with it; 'free': they do not change, and the solid
+            carries no stress. A SolidBoundary brings its own.
         time: seconds.
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
-        solver: kept from step to step.
+        solver: reused from step to step.
 
     Returns:
-        How the solve went.
+        The report of the solve.
 
     Raises:
         ConvergenceError: the tolerance was not met; the velocity is unchanged.

@@ -16,7 +16,7 @@ from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
 class ViscositySolver(CachedSolver):
-    """Matrices and scratch memory that `diffuse` keeps between steps on one grid."""
+    """Matrices and scratch memory that `diffuse` reuses between steps on one grid."""
 
     @staticmethod
     def _module() -> Any:
@@ -36,28 +36,28 @@ def diffuse(
     max_iterations: int = 200,
     solver: ViscositySolver | None = None,
 ) -> tuple[SolveInfo, ...]:
-    """Let viscosity act on a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
+    """Apply viscosity to a velocity for dt, in place: (I - dt nu laplacian) u = u*, by backward Euler.
 
-    No-slip walls, prescribed sides and no-slip solids act with their velocity; where there is free slip, and on open sides, is no shear.
-    At the surface of a liquid that is not all of the stress: waves lose half of what they should, and a drop that turns is braked;
-    `diffuse_liquid` does that right.
+    No-slip walls, prescribed sides and no-slip solids act with their velocity; there is no shear at free slip and on open sides. At the
+    surface of a liquid this is only a part of the stress: waves lose half of the energy that they should, and a rotating drop is slowed
+    down. Use `diffuse_liquid` there.
 
     Args:
         velocity: m/s.
         dt: seconds; any step is stable.
         viscosity: kinematic, m^2/s; zero does nothing.
         solid: as in `project`.
-        liquid: a CellField or LevelSet on cells, liquid where <= 0; faces between two cells of air are left alone, and carry no shear.
+        liquid: a CellField or LevelSet on cells, liquid where <= 0; faces between two cells of air do not change, and carry no shear.
             Default: liquid everywhere.
-        slip: 'no-slip': faces whose centre lies in the solid take its velocity, and act with it; 'free': they are left alone, and the
-            solid carries no shear. A SolidBoundary brings its own.
+        slip: 'no-slip': faces whose centre lies in the solid get its velocity, and act with it; 'free': they do not change, and the solid
+            carries no shear. A SolidBoundary brings its own.
         time: seconds.
         tolerance: of the residual, relative to the right-hand side.
         max_iterations: limit.
-        solver: kept from step to step.
+        solver: reused from step to step.
 
     Returns:
-        How the solve of each component went.
+        The report of the solve of each component.
 
     Raises:
         ConvergenceError: the tolerance was not met; the velocity is unchanged.

@@ -1,1 +1,1 @@
-"""Vorticity, its confinement and vortex particles."""
+"""Vorticity, its confinement, and vortex particles."""

@@ -1,4 +1,4 @@
-"""Vorticity: its field, its confinement, and the energies of a flow."""
+"""Vorticity, its confinement, and the energies of a flow."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Vorticity = CellField | tuple[CellField, CellField, CellField]
 def vorticity(velocity: MacField, *, time: float = 0.0, out: Vorticity | None = None) -> Vorticity:
     """Return curl u at the cell centres, 1/s, by central differences: exact for linear velocities, else second order.
 
-    Beyond the sides the conditions of the velocity answer: the tangential velocity has no gradient at a free-slip wall.
+    Beyond the sides, the boundary conditions of the velocity give the values: the tangential velocity has no gradient at a free-slip wall.
 
     Args:
         velocity: m/s.
-        time: s, handed to boundary functions.
+        time: s, passed to boundary functions.
         out: takes the result; default new fields of the velocity's dtype.
 
     Returns:
@@ -58,7 +58,7 @@ def vorticity(velocity: MacField, *, time: float = 0.0, out: Vorticity | None = 
 def enstrophy(velocity: MacField, *, time: float = 0.0) -> float:
     """Return half the integral of |curl u|^2 over the domain, m^dim/s^2, with the vorticity of `vorticity`.
 
-    Raises TypeError or ValueError for what is no velocity or time. Source: Selle 2008, section 3.3.
+    Raises TypeError or ValueError for a wrong velocity or time. Source: Selle 2008, section 3.3.
     """
     _checks.one_of_type("velocity", velocity, MacField)
     return float(_fluids.enstrophy(velocity._core, _checks.number("time", time)))
@@ -67,8 +67,8 @@ def enstrophy(velocity: MacField, *, time: float = 0.0) -> float:
 def kinetic_energy(velocity: MacField) -> float:
     """Return half the integral of |u|^2 over the domain, per density: m^(dim + 2)/s^2.
 
-    Each component counts from its own faces, those on sides that are not periodic with half a cell each; it is the energy that a
-    projection on the whole grid never raises. Raises TypeError for what is no velocity. Source: Selle 2008, section 3.2.
+    Each component is summed over its own faces, those on sides that are not periodic with half a cell each. A projection on the whole grid
+    never increases this energy. Raises TypeError for a wrong type. Source: Selle 2008, section 3.2.
     """
     _checks.one_of_type("velocity", velocity, MacField)
     return float(_fluids.kinetic_energy(velocity._core))
@@ -137,7 +137,7 @@ def add_vorticity_confinement(
         epsilon: without unit; of the order of 0.1 to 1.
         solid: as in `project`. Cells whose centre is inside exert no force, and stand in |omega| for the cell that looks at them; faces
             between such a cell and a free one take the force of the free one.
-        time: s, handed to boundary functions and to the motion of the solid.
+        time: s, passed to boundary functions and to the motion of the solid.
         workspace: scratch memory to reuse.
 
     Raises:

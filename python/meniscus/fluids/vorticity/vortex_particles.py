@@ -1,4 +1,4 @@
-"""Vortex particles: vorticity that is carried along and spins up the grid, so that detail survives."""
+"""Vortex particles: vorticity that moves with the flow and spins up the grid, so that detail survives."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def advance_vortices(
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> VortexInfo:
-    """Carry vortex particles along a velocity for dt seconds and turn their vorticities with it, in place.
+    """Advect vortex particles along a velocity for dt seconds and turn their vorticities with it, in place.
 
     A vorticity turns by dw/dt = (w . grad) u, with the gradient from central differences at the cell centres, interpolated linearly.
     In 2-D vorticities do not change.
@@ -116,7 +116,7 @@ def advance_vortices(
         in_solid: 'remove' particles that are in the solid after the step, or 'push-out': put them just outside of it (and remove those
             that are still inside after ten steps along the gradient of the level set).
         leaving: 'remove' particles that leave the domain through a side that is not periodic, or 'clamp' them to it.
-        time: s, handed to boundary functions and to the motion of the solid.
+        time: s, passed to boundary functions and to the motion of the solid.
         workspace: scratch memory to reuse.
 
     Raises:
@@ -172,7 +172,7 @@ def add_vortex_forces(
             force. The exact force has none; sampled on faces it has, unless the particle sits at a centre of symmetry. False: literal.
         reduce: weaken each particle by the vorticity that the grid already has at its place, componentwise; components whose sign would
             flip are zero.
-        time: s, handed to boundary functions.
+        time: s, passed to boundary functions.
         workspace: scratch memory to reuse.
 
     Raises:
@@ -212,7 +212,7 @@ def seed_vortices(
     seed: int = 0,
     step: int = 0,
 ) -> slice:
-    """Add the vortex particles that a source emits from `time` to `time` + dt, uniformly distributed in a region; return where they are.
+    """Add the vortex particles that a source emits from `time` to `time` + dt, uniformly distributed in a region; return their positions.
 
     There are floor(rate (time + dt)) - floor(rate time) of them, so that steps that follow each other lose none. The random numbers of a
     particle depend on the seed, its id and the step alone.
@@ -279,14 +279,14 @@ def seed_vortices(
 
 
 def _on_sphere(draw: Floats) -> Floats:
-    """Directions that are uniform on the sphere, from two uniform numbers each (Archimedes)."""
+    """Return directions that are uniform on the sphere, from two uniform numbers each (Archimedes)."""
     z, angle = 2 * draw[:, 0] - 1, 2 * math.pi * draw[:, 1]
     across = np.sqrt(1 - z**2)
     return np.stack([across * np.cos(angle), across * np.sin(angle), z], axis=1)
 
 
 def _tangents(offsets: Floats, axis: Floats, random: Floats) -> Floats:
-    """Unit tangents of circles around an axis; on the axis itself, where any is as good, random ones across it."""
+    """Return unit tangents of circles around an axis; on the axis itself, random directions perpendicular to it."""
     w = np.cross(axis, offsets)
     on_axis = np.linalg.norm(w, axis=1) <= 1e-12 * np.linalg.norm(offsets, axis=1)
     w[on_axis] = np.cross(axis, random[on_axis])
@@ -295,7 +295,7 @@ def _tangents(offsets: Floats, axis: Floats, random: Floats) -> Floats:
 
 
 def _positions_in(region: Shape, ids: npt.NDArray[np.int64], seed: int, step: int) -> Floats:
-    """Uniform positions in a shape, m, by rejection from its bounding box; every particle has its own sequence of attempts."""
+    """Return uniform positions in a shape, m, by rejection from its bounding box; every particle has its own sequence of attempts."""
     lower, upper = region.bounds
     dimension = region.dimension
     x = np.empty((len(ids), dimension))
@@ -315,7 +315,7 @@ def _positions_in(region: Shape, ids: npt.NDArray[np.int64], seed: int, step: in
 
 
 def _columns(positions: npt.NDArray[Any], vorticity: npt.ArrayLike, radius: npt.ArrayLike) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Vorticities and radii for all positions, of their dtype; numbers and single vectors are repeated."""
+    """Return vorticities and radii for all positions, of their dtype; numbers and single vectors are repeated."""
     dtype = _checks.scalar_type(positions.dtype)
     if positions.ndim != 2 or positions.shape[1] not in (2, 3):
         raise ValueError(f"positions must have shape (n, 2) or (n, 3), not {positions.shape}")

@@ -1,1 +1,1 @@
-"""Particles."""
+"""Storage of particles with named columns."""

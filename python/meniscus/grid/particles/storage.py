@@ -75,7 +75,7 @@ class Particles(State):
 
     @property
     def generation(self) -> int:
-        """How often the columns have moved to new memory."""
+        """Number of times that the columns have moved to new memory."""
         return self._core.generation
 
     @property
@@ -106,7 +106,7 @@ class Particles(State):
         return self._core.column(name)
 
     def append(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
-        """Add particles at positions (n, dim); columns that are not given are zero. Returns where they are.
+        """Add particles at positions (n, dim); columns that are not given are zero. Returns their indices.
 
         Raises TypeError or ValueError for wrong dtypes or shapes, unknown columns and values that are not finite; then nothing is added.
         """
@@ -130,18 +130,18 @@ class Particles(State):
         return where
 
     def reserve(self, capacity: int) -> None:
-        """Make room, so that appending up to `capacity` particles moves nothing."""
+        """Reserve memory, so that appending up to `capacity` particles moves nothing."""
         self._core.reserve(_checks.integer("capacity", capacity, 0))
 
     def remove(self, mask: npt.ArrayLike, *, workspace: Workspace | None = None) -> int:
-        """Remove the particles where the bool mask (n,) is true; the others keep their order. Returns how many went."""
+        """Remove the particles where the bool mask (n,) is true; the others keep their order. Returns their number."""
         return self._core.remove(_checks.mask("mask", mask, (len(self),)), workspace or Workspace())
 
     def sort_by_cell(self, grid: Grid, *, workspace: Workspace | None = None) -> None:
         """Order the particles by cell, those of one cell by id. See `cells` and `cell_starts`.
 
-        Particles outside of the domain count to the nearest cell, on periodic axes to that of their image.
-        Raises ValueError for a grid of another dimension or positions that are not finite.
+        Particles outside of the domain belong to the nearest cell, on periodic axes to that of their image. Raises ValueError for a grid of
+        another dimension or positions that are not finite.
         """
         _checks.one_of_type("grid", grid, Grid)
         if grid.dimension != self.dimension:
@@ -165,7 +165,7 @@ class Particles(State):
         return data
 
     def restore(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        """Become what `snapshot` saw, including ids.
+        """Restore the state of a snapshot, including ids.
 
         Raises ValueError or TypeError if its columns are not those of these particles; then nothing is changed.
         """
@@ -185,7 +185,7 @@ class Particles(State):
         self._core.next_id = next_id
 
     def assign(self: _Self, other: _Self) -> None:
-        """Become other particles with the same columns, including ids and the order of cells; grows only where the capacity is too small.
+        """Copy other particles with the same columns, with ids and the order of cells; grows only if the capacity is too small.
 
         Raises TypeError or ValueError for another kind of particles or other columns; then nothing is changed.
         """
@@ -203,7 +203,7 @@ class Particles(State):
         return (np.empty((0, self.dimension), self.positions.dtype),), columns
 
     def _checked(self, name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """Values on their way into a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""
+        """Check values for a column: of its dtype, of the given shape (or with one more axis of length 1), finite."""
         c, dtype = np.asarray(values), self[name].dtype
         if c.dtype != dtype:
             raise TypeError(f"column {name!r} must be of dtype {dtype}, not {c.dtype}")
@@ -214,7 +214,7 @@ class Particles(State):
 
     @staticmethod
     def _number(name: str, value: object, dtype: np.dtype[Any]) -> float | int:
-        """A number for a column; integer columns take integers in their range."""
+        """Check a number for a column; integer columns take integers in their range."""
         if dtype.kind == "f":
             return _checks.number(f"column {name!r}", value)
         n, limits = _checks.integer(f"column {name!r}", value), np.iinfo(dtype)

@@ -1,1 +1,1 @@
-"""Poisson problems on grids."""
+"""Solvers for Poisson problems on uniform grids."""

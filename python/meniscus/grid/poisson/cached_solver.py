@@ -1,4 +1,4 @@
-"""What solvers that are kept from step to step share."""
+"""Base of solvers that are cached from step to step."""
 
 from __future__ import annotations
 

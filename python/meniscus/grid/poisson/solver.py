@@ -60,13 +60,13 @@ class PoissonSolver(CachedSolver):
         return tuple(PoissonRegion(cells, closed, tuple(first)) for cells, closed, first in self._core.regions)
 
     def set_coefficients(self, faces: Sequence[npt.ArrayLike], active: npt.ArrayLike | None = None) -> None:
-        """Set the matrix and make its multigrid levels.
+        """Set the matrix and build its multigrid levels.
 
         Args:
             faces: per axis an array of float64 with one more entry along that axis than there are cells, none negative. On sides of the
                 domain and towards cells that are not active, a coefficient means a value of zero beyond the face, and no coefficient
                 means no flux. On a periodic axis the first and the last face are the same and must agree.
-            active: bool per cell: which are unknowns; default all. Cells without any coefficient are none.
+            active: bool per cell, true for unknowns; default all. Cells without any coefficient are no unknowns.
 
         Raises:
             TypeError, ValueError: wrong dtype or shape, values that are negative, NaN or infinite.
@@ -105,19 +105,19 @@ class PoissonSolver(CachedSolver):
         """Solve for one right-hand side. Closed regions lose the mean of the right-hand side and get a solution of mean zero.
 
         Args:
-            rhs: float64 per cell, C-contiguous; what it holds in cells that are no unknowns does not matter.
-            x: takes the result (and gives the start, with `warm_start`); default a new array. Zero in cells that are no unknowns.
+            rhs: float64 per cell, C-contiguous; values in cells that are no unknowns are ignored.
+            x: gets the result (and is the initial guess, with `warm_start`); default a new array. Zero in cells that are no unknowns.
             tolerance: of the residual norm, relative to that of `rhs`.
             max_iterations: limit.
             method: 'multigrid', or 'incomplete-cholesky' for comparison.
             warm_start: start from `x`.
-            raise_on_failure: raise where the tolerance is not met; else return what was reached.
+            raise_on_failure: raise if the tolerance is not met; else return the last iterate.
 
         Returns:
-            The solution and how the solve went.
+            The solution and the report of the solve.
 
         Raises:
-            ConvergenceError: the tolerance was not met; `x` holds what was reached.
+            ConvergenceError: the tolerance was not met; `x` contains the last iterate.
             TypeError, ValueError: wrong dtype or shape, values that are NaN or infinite, or no coefficients yet.
         """
         shape = self._grid.shape

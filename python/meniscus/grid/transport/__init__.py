@@ -1,1 +1,1 @@
-"""Transport on grids."""
+"""Transport of fields and points along velocities, and extrapolation of fields."""

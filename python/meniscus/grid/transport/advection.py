@@ -51,28 +51,28 @@ def advect(
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> AdvectInfo:
-    """Carry a field along a velocity for dt seconds, in place: d(field)/dt + velocity . grad(field) = 0.
+    """Advect a field along a velocity for dt seconds, in place: d(field)/dt + velocity . grad(field) = 0.
 
-    `field` may be the velocity itself. It is unchanged if anything is raised. After a velocity was carried, its faces on walls and on
+    `field` may be the velocity itself. It is unchanged if anything is raised. After the advection of a velocity, its faces on walls and on
     prescribed sides have their given values.
 
     Args:
-        field: any scalar field, or a velocity, each component of which is carried from its own faces.
+        field: any scalar field, or a velocity, each component of which is advected from its own faces.
         velocity: same grid and dtype. It is frozen during the step.
         dt: seconds, positive; of any size for semi-Lagrangian blocks. Upwind blocks take substeps beyond their limit.
         method: 'semi-lagrangian' or 'upwind', first order; 'bfecc' or 'maccormack', second order, built on a `block`.
         block: the first-order scheme inside 'bfecc' and 'maccormack'.
-        trace: how semi-Lagrangian characteristics are integrated: 'euler' (straight), 'midpoint' or 'rk3'.
+        trace: integration of semi-Lagrangian characteristics: 'euler' (straight), 'midpoint' or 'rk3'.
         interpolation: 'linear', or 'cubic' (monotone).
-        limiter: what happens to corrected values outside of the range of the samples that the first pass used: 'none', 'clamp', or
-            'reversion' to the first-order value.
-        first_order_near: where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls' (also
-            of sides of the domain that are neither periodic nor prescribed).
-        active: bool mask of the samples to carry; the others keep their value. For a velocity, a sequence of one mask per component.
+        limiter: treatment of corrected values outside of the range of the samples that the first pass used: 'none', 'clamp', or 'reversion'
+            to the first-order value.
+        first_order_near: places where the correction is left out: 'nothing', 'objects' (within CFL * spacing of hidden samples), or 'walls'
+            (also of sides of the domain that are neither periodic nor prescribed).
+        active: bool mask of the samples to advect; the others keep their value. For a velocity, a sequence of one mask per component.
         visible: bool mask of the samples that may be used as sources; hidden ones are replaced by `hidden_value`.
         first_order: bool mask of samples where the correction is left out.
         hidden_value: 'mean' of the visible corners of the interpolation cell, or the sample's 'own' value.
-        time: at the start of the step, s; handed to boundary functions.
+        time: at the start of the step, s; passed to boundary functions.
         workspace: scratch memory to reuse from call to call.
 
     Returns:
@@ -115,15 +115,15 @@ def semi_lagrangian(
     interpolation: Interpolation = "linear",
     time: float = 0.0,
 ) -> None:
-    """Run one bare semi-Lagrangian pass into `out`, the block that `advect` is built on; dt may be zero or negative.
+    """Run a single semi-Lagrangian pass into `out`, the block that `advect` is built on; dt may be zero or negative.
 
     Args:
         field: source.
         velocity: same grid and dtype.
         dt: seconds; a negative one is the reverse of the pass.
-        out: takes the result; same grid, kind and dtype as `field`, but not `field` itself.
-        lower: takes the smallest of the samples that each value was interpolated from, if given.
-        upper: takes the largest of them, if given.
+        out: gets the result; same grid, kind and dtype as `field`, but not `field` itself.
+        lower: gets the smallest of the samples that each value was interpolated from, if given.
+        upper: gets the largest of them, if given.
         trace: as in `advect`.
         interpolation: as in `advect`.
         time: as in `advect`.
@@ -146,7 +146,7 @@ def upwind(
     upper: ScalarField | None = None,
     time: float = 0.0,
 ) -> None:
-    """Run one bare first-order upwind pass into `out`; |dt| sum |V_d| <= spacing, else ValueError. Arguments as `semi_lagrangian`.
+    """Run a single first-order upwind pass into `out`; |dt| sum |V_d| <= spacing, else ValueError. Arguments as `semi_lagrangian`.
 
     Source: Selle 2008, section 2.2; its equation (2.3) has the two differences swapped, this is the stable form.
     """

@@ -1,4 +1,4 @@
-"""Continuing fields beyond where they are known."""
+"""Extrapolation of fields from known samples to unknown ones."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def extrapolate(
     out: Bools | Sequence[Bools] | None = None,
     workspace: Workspace | None = None,
 ) -> Bools | list[Bools]:
-    """Fill samples that are not known from their neighbours, layer by layer, in place.
+    """Extrapolate known samples to unknown ones, layer by layer, in place.
 
-    A layer is the unknown samples that share a face with known ones; each takes the mean of those. Only earlier layers are used, so the
-    result favours no direction. Periodic sides connect.
+    A layer consists of the unknown samples that share a face with known ones; each gets the mean of those. Only earlier layers are used, so
+    the result favours no direction. Periodic sides connect.
 
     Args:
         field: scalar field or velocity.
@@ -56,7 +56,7 @@ def extrapolate(
         workspace: scratch memory to reuse.
 
     Returns:
-        The mask(s) of what is known now.
+        The mask(s) of the samples that are known now.
 
     Raises:
         TypeError, ValueError: wrong type, dtype or shape of an argument, negative `layers`.

@@ -1,4 +1,4 @@
-"""Fields at scattered points, and points carried by a velocity."""
+"""Interpolation of fields at scattered points, and advection of points by a velocity."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def sample(
     time: float = 0.0,
     out: npt.NDArray[Any] | None = None,
 ) -> npt.NDArray[Any]:
-    """Return the values of a field at points; beyond the domain the boundary conditions answer.
+    """Return the values of a field at points; beyond the domain, those of the boundary conditions.
 
     Args:
         field: scalar field, or velocity (linear only).
         points: (n, dim), m, C-contiguous, of the dtype of the field.
         interpolation: 'linear' or 'cubic' (monotone).
-        time: s, handed to boundary functions.
+        time: s, passed to boundary functions.
         out: (n,) or, for a velocity, (n, dim) to write to.
 
     Raises:
@@ -78,7 +78,7 @@ def trace(
         dt: seconds.
         method: 'euler', 'midpoint' (RK2) or 'rk3' (Ralston's).
         outside: 'clamp' points to the domain, or 'keep' them where they go.
-        time: s, handed to boundary functions.
+        time: s, passed to boundary functions.
         workspace: scratch memory to reuse.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Embedded points and morphs."""
+"""Points embedded in meshes, and morphs of meshes."""

@@ -1,4 +1,4 @@
-"""Points that hang on the nodes of a mesh with fixed weights."""
+"""Points embedded in the elements of a mesh with fixed weights."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ AnyFloats = npt.NDArray[np.floating[Any]]
 
 
 class Embedding:
-    """Points that hang on the nodes of a mesh ("hard bindings"): each is a weighted sum of two to four nodes.
+    """Points embedded in the elements of a mesh ("hard bindings"): each is a weighted sum of two to four nodes.
 
     Args:
         parents: (n, 2 | 3 | 4) int32, C-contiguous: the corners of the segment, triangle or tetrahedron of each point. Used in place.
         weights: (n, 2 | 3 | 4) float64 or float32, C-contiguous: barycentric coordinates, of sum 1. Used in place; sums are in double
             precision either way.
-        nodes: how many nodes there are; by default one more than the highest parent.
+        nodes: number of nodes; by default one more than the highest parent.
 
     Neither array may change afterwards.
 
@@ -95,9 +95,9 @@ class Embedding:
         return self.evaluate(node_velocities, out)
 
     def spread_forces(self, forces: Floats, out: Floats | None = None) -> Floats:
-        """Return the forces (nodes, 3) that forces at the points (n, 3) are for the nodes: the transpose of `evaluate`.
+        """Return the forces (nodes, 3) on the nodes from forces at the points (n, 3): the transpose of `evaluate`.
 
-        The same holds of impulses. The sum stays, and so does the moment about any point if the points are where `positions` says.
+        The same holds for impulses. The sum is conserved, and so is the moment about any point if the points are at their `positions`.
 
         Args:
             forces: (n, 3) float64, C-contiguous, N.
@@ -114,7 +114,7 @@ class Embedding:
         return result
 
     def spread_masses(self, masses: Floats, out: Floats | None = None) -> Floats:
-        """Return the masses (nodes,) that masses of the points (n,) add to the nodes, kg; the sum stays.
+        """Return the masses (nodes,) that masses of the points (n,) add to the nodes, kg; the sum is conserved.
 
         Args:
             masses: (n,) float64, C-contiguous, kg.
@@ -132,7 +132,7 @@ class Embedding:
         return result
 
     def effective_masses(self, node_masses: Floats, out: Floats | None = None) -> Floats:
-        """Return the mass (n,) that an impulse at each point meets, kg: 1 / sum of w^2 / m over its parents.
+        """Return the effective mass (n,) of each point for an impulse, kg: 1 / sum of w^2 / m over its parents.
 
         Args:
             node_masses: (nodes,) float64, C-contiguous, kg; infinite for nodes that do not move.

@@ -1,4 +1,4 @@
-"""Motion of some vertices carried through a tetrahedral mesh."""
+"""Harmonic morphs: the motion of some vertices carried through a tetrahedral mesh."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int32]
 
 
 class HarmonicMorph:
-    """Displacements of given nodes carried to all vertices of a mesh by harmonic interpolation: one matrix, three right-hand sides.
+    """Harmonic interpolation of displacements of given nodes to all vertices of a mesh: one matrix, three right-hand sides.
 
     Each component solves the Laplace equation with linear finite elements on the mesh at rest. Affine motions are reproduced. Where no
     dihedral angle of the mesh is obtuse (`obtuse_edges` is 0), displacements stay within the range of those given; elsewhere linear
@@ -68,7 +68,7 @@ class HarmonicMorph:
         Args:
             given: (k, 3) float64, displacements of the nodes, m.
             tolerance: of the residual, relative to that of the right-hand side; where round-off allows no smaller one, that is taken.
-            start: (n, 3) float64, displacements to start from, such as those of the frame before; default: zero.
+            start: (n, 3) float64, initial guess, such as the displacements of the previous frame; default: zero.
             out: (n, 3) float64 to write to; a new array by default.
 
         Raises:

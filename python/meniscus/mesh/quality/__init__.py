@@ -1,1 +1,1 @@
-"""Quality of elements."""
+"""Quality measures of elements."""

@@ -1,4 +1,4 @@
-"""How well shaped the elements of a mesh are."""
+"""Quality measures of the elements of a mesh."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from meniscus.mesh.simplices import Floats, SimplexMesh
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeshQuality:
-    """The shapes of all elements; `print` shows a summary with histograms. Ratios of degenerate elements are 0, never NaN.
+    """Quality measures of all elements; `print` shows a summary with histograms. Ratios of degenerate elements are 0, never NaN.
 
     Attributes:
         kind: "tets" or "triangles".
@@ -44,7 +44,8 @@ class MeshQuality:
         return int(np.argmin(np.where(self.measures > 0, self.radius_ratio, -1)))
 
     def histogram(self, bins: int = 18) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-        """Return how many elements have their smallest and their largest angle in each of `bins` equal parts of [0, 180] degrees.
+        """Return the numbers of elements with their smallest, and with their largest, angle in each of `bins` equal parts of [0, 180]
+        degrees.
 
         The third array holds the bounds of the parts (bins + 1,).
         """

@@ -1,1 +1,1 @@
-"""Lattices and refinement."""
+"""Lattices of tetrahedra and refinement of meshes."""

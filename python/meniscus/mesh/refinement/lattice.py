@@ -39,15 +39,15 @@ def bcc_lattice(origin: Sequence[float], cell_size: float, cubes: Sequence[int])
 def red_green(mesh: TetMesh, sizes: Callable[[Floats], Floats], *, levels: int = 16) -> TetMesh:
     """Return a mesh refined where its edges are longer than wanted, conforming and without bad angles.
 
-    A red tetrahedron is cut into 8 along the shortest diagonal of its inner octahedron; what is left between levels is closed by green
-    ones (one edge, two opposite edges, or the edges of one face cut), everything else is cut red too. Of a BCC lattice all dihedral angles
+    A red tetrahedron is cut into 8 along the shortest diagonal of its inner octahedron; green tetrahedra (one edge, two opposite edges, or
+    the edges of one face cut) join the levels; all other tetrahedra between levels are also cut red. Of a BCC lattice all dihedral angles
     are in [30, 116.57] degrees.
 
     Args:
         mesh: coarse; its tetrahedra are those that are cut.
         sizes: called with vertices (n, 3), m; returns the wanted edge length (n,) at each, m, positive. A tetrahedron is refined while its
             longest edge is above the least of the sizes at its corners.
-        levels: at most so many times.
+        levels: largest number of refinements.
 
     Raises:
         TypeError, ValueError: other arguments, sizes that are not positive float64 (n,).

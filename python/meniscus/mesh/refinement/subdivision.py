@@ -20,8 +20,8 @@ _M = TypeVar("_M", bound=SimplexMesh)
 class SubdivisionHierarchy(Generic[_M]):
     """A mesh and finer ones, each with the elements of the one before cut in 8 (tetrahedra), 4 (triangles) or 2 (segments).
 
-    What hangs together is found once, from the mesh at rest. Fine positions are then fixed linear combinations of coarse ones, so that
-    they can follow any motion of the coarse mesh, and so can velocities.
+    The topology is computed once, from the mesh at rest. Fine positions and velocities are then fixed linear combinations of coarse ones,
+    so they follow any motion of the coarse mesh.
 
     The vertices of a level come first on the next one, followed by the middles of its edges in the order of `edges`. With k children of
     each element, child c of element e is element k e + c of the next level. The octahedron inside of a tetrahedron is cut along its
@@ -29,7 +29,7 @@ class SubdivisionHierarchy(Generic[_M]):
 
     Args:
         mesh: level 0.
-        levels: how often it is refined.
+        levels: number of refinements.
 
     Raises:
         TypeError, ValueError: no mesh, a triangle that has a corner twice, more than 2^31 - 1 vertices or corners of elements.

@@ -1,1 +1,1 @@
-"""Topology of meshes."""
+"""Topology of meshes: the test for watertightness."""

@@ -1,4 +1,4 @@
-"""Whether a triangle mesh is the boundary of a solid."""
+"""Watertightness: whether a triangle mesh is the boundary of a solid, and its defects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WatertightReport:
-    """What `check_watertight` found.
+    """Report of `check_watertight`.
 
     Attributes:
         watertight: no boundary, no non-manifold and no flipped edge.
@@ -47,7 +47,7 @@ class WatertightReport:
         return [len(h) for h in self.holes]
 
     def faults(self) -> str:
-        """Return what keeps the mesh from being watertight, in words; empty if nothing does."""
+        """Return the defects of the mesh in words; empty if it is watertight."""
         parts = []
         if self.boundary_edges:
             parts.append(f"{_count(len(self.holes), 'hole')} with {_count(self.boundary_edges, 'boundary edge')}")
@@ -74,7 +74,7 @@ def _count(n: int, what: str) -> str:
 
 
 def report_of(core: Any) -> WatertightReport:
-    """Return a report of the core as Python shows it."""
+    """Convert a report of the core."""
     return WatertightReport(
         core.watertight,
         core.holes,
@@ -88,7 +88,7 @@ def report_of(core: Any) -> WatertightReport:
 
 
 def check_watertight(vertices: npt.NDArray[np.float64], triangles: Ints) -> WatertightReport:
-    """Return whether a triangle mesh is watertight, and what keeps it from being so.
+    """Return whether a triangle mesh is watertight, and its defects.
 
     Args:
         vertices: (n, 3) float64, C-contiguous, m.

@@ -1,1 +1,1 @@
-"""Library of scenes."""
+"""Scenes of the package, one per module."""

@@ -1,4 +1,4 @@
-"""A ball that is thrown into a pool."""
+"""Scene of a ball that is thrown into a pool."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BallSplash(Water):
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def center(self, time: float) -> tuple[float, ...]:
-        """Return where the middle of the ball is, m."""
+        """Return the centre of the ball, m."""
         part = min(max(time / DURATION, 0.0), 1.0)
         return tuple((START + part * (END - START)).tolist())
 

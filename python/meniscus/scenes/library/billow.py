@@ -1,4 +1,4 @@
-"""Smoke with and without vortex particles."""
+"""Scene of smoke with and without vortex particles."""
 
 from __future__ import annotations
 

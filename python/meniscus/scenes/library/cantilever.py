@@ -1,4 +1,4 @@
-"""A beam that is let go and swings."""
+"""Scene of a beam that is released and swings."""
 
 from __future__ import annotations
 

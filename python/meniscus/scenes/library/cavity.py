@@ -1,4 +1,4 @@
-"""The lid-driven cavity in two dimensions."""
+"""Scene of the lid-driven cavity in two dimensions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Cavity(GasScene):
         return TimeStepper(self.end, self.frames)
 
     def max_dt(self) -> float:
-        """Return what the solver advises, but no more than the lid, which the fluid follows, allows."""
+        """Return the limit of the solver, or that of the lid, which the fluid follows, if it is smaller."""
         return min(self.solver.max_dt(), self.cfl * self.solver.grid.spacing)
 
     def deviations(self) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""A column of water that collapses."""
+"""Scene of a dam break: a column of water that collapses."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ class DamBreak(Water):
         return {**super().report(time), "front": self.front(), "column": self.column()}
 
     def front(self) -> float:
-        """Return how far the water on the floor reaches, in widths of the column: the mean over the depth of the tank."""
+        """Return the position of the front on the floor, in widths of the column: the mean over the depth of the tank."""
         phi = self.solver.levelset.array[..., 0]
         rows = phi.reshape(phi.shape[0], -1)
         return float(np.mean([self._last(row) for row in rows.T])) / self.width
 
     def column(self) -> float:
-        """Return how high the water at the left wall stands, in widths of the column."""
+        """Return the height of the water at the left wall, in widths of the column."""
         phi = self.solver.levelset.array[0]
         return float(np.mean([self._last(row) for row in phi.reshape(-1, phi.shape[-1])])) / self.width
 

@@ -1,4 +1,4 @@
-"""A cloth that hangs from two corners."""
+"""Scene of a cloth that hangs from two corners."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, Elastic
 
 @dataclass(kw_only=True)
 class Drape(Deforming):
-    """A square of cloth of 1 m that is let go in a horizontal plane and swings down around two corners.
+    """A square of cloth of 1 m that is released in a horizontal plane and swings down around two corners.
 
     Source: Selle 2008, sections 5.2 to 5.5.
     """

@@ -1,4 +1,4 @@
-"""An explosion of smoke."""
+"""Scene of an explosion of smoke."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from meniscus.surface import Sphere
 
 @dataclass(kw_only=True)
 class Explosion(BoxOfSmoke):
-    """Hot gas that comes out of nothing for half a second above the floor of a box that is open elsewhere.
+    """Hot gas that flows from a source for half a second, above the floor of a box that is open elsewhere.
 
     The expansion is driven by a given divergence in a ball. While it lasts, vortex particles are seeded in the ball with vorticities along
     the circles around its vertical axis, oriented so that the middle is driven upward.
@@ -60,14 +60,14 @@ class Explosion(BoxOfSmoke):
         return clock
 
     def max_dt(self) -> float:
-        """Return what the solver advises, but no more than the gas that is about to come out allows."""
+        """Return the limit of the solver, or that of the gas about to flow in, if it is smaller."""
         # From rest the solver cannot know how fast the surface of the source is going to move: divergence times a third of the radius.
         dt = self.solver.max_dt()
         speed = self.divergence * self.source_radius / 3
         return min(dt, self.cfl * self.solver.grid.spacing / speed) if speed > 0 else dt
 
     def add_particles(self, time: float, dt: float) -> None:
-        """Seed vortex particles while the gas comes out."""
+        """Seed vortex particles while the source is on."""
         if self.solver.vortices is None or time >= self.expansion:
             return
         # The last step may reach beyond the end of the expansion.

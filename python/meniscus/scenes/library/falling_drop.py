@@ -1,4 +1,4 @@
-"""A drop that falls into a pool."""
+"""Scene of a drop that falls into a pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flag in the wind."""
+"""Scene of a flag in the wind."""
 
 from __future__ import annotations
 

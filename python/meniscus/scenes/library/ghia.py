@@ -1,9 +1,9 @@
-"""The lid-driven cavity as Ghia, Ghia and Shin computed it: velocities on the two centrelines.
+"""Reference data for the lid-driven cavity (Ghia, Ghia and Shin 1982): velocities on the two centrelines.
 
 Ghia, Ghia and Shin 1982, High-Re solutions for incompressible flow using the Navier-Stokes equations and a multigrid method, Journal of
-Computational Physics 48, 387-411, Tables I and II, for a cavity of side 1 under a lid of speed 1. The ends of the lines are left out:
-there the boundary conditions answer. So is the value of v at x = 0.9063 for Re 400, printed as -0.23827, which does not lie on a smooth
-curve through its neighbours and is generally taken for a misprint.
+Computational Physics 48, 387-411, Tables I and II, for a cavity of side 1 under a lid of speed 1. The ends of the lines are left out,
+because the boundary conditions give the velocity there. Also left out is the value of v at x = 0.9063 for Re 400, printed as -0.23827: it
+does not lie on a smooth curve through its neighbours and is generally considered a misprint.
 """
 
 from __future__ import annotations

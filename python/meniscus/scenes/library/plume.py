@@ -1,4 +1,4 @@
-"""Smoke that rises past an obstacle."""
+"""Scene of smoke that rises past an obstacle."""
 
 from __future__ import annotations
 

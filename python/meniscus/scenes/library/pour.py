@@ -1,4 +1,4 @@
-"""A stream of water that is poured over a mesh."""
+"""Scene of a stream of water that is poured over a mesh."""
 
 from __future__ import annotations
 

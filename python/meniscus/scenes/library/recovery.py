@@ -1,4 +1,4 @@
-"""A block that has been flattened or scrambled and finds back to its shape."""
+"""Scene of the recovery of a flattened or scrambled block."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Recovery(Deforming):
         return body
 
     def max_dt(self) -> float:
-        """Return what the springs allow."""
+        """Return the limit of the springs."""
         return min(self.body.max_dt(cfl=0.5, max_strain=0.3), 1.0 / 48.0)
 
     def report(self, time: float) -> dict[str, float]:

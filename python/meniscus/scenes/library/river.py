@@ -1,4 +1,4 @@
-"""A turbulent river with rocks."""
+"""Scene of a turbulent river with rocks."""
 
 from __future__ import annotations
 

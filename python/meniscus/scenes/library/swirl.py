@@ -1,4 +1,4 @@
-"""A scalar in a swirling flow that runs back to its start."""
+"""Scene of a scalar in a swirling flow that runs back to its start."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Swirl(Scene):
         return self.cfl * self.dye.grid.spacing
 
     def advance(self, time: float, dt: float) -> None:
-        """Sample the flow and carry the dye."""
+        """Sample the flow and advect the dye."""
         with self.stage("flow"):
             self.flow.sample(self.velocity, time + 0.5 * dt, workspace=self.workspace)
         with self.stage("transport"):

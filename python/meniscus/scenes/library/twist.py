@@ -1,4 +1,4 @@
-"""A jelly beam whose ends are turned against each other."""
+"""Scene of a jelly beam whose ends are twisted against each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Turning:
-    """Positions and velocities of nodes that turn around the x axis, smoothly, up to an angle, and then rest."""
+    """Positions and velocities of nodes that rotate smoothly around the x axis up to an angle, and then rest."""
 
     def __init__(self, start: Floats, angle: float, duration: float) -> None:
         self.start, self.angle, self.duration = start, angle, duration
@@ -37,7 +37,7 @@ class Turning:
 
 @dataclass(kw_only=True)
 class Twist(Deforming):
-    """A square beam of jelly whose ends are turned against each other by two whole turns, and one of them let go.
+    """A square beam of jelly whose ends are twisted against each other by two whole turns, before one of them is released.
 
     Source: Müller et al. 2008, chapter 4; Selle 2008, section 5.4.
     """
@@ -86,11 +86,11 @@ class Twist(Deforming):
         return self.dt
 
     def advance(self, time: float, dt: float) -> None:
-        """Take one step; the right end is free once its time has come."""
+        """Take one step; release the right end at its time."""
         if time >= self.duration + self.hold - 1e-9 and np.isin(self.right[0], self.body.held):
             self.body.release(self.right)
         super().advance(time, dt)
 
     def take_step(self, dt: float) -> None:
-        """Implicit Euler, which no twist can wreck."""
+        """Implicit Euler, which is stable for any twist."""
         self.body.step(dt, "implicit-euler", tolerance=1e-3, newton_tolerance=1e-5)

@@ -1,4 +1,4 @@
-"""The wake of a cylinder in two dimensions."""
+"""Scene of the wake of a cylinder in two dimensions."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Wake(GasScene):
         return float(sample(self.solver.velocity, np.array([[CENTER[0] + 4 * RADIUS, CENTER[1]]]))[0, 1])
 
     def advance(self, time: float, dt: float) -> None:
-        """Step, and note when the cross flow at the probe turns upward."""
+        """Step, and record when the cross flow at the probe turns upward."""
         super().advance(time, dt)
         before, now = self.last_cross_flow, self.cross_flow()
         if before < 0 <= now:

@@ -1,4 +1,4 @@
-"""A wave carried around a periodic line."""
+"""Scene of a wave carried around a periodic line."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Wave(Scene):
         return self.cfl / (self.nodes - 1)
 
     def advance(self, time: float, dt: float) -> None:
-        """Carry the wave."""
+        """Advect the wave."""
         mg.advect(
             self.wave,
             self.velocity,

@@ -1,4 +1,4 @@
-"""Zalesak's slotted disc in a rigid rotation."""
+"""Scene of Zalesak's slotted disc in a rigid rotation."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def slotted_disc_distance(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
 
 @dataclass(kw_only=True)
 class Zalesak(Scene):
-    """One turn of the slotted disc, carried as a signed distance on nodes, without redistancing.
+    """One turn of the slotted disc, advected as a signed distance on nodes, without redistancing.
 
-    Inflow takes the exact rotated distance; dt = cfl * dx / (max |u| + max |v|), the last step shortened; the error is the mean of
-    |phi - exact| over all nodes. These settings, which the thesis leaves open, reproduce its columns.
+    Inflow has the exact rotated distance; dt = cfl * dx / (max |u| + max |v|), the last step shortened; the error is the mean of |phi -
+    exact| over all nodes. These settings, which the thesis leaves open, reproduce its columns.
 
     Source: Selle 2008, section 2.8, Figures 2.6 to 2.8.
     """
@@ -98,7 +98,7 @@ class Zalesak(Scene):
         return self.cfl * self.phi.grid.spacing / (RATE * DOMAIN)
 
     def advance(self, time: float, dt: float) -> None:
-        """Carry the distance."""
+        """Advect the distance."""
         mg.advect(
             self.phi,
             self.velocity,

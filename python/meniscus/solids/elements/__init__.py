@@ -1,1 +1,1 @@
-"""Finite elements."""
+"""Finite elements of constant strain: tetrahedra and membranes."""

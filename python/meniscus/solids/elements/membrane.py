@@ -1,4 +1,4 @@
-"""Finite elements of constant strain: triangles in space."""
+"""Finite elements of constant strain for membranes: triangles in space."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class TriangleMembrane(FiniteElements):
         youngs_modulus: Pa; a number or one per triangle.
         poissons_ratio: above -1 and below 1; a number or one per triangle.
         thickness: m; a number or one per triangle.
-        material: "corotational" is Hooke's law for the stretches; "st-venant-kirchhoff" for Green strain, which gives way under strong
+        material: "corotational" is Hooke's law for the stretches; "st-venant-kirchhoff" for Green strain, which softens under strong
             compression; "neo-hookean" mu / 2 (s0 - s1)^2 + (lambda + mu) / 2 (s0 s1 - 1)^2 of the stretches s, which keeps areas. All have
             the same stiffness at rest, and finite energies and forces for triangles that collapse to a segment or a point.
         damping: s, proportional to the stiffness, as for `TetElements`.
         mass_damping: 1/s, proportional to the mass; needs `density`.
         density: kg/m^3 at rest; a number or one per triangle, or None.
-        stiffness: "assembled" keeps a matrix of 3 x 3 blocks; "matrix-free" keeps vectors per element.
-        degenerate: what to do about triangles without area at rest: "refuse" or "skip" them.
+        stiffness: "assembled" stores a matrix of 3 x 3 blocks; "matrix-free" stores vectors per element.
+        degenerate: treatment of triangles without area at rest: "refuse" or "skip" them.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, nodes without a position, triangles without area at rest unless they are skipped,

@@ -1,4 +1,4 @@
-"""Finite elements of constant strain: tetrahedra."""
+"""Finite elements of constant strain for solids: tetrahedra."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FACE_FORCE_FORMULA = CoreOption(FaceForceFormula, _solids.FaceForceFormula)
 
 
 class StiffnessBlocks(NamedTuple):
-    """A symmetric matrix of 3 x 3 blocks, which `scipy.sparse.bsr_array` takes as it is.
+    """A symmetric matrix of 3 x 3 blocks, which can be passed to `scipy.sparse.bsr_array`.
 
     Attributes:
         data: (k, 3, 3), N/m.
         indices: (k,), the block column of each block, ascending within a row.
-        indptr: (nodes + 1,), where the blocks of each row begin and end.
+        indptr: (nodes + 1,), begin and end of the blocks of each row.
     """
 
     data: Floats
@@ -42,7 +42,7 @@ class StiffnessBlocks(NamedTuple):
 
 
 class FiniteElements(Force):
-    """What tetrahedra and triangles of constant strain have in common."""
+    """Base of tetrahedra and triangles of constant strain."""
 
     _core: Any
     _elements: Ints
@@ -83,17 +83,18 @@ class FiniteElements(Force):
         return self._core.deformation_gradients(_checks.points("x", x, FLOAT64, 3))  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what the force was made of."""
+        """Pickle the arguments of the force."""
         return rebuild, (type(self), self._elements, self._parts)
 
 
 def rebuild(kind: type[Any], elements: Ints, parts: dict[str, Any]) -> Any:
-    """Make a force of what its pickle holds."""
+    """Make a force from its pickle."""
     return kind(elements, **parts)
 
 
 def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any]]:
-    """Check what all elements have in common; return the properties and the options of the compiled core, and keep copies in `parts`."""
+    """Check the common arguments of all elements; return the properties and the options of the compiled core, and store copies in
+    `parts`."""
     for name in ("youngs_modulus", "poissons_ratio", "density"):
         if parts[name] is not None:
             parts[name] = _property(name, parts[name], count)
@@ -116,17 +117,17 @@ class TetElements(FiniteElements):
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
         youngs_modulus: Pa; a number or one per element.
         poissons_ratio: above -1 and below 1/2; a number or one per element.
-        material: "linear" is Hooke's law for Cauchy strain, right only as long as nothing turns; "corotational" the same in the frame of
-            the polar rotation of each element (warped stiffness); "st-venant-kirchhoff" Hooke's law for Green strain, which gives way
-            when compressed to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All
-            have the same stiffness at rest, and finite energies and forces for flat and inverted elements.
+        material: "linear" is Hooke's law for Cauchy strain, right only without rotations; "corotational" the same in the frame of the polar
+            rotation of each element (warped stiffness); "st-venant-kirchhoff" Hooke's law for Green strain, which softens when compressed
+            to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All have the same
+            stiffness at rest, and finite energies and forces for flat and inverted elements.
         damping: s, proportional to the stiffness: D = -damping K, with rotations that stay as they are; for the last two materials
             Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress.
         mass_damping: 1/s, proportional to the mass; needs `density`.
         density: kg/m^3 at rest; a number or one per element, or None.
-        stiffness: "assembled" keeps a matrix of 3 x 3 blocks, which costs some time when the force is linearised and makes each product
-            with it two to three times as fast; "matrix-free" keeps vectors per element, and less memory.
-        degenerate: what to do about elements that are flat or inverted at rest: "refuse" or "skip" them.
+        stiffness: "assembled" stores a matrix of 3 x 3 blocks, which costs some time at each linearisation and makes each product two to
+            three times as fast; "matrix-free" stores vectors per element and needs less memory.
+        degenerate: treatment of elements that are flat or inverted at rest: "refuse" or "skip" them.
 
     The definite tangent of the exact derivative has no negative eigenvalues, element by element; the frozen one is, for corotational
     elements, R K R^T with given rotations.
@@ -187,7 +188,7 @@ class TetElements(FiniteElements):
         return polar_rotation(self.deformation_gradients(x))
 
     def strains(self, x: Floats, measure: StrainMeasure = "green") -> Floats:
-        """Return the strains (m, 3, 3) at positions `x` (m): Green's, which rotations leave at zero, or Cauchy's linear part of it."""
+        """Return the strains (m, 3, 3) at positions `x` (m): Green's, which is zero for rotations, or Cauchy's, its linear part."""
         kind = _checks.choice("measure", measure, StrainMeasure)
         f = self.deformation_gradients(x)
         t = np.swapaxes(f, 1, 2)
@@ -262,8 +263,8 @@ def element_stiffness(corners: Floats, youngs_modulus: float, poissons_ratio: fl
         corners: (4, 3) float64 at rest, m, of positive volume.
         youngs_modulus: Pa.
         poissons_ratio: above -1 and below 1/2.
-        formula: "corrected"; "printed-shear" has the coefficient of shear twice too great, so that the element is not isotropic;
-            "printed" also has six times the volume.
+        formula: "corrected"; "printed-shear" has a coefficient of shear that is too large by a factor of two, so that the element is not
+            isotropic; "printed" also has six times the volume.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, a flat or inverted element, constants out of range, an unknown formula.
@@ -277,14 +278,14 @@ def element_stiffness(corners: Floats, youngs_modulus: float, poissons_ratio: fl
 def element_face_forces(
     corners: Floats, positions: Floats, youngs_modulus: float, poissons_ratio: float, formula: FaceForceFormula = "cauchy"
 ) -> Floats:
-    """Return the forces (4, 3) at the corners of one tetrahedron as thirds of what acts on its deformed faces, N.
+    """Return the forces (4, 3) at the corners of one tetrahedron as thirds of the forces on its deformed faces, N.
 
     Args:
         corners: (4, 3) float64 at rest, m, of positive volume.
         positions: (4, 3) float64, m.
         youngs_modulus: Pa.
         poissons_ratio: above -1 and below 1/2.
-        formula: "cauchy" turns the stress of Green strain into that on deformed faces, F S F^T / det F; "printed-halved" uses S on
+        formula: "cauchy" transforms the stress of Green strain into that on deformed faces, F S F^T / det F; "printed-halved" uses S on
             deformed faces, which is wrong as soon as the element turns; "printed" also takes twice the areas.
 
     Raises:

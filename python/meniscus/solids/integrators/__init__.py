@@ -1,1 +1,1 @@
-"""Time integration of deformable bodies."""
+"""Time integration of deformable bodies, stage by stage."""

@@ -1,4 +1,4 @@
-"""The stages of Newmark's step, for those who work between them: collisions, friction, strain limits."""
+"""Stages of the Newmark step, for code between them: collisions, friction, strain limits."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def solve_velocity(
 ) -> tuple[Floats, SolveInfo]:
     """Return the velocities after dt seconds of backward Euler in velocities, with elastic forces at given positions.
 
-    Solves M (v - v0) = dt (M gravity + elastic forces at x + elastic_dt K v + D v), where K and D are what the forces change with
-    positions, and damp. Nodes that are pinned have no velocity, those that are moved keep the one given.
+    Solves M (v - v0) = dt (M gravity + elastic forces at x + elastic_dt K v + D v), where K is the derivative of the elastic forces and D
+    the damping. Pinned nodes have no velocity, moved nodes keep the given one.
 
     Args:
-        body: whose masses, forces and constraints count; unchanged.
+        body: gives masses, forces and constraints; unchanged.
         dt: seconds; half a step for the stages of Newmark.
         positions: x (n, 3), m, float64; default those of the body.
         velocities: v0 (n, 3), m/s, float64; default those of the body.
-        elastic_dt: how far ahead elastic forces are taken, linearised, s; 0: not at all.
+        elastic_dt: time over which elastic forces are implicit, linearised, s; 0: explicit.
         tangent, tolerance, max_iterations, preconditioner, raise_on_failure: as in `DeformableBody.step`.
 
     Returns:
-        The velocities (n, 3), new, and how the solve went.
+        The new velocities (n, 3), and the report of the solve.
 
     Raises:
         ConvergenceError: the tolerance was not met.

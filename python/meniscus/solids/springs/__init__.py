@@ -1,1 +1,1 @@
-"""Springs."""
+"""Springs of edges, altitudes and bending angles, and soft bindings."""

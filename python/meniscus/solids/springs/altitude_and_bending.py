@@ -40,9 +40,9 @@ class AltitudeSelection(NamedTuple):
 class AltitudeSprings(Force):
     """One spring along the shortest of the seven altitudes of each tetrahedron, so that flattened and inverted ones recover.
 
-    Altitudes go from a vertex to the opposite face or between opposite edges. Use them together with `EdgeSprings`. Which altitude is
-    the shortest changes as the element deforms; the energy jumps where it does, because stiffness and rest length are its own. In
-    between, and where the nodes are not on a line, the forces are minus the derivative of the energy.
+    Altitudes go from a vertex to the opposite face or between opposite edges. Use them together with `EdgeSprings`. The shortest altitude
+    changes as the element deforms. The energy jumps there, because each altitude has its own stiffness and rest length. Elsewhere, if the
+    nodes are not on a line, the forces are minus the derivative of the energy.
 
     Args:
         mesh: a tetrahedral mesh, or an (m, 4) int32 array of nodes.
@@ -105,11 +105,11 @@ class AltitudeSprings(Force):
 
 
 class ShellAltitudeSprings(AltitudeSprings):
-    """Altitude springs in the tetrahedra that pairs of triangles with a common edge span: they bring back the curvature of a shell.
+    """Altitude springs in the tetrahedra that pairs of triangles with a common edge span: they restore the curvature of a shell.
 
-    Where the two edges of such a tetrahedron are the shared one and the one between the outer vertices, this is an axial bending spring.
-    Unlike `BendingSprings` they recover from being flattened completely. Pairs that are flat at rest have no altitude: they get no
-    spring, and bending springs suffice for them.
+    If the two edges of such a tetrahedron are the shared one and the one between the outer vertices, this is an axial bending spring.
+    Unlike `BendingSprings` they recover from being flattened completely. Pairs that are flat at rest have no altitude: they get no spring,
+    and bending springs suffice for them.
 
     Args:
         mesh: a triangle mesh with `bend_pairs`, or these as an (m, 4) int32 array.
@@ -150,8 +150,8 @@ class DihedralBending(Force):
     - "bridson": the same with the present edge and areas, as printed. No energy has these forces, so `energy` is 0, their derivative
       is not symmetric, and what a closed cycle of motions costs depends on the way.
 
-    Forces along the bending mode are orthogonal to all rigid motions. A fold through more than half a turn either way is taken for one
-    of the other sign. Where a triangle has less than `collapsed` of its rest area, the angle is not defined and the hinge has no force.
+    Forces along the bending mode are orthogonal to all rigid motions. A fold by more than half a turn counts as one of the other sign.
+    Where a triangle has less than `collapsed` of its rest area, the angle is not defined and the hinge has no force.
 
     Args:
         mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l, where the

@@ -1,4 +1,4 @@
-"""Springs between nodes: edges, and ends that are embedded in elements."""
+"""Springs between nodes: along edges, and between points embedded in elements."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ZeroLength = Literal["none", "last"]
 class EdgeSprings(Force):
     """Linear springs between pairs of nodes, with damping along the springs.
 
-    A spring of length l along the unit vector d pulls its ends together with k (l - l0) and damps the rate of l with b. With `stiffness`
-    E, k = E / l0: a chain of springs then behaves alike however finely it is divided.
+    A spring of length l along the unit vector d pulls its ends together with k (l - l0) and damps the rate of l with b. With `stiffness` E,
+    k = E / l0: a chain of springs then behaves alike at any resolution.
 
     Args:
         mesh: a mesh, whose edges become springs, or an (m, 2) int32 array of nodes.
@@ -28,9 +28,9 @@ class EdgeSprings(Force):
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
         rest_lengths: (m,), m, instead of the distances of the rest positions.
         shortest: rest lengths below it are raised to it, m.
-        zero_length: what a spring does whose ends coincide (to 1e-12 of its rest length) and which therefore has no direction: "none"
-            nothing; "last" it keeps the direction in which it was last linearised, and at first that of the rest positions. Springs
-            without rest length need no direction.
+        zero_length: force of a spring whose ends coincide (to 1e-12 of its rest length), so that it has no direction: "none": no force;
+            "last": along the direction of the last linearisation, and at first that of the rest positions. Springs without rest length need
+            no direction.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, nodes without a position, negative values; `stiffness` or `pieces` with springs that
@@ -86,7 +86,7 @@ class EdgeSprings(Force):
         spring_constant: npt.ArrayLike | None = None,
         damping: npt.ArrayLike | None = None,
     ) -> None:
-        """Take other parameters between steps; what is left out stays as it is.
+        """Change parameters between steps; omitted ones do not change.
 
         Args:
             rest_lengths: m; a number or one per spring.
@@ -122,8 +122,8 @@ class EdgeSprings(Force):
 class BendingSprings(EdgeSprings):
     """Linear springs across the edges of a triangle mesh, between the two vertices that the triangles do not share.
 
-    The simplest resistance to bending. It also stiffens the surface in its plane, and a surface that is flattened completely stays flat,
-    for then the forces lie in its plane; see `DihedralBending` and `ShellAltitudeSprings`.
+    This is the simplest resistance to bending. It also stiffens the surface in its plane, and a completely flattened surface stays flat,
+    because the forces then lie in its plane; see `DihedralBending` and `ShellAltitudeSprings`.
 
     Args:
         mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l; or an
@@ -147,8 +147,8 @@ class BendingSprings(EdgeSprings):
 class SoftBindings(Force):
     """Springs of length zero between embedded points, each of which is a node or a weighted mean of up to a few nodes.
 
-    The force on the first end is -k (x_a - x_b) - b (v_a - v_b), damped in all directions since it has none of its own; it goes to the
-    parents of an end by their weights. It is linear, so that every tangent is exact.
+    The force on the first end is -k (x_a - x_b) - b (v_a - v_b), damped in all directions, because there is none along the spring; it is
+    distributed to the parents of an end by their weights. It is linear, so that every tangent is exact.
 
     Args:
         first: the first ends: (m,) int32 nodes, (m, k) int32 parents, or a `mesh.Embedding`. Parents below 0 are not used.

@@ -23,7 +23,7 @@ class SpringOptions:
         damping: b, N s/m; of `DihedralBending`: N s. None is no damping.
         damping_fraction: instead of `damping`; 1 is critical for two free masses joined by one spring, more is overdamped. Where an end
             of a spring is a weighted mean of nodes, its mass is 1 / sum(w^2 / m). Needs `masses`.
-        masses: kg, a number or one per node; infinite for nodes that nothing moves.
+        masses: kg, a number or one per node; infinite for nodes that no force moves.
         pieces: a piecewise linear law as pairs (strain, factor) of ascending strain: from this strain on, the slope of the stress is
             this factor of the stiffness; the first factor holds below its strain as well. [(-1, 0.2), (0, 1), (0.1, 10)] is softer in
             compression and ten times as stiff from 10 % stretch on; [(-1, 1), (-0.1, 0)] acts, without a jump, where a spring is

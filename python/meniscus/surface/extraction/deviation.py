@@ -1,4 +1,4 @@
-"""How far two surfaces are from each other."""
+"""Deviation of two surfaces from each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class HausdorffDistance:
-    """The largest distance from one surface to the other, in both directions, m, as seen by samples.
+    """Largest distance from one surface to the other, in both directions, m, measured at samples.
 
     Attributes:
         forward: from samples of the first surface to the second.
@@ -38,7 +38,7 @@ class HausdorffDistance:
 
 
 def hausdorff_distance(first: TriangleMesh | MeshDistance, second: TriangleMesh | MeshDistance, spacing: float) -> HausdorffDistance:
-    """Return the Hausdorff distance of two triangle meshes as dense samples see it.
+    """Return the Hausdorff distance of two triangle meshes, measured at dense samples.
 
     Args:
         first: such as the `boundary` of a tetrahedral mesh; neither needs to be watertight.

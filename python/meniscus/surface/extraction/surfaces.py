@@ -1,4 +1,4 @@
-"""The surface of a level set, its volume and curvature, and the connected parts of its inside."""
+"""Extraction of the surface of a level set, its volume and curvature, and the connected parts of its inside."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def extract(
     """Return the surface phi = 0 as a mesh: triangles with normals out of phi <= 0, in 2-D segments with the inside to their left.
 
     Every edge belongs to two triangles (every vertex of a 2-D curve to two segments) and the triangles at a vertex form one fan, whatever
-    the samples are; what is left open ends in curves on the sides. A vertex lies on an edge between two samples of unlike sign, at least
-    1e-6 of the edge away from its ends. So a sample that is exactly 0, which counts as inside, gives small triangles but none that is
-    degenerate. Samples are connected inside where neighbours along the axes are, also in the mesh. Cells continue to the sides of the
-    domain by the value of the nearest cell, nodes lie on them.
+    the samples are; open surfaces end in curves on the sides. A vertex lies on an edge between two samples of unlike sign, at least 1e-6 of
+    the edge away from its ends. So a sample that is exactly 0, which counts as inside, gives small triangles but none that is degenerate.
+    Samples are connected inside where neighbours along the axes are, also in the mesh. Cells continue to the sides of the domain by the
+    value of the nearest cell, nodes lie on them.
 
     Args:
         phi: a LevelSet, CellField or NodeField, 2-D or 3-D, m.
@@ -136,7 +136,8 @@ def measure(phi: Any, *, workspace: Workspace | None = None) -> tuple[float, flo
 
 
 def symmetric_difference(a: Any, b: Any, *, workspace: Workspace | None = None) -> float:
-    """Return the volume that is inside of one level set and outside of the other, m^3 (in 2-D an area, m^2): how far shapes are apart.
+    """Return the volume that is inside of one level set and outside of the other, m^3 (in 2-D an area, m^2): a measure of how much shapes
+    differ.
 
     It is the volume of their union less that of their intersection, each as `measure` has it: 0 for equal samples.
 
@@ -189,8 +190,8 @@ def curvature(
             surface for the result to converge; second order then.
         kind: 'level': of the level set through each sample; 'surface': of the zero set at the point closest to the sample, which takes phi
             for a signed distance and is constant along normals; 'columns': the same from the heights of the zero set along the axis closest
-            to the normal, over up to five by five lines of samples. That takes any slope of phi and does not look farther than two samples
-            from the surface. Farther away, and where the lines do not meet the surface, the value is that of 'surface'.
+            to the normal, over up to five by five lines of samples. It works for any slope of phi and uses only samples within two of the
+            surface. Farther away, and where the lines do not meet the surface, the value is that of 'surface'.
         limit: bound of the result times the spacing.
         out: a field like phi to fill and return.
 
@@ -214,7 +215,7 @@ def components(phi: Any, *, both: bool = False, out: Integers | None = None, wor
 
     Args:
         phi: a LevelSet, CellField or NodeField.
-        both: also tell the parts of phi > 0 (pockets of air) apart.
+        both: also label the parts of phi > 0 (pockets of air).
         out: int32 array of the shape of the samples, C-contiguous, for the labels.
         workspace: scratch memory to reuse.
 

@@ -1,1 +1,1 @@
-"""Marker particles of level sets."""
+"""Particle level sets: level sets that marker particles correct."""

@@ -1,4 +1,4 @@
-"""What a particle level set is told, and what its stages tell."""
+"""Options and reports of `ParticleLevelSet`."""
 
 from __future__ import annotations
 
@@ -24,30 +24,31 @@ class ParticleOptions:
         per_cell: marker particles of both signs together in a cell of the band; None: 16 in 2-D, 64 in 3-D.
         band: half width of the band with particles.
         radii: smallest and largest radius of a marker; none is seeded closer to the surface than the smallest.
-        radii_from: what a radius is in the next step. 'flow': the distance to the surface when it was seeded, or came closer than the
-            largest radius, stretched with the flow since then. Its ball then touches the surface that the flow has carried, and tells
-            every deviation of the level set. 'levelset': s phi of the corrected level set, as in the documents, which forgets deviations
-            of less than a radius.
-        escape: a marker of sign s and radius r corrects the level set where -s phi > escape * r. -1: as soon as its ball reaches across
-            the surface; 0: as soon as its centre does; 1: once it is altogether on the wrong side, as in the documents. None: -0.9 for
-            radii from the flow, 0 for those from the level set (below, they would mean nothing).
-        reseed_every: steps between reseedings; None: never, which is best for given flows that stretch the surface below the spacing,
-            where only particles know what is left of it.
-        reread: radii that follow the flow are read from the level set again when it is reseeded, of markers on their own side: the strain
-            is measured in one cell, and its errors, as those of a velocity that is continued into the outside, should not add up.
+        radii_from: source of the radii in the next step. 'flow': the distance to the surface when the marker was seeded, or came closer
+            than the largest radius, stretched with the flow since then. The ball of the marker then touches the surface as the flow has
+            moved it, and shows every deviation of the level set. 'levelset': s phi of the corrected level set, as in the literature, which
+            loses deviations smaller than a radius.
+        escape: a marker of sign s and radius r corrects the level set where -s phi > escape * r. -1: as soon as its ball reaches across the
+            surface; 0: as soon as its centre does; 1: once it is entirely on the wrong side, as in the literature. None: -0.9 for radii
+            from the flow, 0 for those from the level set (smaller values make no sense for these).
+        reseed_every: steps between reseedings; None: never, which is best for given flows that stretch the surface below the spacing, where
+            only particles still represent it.
+        reread: at a reseeding, set radii that follow the flow from the level set again, for markers on their own side. The strain is
+            measured in one cell, and its errors, or those of an extended velocity, should not add up.
         spare_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
-        method: how the level set is carried. 'semi-lagrangian' passes over the band only; the others over the whole grid (`grid.advect`).
-        interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the documents.
+        method: advection scheme of the level set. 'semi-lagrangian' passes over the band only; the others over the whole grid
+            (`grid.advect`).
+        interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the literature.
         trace: of characteristics of the level set, 'euler', 'midpoint' or 'rk3'.
-        marker_trace: of the markers; 'midpoint' (RK2) as in the documents, or 'rk3'.
+        marker_trace: of the markers; 'midpoint' (RK2) as in the literature, or 'rk3'.
         spray: remove markers of the inside that have escaped by more than `removal` radii, as droplets.
-        outer: what becomes of markers of the outside that have: 'keep' them, 'delete' them, or remove them as 'bubbles'.
-        outer_depth: cells; with outer='delete', markers of the outside go when they are deeper than this inside, however large. None:
-            no such bound. For liquids below air that is not simulated: a marker of the air that deep belongs to a pocket that has closed,
-            and would carve out of the liquid what nothing gives back.
+        outer: treatment of markers of the outside that have escaped so far: 'keep' them, 'delete' them, or remove them as 'bubbles'.
+        outer_depth: cells; with outer='delete', markers of the outside are removed when they are deeper than this inside, whatever their
+            radius. None: no such bound. It is meant for liquids below air that is not simulated: a marker of the air at that depth belongs
+            to a closed pocket, and would remove liquid for good.
         removal: in radii.
-        ball: the radius of removed particles. 'share': that of a ball with the volume of one particle's share of a cell, so that what is
-            removed keeps its volume on average; 'marker': that of the marker, as in the documents, of which many overlap.
+        ball: the radius of removed particles. 'share': that of a ball with the volume of one particle's share of a cell, so that the
+            removed volume is right on average; 'marker': that of the marker, as in the literature, where many balls overlap.
         seed: of the random numbers.
     """
 
@@ -96,7 +97,7 @@ class ParticleOptions:
 
     @property
     def correction_threshold(self) -> float:
-        """The number that `escape` stands for."""
+        """The number that `escape` means."""
         if self.escape is None:
             return -0.9 if self.radii_from == "flow" else 0.0
         return self.escape
@@ -121,7 +122,7 @@ class ParticleOptions:
 
 @dataclass(frozen=True)
 class MarkerMotion:
-    """What became of markers: how many left the domain or were removed in the solid, and how many were pushed out of it."""
+    """Report of the motion of markers: how many left the domain or were removed in the solid, and how many were pushed out of it."""
 
     left: int
     in_solid: int
@@ -130,7 +131,7 @@ class MarkerMotion:
 
 @dataclass(frozen=True)
 class Correction:
-    """How many markers of the outside and of the inside had escaped and corrected the level set."""
+    """Numbers of escaped markers of the outside and of the inside that corrected the level set."""
 
     outer: int
     inner: int
@@ -138,7 +139,7 @@ class Correction:
 
 @dataclass(frozen=True)
 class Seeding:
-    """How many markers were added, removed as surplus or out of the band, and given up because there was no place for them."""
+    """Numbers of markers that were added, removed as surplus or out of the band, and given up because there was no place for them."""
 
     added: int
     surplus: int
@@ -148,7 +149,7 @@ class Seeding:
 
 @dataclass(frozen=True)
 class Transfer:
-    """How many particles changed from one set to another, and the volume of their balls, m^3 (in 2-D the area of discs, m^2)."""
+    """Number of particles that changed from one set to another, and the volume of their balls, m^3 (in 2-D the area of discs, m^2)."""
 
     count: int = 0
     volume: float = 0.0
@@ -169,7 +170,8 @@ class Reincorporation:
     Attributes:
         spray: droplets back in the inside.
         bubbles: bubbles back in the outside.
-        momentum: what the droplets have added to the velocity, per density: sum of volume * velocity * scale, m^4/s (in 2-D m^3/s).
+        momentum: momentum that the droplets have added to the velocity, per density: sum of volume * velocity * scale, m^4/s (in 2-D
+            m^3/s).
     """
 
     spray: Transfer = Transfer()
@@ -179,12 +181,12 @@ class Reincorporation:
 
 @dataclass(frozen=True)
 class SprayFlight:
-    """What became of droplets.
+    """Report of the flight of droplets.
 
     Attributes:
         left: those that left the domain through open sides; removed.
-        in_solid: those that were so deep in the solid that there was no way out; removed.
-        hits: how many touched the solid or a side.
+        in_solid: those so deep in the solid that they could not be pushed out; removed.
+        hits: number that touched the solid or a side.
     """
 
     left: Transfer = Transfer()
@@ -194,11 +196,11 @@ class SprayFlight:
 
 @dataclass(frozen=True)
 class ParticleReport:
-    """What one `ParticleLevelSet.advance` did.
+    """Report of one `ParticleLevelSet.advance`.
 
     Attributes:
-        carried: samples of the level set that were carried.
-        markers: how the markers moved.
+        carried: number of samples of the level set that were advected.
+        markers: report of the motion of the markers.
         corrections: before and after redistancing.
         removal: markers that were removed as spray or bubbles.
         seeding: None where this step did not reseed.

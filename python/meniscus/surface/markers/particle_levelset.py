@@ -1,4 +1,4 @@
-"""Level sets that marker particles keep from losing what they carry."""
+"""Particle level sets: level sets that marker particles correct."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ _MARGIN = 2.0
 
 
 class ParticleLevelSet(Stateful):
-    """A level set with marker particles on both sides of its surface, which correct it where it has lost them.
+    """A level set with marker particles on both sides of its surface, which correct it where they are on the wrong side.
 
-    A step is `advance`: the level set and the markers are carried, the markers correct the level set, it becomes a distance again, is
-    corrected again, markers that have escaped too far are removed, radii are adjusted, and now and then the band is reseeded. Every
-    stage is a method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
+    A step is `advance`: the level set and the markers are advected, the markers correct the level set, it is redistanced and corrected
+    again, markers that have escaped too far are removed, radii are adjusted, and at intervals the band is reseeded. Every stage is a
+    method. Set `levelset.array` to a distance function (m, at least within the band; `redistance` helps), then `seed`.
 
-    A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and
-    memory of a step are those of the band, but for readings of the whole field that find the band, and for two scratch blocks of its size.
+    A marker takes 25 bytes in 3-D with float32 (position 12, id 8, radius 4, sign 1), 41 with float64; 21 and 33 in 2-D. Work and memory of
+    a step are those of the band, except for readings of the whole field that find the band, and two scratch blocks of the size of the
+    field.
 
     Args:
         grid: 2-D or 3-D.
@@ -122,14 +123,14 @@ class ParticleLevelSet(Stateful):
         return self._seed(core, time)
 
     def reseed(self, *, solid: SolidLike | None = None, time: float = 0.0) -> Seeding:
-        """Remove markers out of the band and surplus ones, and add what is missing. Escaped markers stay.
+        """Remove markers out of the band and surplus ones, and add missing ones. Escaped markers stay.
 
         A cell whose centre is within the band wants `per_cell` markers, in cells that the surface cuts divided between the signs by
         volume. Of each sign, a cell keeps at most `per_cell`, those with the smallest s phi - r. The random numbers are those of the cell
         and of this reseeding, so nothing depends on the number of threads.
 
         Args:
-            solid: where none are put: a `SolidSample`, a level set on the nodes (float64), or a `Solid`, as of `time`.
+            solid: region without markers: a `SolidSample`, a level set on the nodes (float64), or a `Solid`, as of `time`.
             time: s.
 
         Raises:
@@ -140,14 +141,14 @@ class ParticleLevelSet(Stateful):
         return self._seed(self._solid(solid, time), time)
 
     def advance(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> ParticleReport:
-        """Do one step: all stages in their order. Droplets fly in `advance_spray` and come back in `reincorporate`.
+        """Do one step: all stages in their order. Droplets move in `advance_spray` and return in `reincorporate`.
 
         Args:
-            velocity: m/s, of the grid and dtype of the level set, continued into the outside at least as far as the band; frozen during
-                the step (for a given flow: at the middle of the step).
+            velocity: m/s, of the grid and dtype of the level set, extended into the outside at least as far as the band; frozen during the
+                step (for a given flow: at the middle of the step).
             dt: s, positive.
             solid: keeps markers out, as of the end of the step: a `SolidSample`, a level set on the nodes (float64), or a `Solid`.
-            time: s, at the start of the step; handed to boundary functions.
+            time: s, at the start of the step; passed to boundary functions.
 
         Raises:
             TypeError, ValueError: wrong types, dtypes or grids, a dt that is not positive, values that are not finite.
@@ -172,7 +173,7 @@ class ParticleLevelSet(Stateful):
         return ParticleReport(carried, markers, corrections, removal, seeding)
 
     def advect(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
-        """Carry the level set, the markers and the bubbles; return how many samples were carried and what became of the markers.
+        """Advect the level set, the markers and the bubbles; return the number of advected samples and the report of the markers.
 
         Markers that cross walls of the domain are put onto them, those that cross other sides are removed, those that end in the solid
         are pushed out of it. Arguments and what is raised: as `advance`.
@@ -223,14 +224,14 @@ class ParticleLevelSet(Stateful):
         return carried, motion
 
     def correct(self, *, time: float = 0.0) -> Correction:
-        """Let escaped markers correct the level set at the samples around them.
+        """Correct the level set at the samples around escaped markers.
 
         A marker of sign s, radius r at x_p is a ball with the level set s (r - |x - x_p|). At every corner of the lattice cell around it,
-        of the escaped markers of the outside (and phi) the largest counts, of those of the inside (and phi) the smallest, and of these two
-        the one of smaller magnitude. The result does not depend on the order of the markers.
+        take the largest of phi and the values of escaped outside markers, and the smallest of phi and the values of escaped inside markers;
+        the one of smaller magnitude becomes the new value. The result does not depend on the order of the markers.
 
         Args:
-            time: s, handed to boundary functions.
+            time: s, passed to boundary functions.
 
         Source: Enright et al. 2002, section 3.3.
         """
@@ -238,20 +239,20 @@ class ParticleLevelSet(Stateful):
         return Correction(*_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace))
 
     def redistance(self, way: float = 0.0) -> int:
-        """Make the level set a distance again, as far as markers and the next step need it; return the number of samples in reach.
+        """Redistance the level set as far as markers and the next step need it; return the number of samples in reach.
 
         Args:
-            way: m; how far the surface may move in the next step.
+            way: m; largest motion of the surface in the next step.
         """
         most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
         return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
 
     def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
-        """Set radii to s phi, between the bounds: of every marker, or where they follow the flow, of those beyond the largest radius.
+        """Set radii to s phi, between the bounds: of every marker, or if radii follow the flow, of markers beyond the largest radius.
 
         Args:
-            every: of every marker in any case: for when the level set has been moved by something that the markers do not know of.
-            time: s, handed to boundary functions.
+            every: set those of all markers in any case: for changes of the level set that the markers have not followed.
+            time: s, passed to boundary functions.
 
         Source: Enright et al. 2002, section 3.5.
         """
@@ -259,12 +260,12 @@ class ParticleLevelSet(Stateful):
         self._read_radii(which, time)
 
     def accept(self, *, time: float = 0.0) -> int:
-        """Take the level set for right: remove markers on its wrong side, read all radii from it; return how many markers went.
+        """Accept a changed level set: remove markers on its wrong side, set all radii from it; return the number of markers removed.
 
-        For changes from outside, such as liquid that is poured in: escaped markers would undo them. `reseed` then fills the new band.
+        For changes from outside, such as liquid from a source: escaped markers would undo them. `reseed` then fills the new band.
 
         Args:
-            time: s, handed to boundary functions.
+            time: s, passed to boundary functions.
         """
         gone = self.remove_passed(time=time)
         self.adjust_radii(every=True, time=time)
@@ -275,20 +276,20 @@ class ParticleLevelSet(Stateful):
 
         Args:
             reach: how far the surface may have been moved by something that the markers do not know of.
-            time: s, handed to boundary functions.
+            time: s, passed to boundary functions.
         """
         distance = reach if reach == math.inf else _checks.number("reach", reach)
         args = self.levelset.field._core, self.particles._core, distance, _checks.number("time", time)
         return int(_surface.remove_passed_markers(*args, self._workspace))
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
-        """Remove markers with -s phi > `removal` * r: of the inside as spray if the options say so, of the outside as they say.
+        """Remove markers with -s phi > `removal` * r: of the inside as spray if the options ask for it, of the outside as the options say.
 
         Droplets and bubbles get the velocity of the flow at their place.
 
         Args:
             velocity: as in `advance`.
-            time: s, handed to boundary functions.
+            time: s, passed to boundary functions.
 
         Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 8.
         """
@@ -322,7 +323,7 @@ class ParticleLevelSet(Stateful):
         open_sides: Sequence[str] = (),
         time: float = 0.0,
     ) -> SprayFlight:
-        """Let the droplets fly for dt: exact parabolas between contacts, which stop the velocity across the surface.
+        """Move the droplets for dt: exact parabolas between contacts, which stop the velocity across the surface.
 
         The path is followed against the level set of the solid, so that nothing is passed through however long the step.
 
@@ -364,14 +365,14 @@ class ParticleLevelSet(Stateful):
     def reincorporate(
         self, velocity: MacField | None = None, *, fraction: float = 1.0, scale: float = 1.0, time: float = 0.0
     ) -> Reincorporation:
-        """Make markers again of droplets with phi <= fraction * r, and of bubbles with phi >= -fraction * r.
+        """Turn droplets with phi <= fraction * r, and bubbles with phi >= -fraction * r, into markers again.
 
         Args:
             velocity: gets the momentum of the droplets: each of the two faces per axis of a droplet's cell 0.5 * scale * v * V_ball /
                 V_cell. None: none.
             fraction: in radii.
             scale: of the momentum.
-            time: s, handed to boundary functions.
+            time: s, passed to boundary functions.
 
         Raises:
             TypeError, ValueError: wrong types, dtypes or grids, numbers that are not finite; nothing is changed.
@@ -419,7 +420,7 @@ class ParticleLevelSet(Stateful):
         _surface.adjust_radii(*args, self._workspace)
 
     def _stretch(self, velocity: MacField, dt: float, second: bool, time: float) -> None:
-        """Half a step of the radii, the first with the level set a distance, the second with everything carried."""
+        """Stretch the radii by half a step, the first before advection, with the level set a distance, the second after it."""
         if self._options.radii_from == "flow":
             args = self.levelset.field._core, self.particles._core, velocity._core, dt, self._options.radius_bounds, second, time
             _surface.stretch_radii(*args, self._workspace)

@@ -1,1 +1,1 @@
-"""Tetrahedral meshing."""
+"""Tetrahedral meshing of level sets, shapes and closed surfaces."""

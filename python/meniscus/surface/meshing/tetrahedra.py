@@ -27,7 +27,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 @dataclass(frozen=True)
 class _LevelSetSource:
-    """What the core meshes, a box around it, and its values."""
+    """Input of the core: a level set function, a box around the solid, and values."""
 
     core: Any
     lower: Floats
@@ -49,36 +49,36 @@ def bcc_mesh(
     depth: float = math.inf,
     holes: Holes = "refuse",
 ) -> TetMesh:
-    """Return a tetrahedral mesh of what a level set, a shape or a closed surface encloses, made from a BCC lattice.
+    """Return a tetrahedral mesh of the inside of a level set, a shape or a closed surface, made from a BCC lattice.
 
-    Without `compress` the mesh consists of tetrahedra of the lattice: dihedral angles are 60 and 90 degrees, with `refine` in
-    [30, 116.57]. With it, nodes close to the surface move onto it and tetrahedra across it are cut: dihedral angles stay above 10 and below
-    165 degrees whatever the surface is like, as far as a search over random level sets tells (least found: 11.2 degrees). Sharp edges of
+    Without `compress` the mesh consists of tetrahedra of the lattice: dihedral angles are 60 and 90 degrees, with `refine` in [30, 116.57].
+    With it, nodes close to the surface move onto it and tetrahedra across it are cut: dihedral angles stay between 10 and 165 degrees for
+    any surface, which is not proved but was found by a search over random level sets (smallest angle found: 11.2 degrees). Sharp edges of
     the surface are cut off by less than a cell of the finest lattice, and parts thinner than that may be lost. The boundary is a closed
     manifold; vertices and tetrahedra lie along Morton curves.
 
     With `sharp_angle`, vertices are also put onto the corners and sharp edges of a triangle surface and wherever else the boundary is
-    farther away than `deviation`, as long as the angles around can be kept above 10 and below 165 degrees; where they cannot, the boundary
-    stays where it is (`hausdorff_distance` tells). This is serial, and as slow as the surface is rough.
+    farther away than `deviation`, as long as the angles around stay between 10 and 165 degrees; elsewhere the boundary stays where it is
+    (`hausdorff_distance` tells). This is serial, and its time grows with the roughness of the surface.
 
     Args:
         surface: a 3-D `LevelSet` or `Shape`, a `MeshDistance`, a `TriangleMesh`, or a function of points (n, 3) float64 with values (n,),
             negative inside, m. Values should change by no more than the distance (slope one): they tell which tetrahedra are far away.
         cell_size: edge of the cubes of the coarse lattice, m; a cube corner lies at the origin.
-        refine: how often tetrahedra at the surface are refined: their cubes have an edge of cell_size / 2^refine. The lattice gets coarser
-            with the distance from the surface.
+        refine: number of refinements of tetrahedra at the surface: their cubes have an edge of cell_size / 2^refine. The lattice gets
+            coarser with the distance from the surface.
         compress: fit the boundary to the surface.
         sharp_angle: rad, for `compress` and a watertight `TriangleMesh` or `MeshDistance`, without `bounds` and `depth`: edges at which
             normals turn by more than this are sharp; 0.6 is a good value.
-        deviation: how far the boundary should be away from the surface at most, in cells of the finest lattice, as samples on its
-            triangles see it; used with `sharp_angle`.
+        deviation: largest wanted distance of the boundary from the surface, in cells of the finest lattice, measured at samples on its
+            triangles; used with `sharp_angle`.
         keep: without `compress`, take all tetrahedra that the solid reaches into ('covering'), or those with their centre inside
             ('centred').
         bounds: lower and upper corner of a box, m, at whose sides the solid ends; needed for functions and for unbounded shapes.
         largest_part_only: leave out all parts but the largest.
         depth: m; tetrahedra with all nodes deeper than this are left out.
-        holes: what to do with a `TriangleMesh` that is not watertight: 'refuse' it, or mesh what has a 'winding-number' above one half. A
-            `MeshDistance` has warned when it was made and is always meshed.
+        holes: treatment of a `TriangleMesh` that is not watertight: 'refuse' it, or mesh the region with a 'winding-number' above one half.
+            A `MeshDistance` has warned when it was made and is always meshed.
 
     Raises:
         TypeError, ValueError: other arguments, values that are not finite, a lattice that is too large, a surface with holes.
@@ -165,10 +165,10 @@ def enclosing_mesh(
     refine: int = 0,
     bounds: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> TetMesh:
-    """Return a lattice mesh of a thickened solid that holds all of the given points, such as the hairs on a skin.
+    """Return a lattice mesh of a thickened solid that contains all of the given points, such as the hairs on a skin.
 
-    The level set is min(surface - offset, custom). If no offset is given it is the smallest one for which all points that `custom` does not
-    hold lie `margin` deep. Tetrahedra deep inside the solid can be left out; what lies outside is connected as before.
+    The level set is min(surface - offset, custom). If no offset is given it is the smallest one for which all points outside of `custom`
+    lie `margin` deep. Tetrahedra deep inside the solid can be left out; the rest stays connected as before.
 
     Args:
         surface: the skin, as for `bcc_mesh`.
@@ -177,8 +177,8 @@ def enclosing_mesh(
         margin: m; default: half a cell.
         offset: m, at least 0.
         custom: geometry to be added, as for `bcc_mesh`.
-        depth: m; tetrahedra with all nodes deeper than this below the skin (not the thickened one) are left out. At least two cells,
-            so that every part of the skin stays within kept tetrahedra.
+        depth: m; tetrahedra with all nodes deeper than this below the skin (not the thickened one) are left out. At least two cells, so
+            that every part of the skin stays within the mesh.
         refine: as for `bcc_mesh`.
         bounds: of `surface` and `custom` where they need it.
 
@@ -228,7 +228,7 @@ def skin_morph(mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tole
     mesh whose boundary vertices lie on the skin (`bcc_mesh` with `compress`), affine motions are exact.
 
     Args:
-        mesh: of what the skin encloses.
+        mesh: of the inside of the skin.
         skin: at rest.
         displacements: (k, 3) float64 of the vertices of the skin, m.
         tolerance: relative, of the linear solves.

@@ -1,1 +1,1 @@
-"""Redistancing and extension of fields."""
+"""Redistancing of level sets and extension of fields along normals."""

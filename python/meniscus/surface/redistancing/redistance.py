@@ -1,4 +1,4 @@
-"""Signed distances from level sets, and fields continued along their normals."""
+"""Redistancing of level sets, and extension of fields along their normals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTERFACE = CoreOption(Interface, _surface.InterfaceDistance)
 
 
 class HoldsLevelSet(Protocol):
-    """An object whose field holds a level set, such as `LevelSet`."""
+    """An object whose field is a level set, such as `LevelSet`."""
 
     @property
     def field(self) -> ScalarField:
@@ -53,16 +53,16 @@ def redistance(
         levelset: a `LevelSet`, or a field on cells or nodes, m.
         band: m; samples farther than this, or that no interface reaches, become +-band. None: distances everywhere; where there is no
             interface to reach, values stay.
-        method: how |grad phi| = 1 is solved: 'parallel', in rounds over strips beside a change, or 'fast-marching', serially with a heap.
-            Both solve the same upwind equations and agree to round-off.
-        interface: distances beside the interface: 'closest-point', on a piecewise cubic interpolant, or 'axis-crossings',
-            1 / d^2 = sum 1 / d_a^2 over the linear crossings along the axes, which is the choice of the documents and of first order.
+        method: solver of |grad phi| = 1: 'parallel', in rounds over strips beside a change, or 'fast-marching', serially with a heap. Both
+            solve the same upwind equations and agree to round-off.
+        interface: distances beside the interface: 'closest-point', on a piecewise cubic interpolant, or 'axis-crossings', 1 / d^2 = sum 1 /
+            d_a^2 over the linear crossings along the axes, which is common in the literature and of first order.
         hidden: bool mask of the shape of the samples; True where a sample is neither source nor target, such as inside a solid. Such
             samples keep their values.
         workspace: scratch memory to reuse.
 
     Returns:
-        How many samples are within the band.
+        The number of samples within the band.
 
     Raises:
         TypeError, ValueError: wrong type, dtype or shape, a band that is not positive, samples that are not finite; nothing is changed.
@@ -90,12 +90,12 @@ def scalar_field(levelset: HoldsLevelSet | ScalarField) -> ScalarField:
 
 @dataclass(frozen=True)
 class Extended:
-    """What an extension did.
+    """Report of an extension.
 
     Attributes:
-        known: the mask, or the masks of the velocity components, of what is known now.
-        reached: how many samples were given a value.
-        unreached: how many samples of the band no known sample reaches; they kept their values.
+        known: the mask, or the masks of the velocity components, of the samples that are known now.
+        reached: number of samples that got a value.
+        unreached: number of samples of the band that no known sample reaches; they kept their values.
     """
 
     known: Any
@@ -113,9 +113,9 @@ def extend(
     out: npt.NDArray[np.bool_] | None = None,
     workspace: Workspace | None = None,
 ) -> Extended:
-    """Continue a field off a surface, constant along the normals, in place: grad phi . grad f = 0.
+    """Extend a field off a surface, constant along the normals, in place: grad phi . grad f = 0.
 
-    Samples that are not known and closer to the surface than `band` take the weighted mean of their neighbours of smaller phi, with the
+    Samples that are not known and closer to the surface than `band` get the weighted mean of their neighbours of smaller phi, with the
     weights (phi - phi_neighbour) of upwinding; where none of those has a value, the mean of the known samples beside them. Constants are
     continued exactly, and functions that are linear along a plane too.
 
@@ -125,7 +125,7 @@ def extend(
         known: bool mask of the known samples, of the shape of `field.array`. Not changed, unless it is also `out`.
         band: m; default 5 cells.
         side: 'outside': by increasing phi; 'both': away from the surface on both sides, by increasing |phi|.
-        out: bool, C-contiguous: where the mask of the result goes; may be `known`.
+        out: bool, C-contiguous: gets the mask of the result; may be `known`.
         workspace: scratch memory to reuse.
 
     Raises:
@@ -151,17 +151,17 @@ def extend_velocity(
     out: Sequence[npt.NDArray[np.bool_]] | None = None,
     workspace: Workspace | None = None,
 ) -> Extended:
-    """Continue a velocity off a surface, constant along the normals, component by component: see `extend`.
+    """Extend a velocity off a surface, constant along the normals, component by component: see `extend`.
 
     At the faces phi is the mean of the samples beside them.
 
     Args:
-        velocity: is changed in place. When a component is refused, the earlier ones have been continued.
+        velocity: is changed in place. If a component raises an error, the earlier ones have been extended.
         levelset: of the same grid and dtype, on cells or nodes; a distance function (m), at least within the band.
         known: one bool mask per component.
         band: m; default 5 cells.
         side: 'outside': by increasing phi; 'both': away from the surface on both sides, by increasing |phi|.
-        out: one mask per component, where those of the result go; may be `known`.
+        out: one mask per component for those of the result; may be `known`.
         workspace: scratch memory to reuse.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Shapes, signed distances and kinematic solids."""
+"""Shapes, signed distances of meshes, and kinematic solids."""

@@ -70,8 +70,8 @@ class Shape:
 
         Args:
             phi: of the shape's dimension, float64 or float32.
-            pose: where the shape is; default: as it was made.
-            band: m; samples in blocks farther from the surface take a bound of the right sign, at least `band` in size and not above the
+            pose: pose of the shape; default: as it was made.
+            band: m; samples in blocks farther from the surface get a bound of the right sign, at least `band` in size and not above the
                 distance, which is cheaper. Default: the shape's own values everywhere.
             periodic_images: repeat the shape along periodic axes of the grid (those on which it is bounded).
             workspace: scratch memory to reuse.
@@ -170,7 +170,7 @@ class Shape:
         return tuple(getattr(self, f.name) for f in fields(self) if f.init)
 
     def _finish(self, maker: str, dimension: int, *arguments: Any, **checked: Any) -> None:
-        """Store checked parameters in place of what was handed in, and make the native shape."""
+        """Replace the arguments by checked parameters, and make the native shape."""
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_dimension", dimension)
@@ -202,7 +202,7 @@ def _shapes(value: object) -> tuple[Shape, ...]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Union(Shape):
-    """What is in any of the shapes: min of the distances. Exact outside; a bound where the shapes overlap."""
+    """Points in any of the shapes: min of the distances. Exact outside; a bound where the shapes overlap."""
 
     shapes: Sequence[Shape]
 
@@ -213,7 +213,7 @@ class Union(Shape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Intersection(Shape):
-    """What is in all of the shapes: max of the distances. Exact inside; a bound outside, beyond the edges."""
+    """Points in all of the shapes: max of the distances. Exact inside; a bound outside, beyond the edges."""
 
     shapes: Sequence[Shape]
 

@@ -1,4 +1,4 @@
-"""Level sets of animated bodies between stored frames."""
+"""Interpolation of level sets of animated bodies between stored frames."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def interpolate_levelsets(
 ) -> LevelSet:
     """Return the level set of a moving body at part `alpha` of the time from one stored frame to the next.
 
-    With v the mean of both velocities at x, 'two-sided' is (1 - alpha) phi0(x - alpha dt v) + alpha phi1(x + (1 - alpha) dt v): exact for
-    a body that moves without turning, but for the interpolation on the grid, wrong by O((omega dt)^2) for one that turns, and at alpha 0
-    and 1 the stored frames in every bit. The velocities must be known around the body as far as it moves and beyond, so those of a
-    deforming body have to be extended first.
+    With v the mean of both velocities at x, 'two-sided' is (1 - alpha) phi0(x - alpha dt v) + alpha phi1(x + (1 - alpha) dt v): exact for a
+    body that moves without rotation, except for the interpolation on the grid; in error by O((omega dt)^2) for one that rotates; and equal
+    to the stored frames in every bit at alpha 0 and 1. The velocities must be known around the body as far as it moves and beyond, so those
+    of a deforming body have to be extended first.
 
     Args:
         phi0, phi1: level sets of the two frames on the same samples, m.
-        velocity0, velocity1: of the body in each frame, on the grid of phi0, m/s; None for what the method does not use.
+        velocity0, velocity1: of the body in each frame, on the grid of phi0, m/s; None for a velocity that the method does not use.
         dt: s, from frame to frame.
         alpha: from 0 (phi0) to 1 (phi1).
         method: 'two-sided', or for comparison: 'one-sided' phi0(x - alpha dt velocity0), which jumps when the next frame comes; 'linear'

@@ -28,11 +28,12 @@ class KinematicSolid(Solid):
     Args:
         shape: the solid at rest: a `Shape`; a closed mesh as (vertices (n, 3) float64, triangles (m, 3) int32) or as an object with the
             methods of `MeshDistance`; or a function phi(points (n, dim)) -> (n,), m, negative inside.
-        motion: a function of time (s) that returns a `Pose` or a translation (m); None: at rest. It is also called a little before and
-            after the times that are asked for, to differentiate.
+        motion: a function of time (s) that returns a `Pose` or a translation (m); None: at rest. It is also called shortly before and after
+            the requested times, to differentiate.
         velocity: in place of the derivative of the motion: a `Twist` or a linear velocity (m/s), or a function of time that returns one.
             Without a motion, a surface that moves along itself (a belt, a spinning cylinder). With a step `dt`, it is taken at the middle.
-        difference_step: s; the largest time difference for the derivative of the motion. Half of it should be short against the motion.
+        difference_step: s; the largest time difference for the derivative of the motion. Half of it should be short compared with the
+            motion.
         dimension: 2 or 3; needed only where the shape is a function.
 
     Raises:
@@ -80,7 +81,7 @@ class KinematicSolid(Solid):
         return self._distance.dimension
 
     def pose(self, time: float = 0.0) -> Pose:
-        """Return where the solid is at a time (s). Raises TypeError or ValueError for what a motion must not return."""
+        """Return the pose of the solid at a time (s). Raises TypeError or ValueError for invalid results of the motion."""
         t = _checks.number("time", time)
         if self._motion is None:
             return Pose((0.0,) * self.dimension)
@@ -115,7 +116,7 @@ class KinematicSolid(Solid):
         return posed_bounds(box, self.pose(time))
 
     def _frame(self, time: float, dt: float | None) -> tuple[Twist, Floats]:
-        """Return the twist and the point that its linear velocity is for."""
+        """Return the twist and the reference point of its linear velocity."""
         if self._velocity is not None:
             when = time if dt is None else time + 0.5 * dt
             twist = self._velocity
@@ -175,7 +176,7 @@ def _wrapping(grid: Grid, bounds: tuple[Floats, Floats], wanted: bool) -> tuple[
 
 
 class DeformingSolid(Solid):
-    """A closed triangle mesh whose vertices are a given function of time. It keeps one mesh distance and updates it.
+    """A closed triangle mesh whose vertices are a given function of time. It stores one mesh distance and updates it.
 
     Args:
         vertices: a function of time (s) that returns (n, 3) float64, m.

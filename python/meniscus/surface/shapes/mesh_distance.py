@@ -22,11 +22,11 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 class NotWatertightWarning(UserWarning):
-    """A mesh that is meant to bound a solid does not."""
+    """Warning that a mesh is not the boundary of a solid."""
 
 
 class MeshDistance:
-    """Exact signed distance to a triangle mesh, negative inside. It keeps copies of the mesh.
+    """Exact signed distance to a triangle mesh, negative inside. It copies the mesh.
 
     A watertight mesh has the sign of its angle-weighted pseudo-normals. If it crosses itself or its components could lie within each
     other, and for a mesh that is not watertight, what has a winding number above one half is inside; the latter emits a
@@ -67,7 +67,7 @@ class MeshDistance:
         return self._report
 
     def update(self, vertices: Floats) -> None:
-        """Take new positions of the same vertices, for a mesh that deforms. Raises TypeError or ValueError; then nothing changes."""
+        """Set new positions of the same vertices, for a mesh that deforms. Raises TypeError or ValueError; then nothing changes."""
         x = _checks.points("vertices", vertices, _FLOAT64, 3)
         self._core.update(x)
         self._vertices[...] = x
@@ -90,8 +90,8 @@ class MeshDistance:
 
         Args:
             phi: on a 3-D grid that is not periodic.
-            band: m; samples farther away than this take any magnitude between the band and their distance, which is cheaper. Their sign
-                is right. Default: exact everywhere.
+            band: m; samples farther away than this get any magnitude between the band and their distance, which is cheaper. Their sign is
+                right. Default: exact everywhere.
 
         Raises:
             TypeError, ValueError: not such a field, `band` that is not positive.
@@ -106,7 +106,7 @@ class MeshDistance:
         return _rebuild, (self._vertices, self._triangles)
 
     def __repr__(self) -> str:
-        """What the mesh is like."""
+        """One line: size and watertightness."""
         return f"<MeshDistance: {self._report}>"
 
 
@@ -118,7 +118,7 @@ def warn_unless_watertight(report: WatertightReport, *, stacklevel: int) -> None
 
 
 def _rebuild(vertices: Floats, triangles: Ints) -> MeshDistance:
-    """Make a pickled one again; who made it first has been warned."""
+    """Rebuild from a pickle, without a second warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotWatertightWarning)
         return MeshDistance(vertices, triangles)

@@ -1,4 +1,4 @@
-"""Rigid motions: poses, their velocities, and how these are had from a function of time."""
+"""Rigid motions: poses, their velocities, and both as functions of time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meniscus import _checks
 Floats = npt.NDArray[np.float64]
 Rows = tuple[tuple[float, ...], ...]
 
-# How far a matrix may be from a rotation (rounding to float32, or a product of many) before it is refused rather than corrected.
+# Largest deviation of a matrix from a rotation (rounding to float32, or a product of many) that is corrected and not refused.
 _TOLERANCE = 1e-6
 # Below this a matrix is kept as it is, so that one that has been corrected does not change again.
 _ROUNDING = 1e-14
@@ -72,7 +72,7 @@ def _from_quaternion(name: str, q: Floats) -> Rows:
 
 @dataclass(frozen=True)
 class Pose:
-    """Where a body is: x = rotation X + translation for the point X of the body at rest.
+    """Position and orientation of a body: x = rotation X + translation for the point X of the body at rest.
 
     Args:
         translation: m; its length decides the dimension.
@@ -99,7 +99,7 @@ class Pose:
         return len(self.translation)
 
     def apply(self, points: Floats) -> Floats:
-        """Return where points (n, dim) of the body at rest are, m."""
+        """Return the positions of points (n, dim) of the body at rest, m."""
         result: Floats = points @ np.array(self.rotation).T + np.array(self.translation)
         return result
 
@@ -113,7 +113,7 @@ class Twist:
     """The velocity of a rigid body.
 
     Args:
-        linear: velocity (m/s) of the point that `Pose.translation` names, the origin of the body at rest.
+        linear: velocity (m/s) of the origin of the body at rest, which is at `Pose.translation`.
         angular: rad/s; a number, counter-clockwise, in 2-D, a vector in 3-D; default none.
     """
 
@@ -155,9 +155,9 @@ def _twist_of(linear: Floats, gradient: Floats) -> Twist:
 
 
 def derivative(f: Callable[[float], Floats], time: float, step: float) -> Floats:
-    """Return df/dt by symmetric differences of falling step, extrapolated to step zero: the entry that changed least.
+    """Return df/dt by symmetric differences of decreasing step, extrapolated to step zero: the entry that changed least.
 
-    Rounding spoils the small steps, and a kink of f within reach the large ones; those that agree lie between.
+    Small steps suffer from rounding, and large ones from kinks of f within reach; the best entries lie between.
 
     Source: Ridders, "Accurate computation of F'(x) and F'(x) F''(x)", Advances in Engineering Software 4, 1982.
     """
@@ -196,12 +196,12 @@ def twist_at(motion: Callable[[float], Pose], time: float, step: float) -> Twist
 
 
 def twist_between(start: Pose, end: Pose, dt: float) -> Twist:
-    """Return the constant twist (a screw motion) that carries `start` to `end` in dt seconds of either sign, as it is at `start`.
+    """Return the constant twist (a screw motion) that carries `start` to `end` in dt seconds of either sign, expressed at `start`.
 
-    Being rigid it has no divergence, unlike the difference quotient of positions, so a closed body pushes away no volume.
+    A rigid motion has no divergence, unlike the difference quotient of positions, so a closed body displaces no volume.
 
     Raises:
-        ValueError: half a turn or more between the two, where the direction is not known.
+        ValueError: half a turn or more between the two, so that the direction is unknown.
     """
     n = start.dimension
     turn = np.array(end.rotation) @ np.array(start.rotation).T

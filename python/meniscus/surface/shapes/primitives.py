@@ -136,7 +136,7 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Polygon(Shape):
-    """A polygon (2-D): one loop of vertices (n, 2), m, or a sequence of loops; inside is what an odd number of them surrounds.
+    """A polygon (2-D): one loop of vertices (n, 2), m, or a sequence of loops; a point inside is surrounded by an odd number of them.
 
     Loops may run either way and may be holes; they should not cross themselves or each other (where they do, the even-odd rule holds).
     """

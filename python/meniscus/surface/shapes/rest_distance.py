@@ -1,4 +1,4 @@
-"""What a kinematic solid is made of: one interface over shapes, meshes and functions of points, all at rest."""
+"""Geometry of a kinematic solid at rest: one interface over shapes, meshes and functions of points."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ClosestTriangles(Protocol):
 
 @runtime_checkable
 class MeshQueries(Protocol):
-    """What a kinematic solid asks of a closed triangle mesh; `MeshDistance` answers it."""
+    """Interface of a closed triangle mesh for kinematic solids; `MeshDistance` implements it."""
 
     @property
     def vertices(self) -> Floats:
@@ -48,7 +48,7 @@ class MeshQueries(Protocol):
         """Return the closest points of the mesh to points (n, 3)."""
 
     def update(self, vertices: Floats) -> None:
-        """Take new positions of the same vertices."""
+        """Set new positions of the same vertices."""
 
 
 class Distance(ABC):
@@ -168,7 +168,7 @@ def _sampled_in_blocks(phi: NodeField, distance: Callable[[Floats], Floats], shi
 
 
 def checked_distances(name: str, value: Any, n: int) -> Floats:
-    """Return what a function of points gave as (n,) float64; raise ValueError for another shape, NaN or infinity."""
+    """Return the values of a function of points as (n,) float64; raise ValueError for another shape, NaN or infinity."""
     array = np.asarray(value, np.float64)
     if array.shape != (n,):
         raise ValueError(f"{name} must return an array of shape ({n},) for {n} points, not {array.shape}")
@@ -191,7 +191,7 @@ def checked_mesh(vertices: Any, triangles: Any) -> tuple[Floats, Integers]:
 
 
 def distance_of(shape: Any, dimension: int | None) -> Distance:
-    """Return the interface to whatever a user calls a shape; `dimension` is needed for a function. Raises TypeError or ValueError."""
+    """Return the interface to any kind of shape argument; `dimension` is needed for a function. Raises TypeError or ValueError."""
     if dimension not in (None, 2, 3):
         raise ValueError(f"dimension must be 2 or 3, not {dimension!r}")
     distance = _distance_of(shape, dimension)
@@ -225,5 +225,5 @@ def posed_bounds(bounds: tuple[Floats, Floats], pose: Pose) -> tuple[Floats, Flo
 
 
 def periodic_shifts(grid: Grid, bounds: tuple[Floats, Floats]) -> list[Floats]:
-    """Return the translations (m) of a solid that can matter in a periodic domain."""
+    """Return the translations (m) of the relevant images of a solid in a periodic domain."""
     return [np.array(s) for s in _surface.periodic_shifts(grid._core, bounds[0].tolist(), bounds[1].tolist())]

@@ -1,4 +1,4 @@
-"""Solids that move in a given way, and what a fluid needs of them: a level set and a velocity on its grid."""
+"""Interface of moving solids for fluid solvers: a level set and a velocity on the grid."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SolidSample(MemoryOwner):
 
     @property
     def time(self) -> float:
-        """When the solid was like this, s; NaN before the first sampling and after one that failed."""
+        """Time of the sample, s; NaN before the first sampling and after one that failed."""
         return self._time
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ def _rebuild(levelset: NodeField, velocity: MacField, time: float) -> SolidSampl
 
 @dataclass(frozen=True)
 class Sampling:
-    """What one sampling asks for: time (s), step (s) or None, band (m), and whether periodic axes repeat the solid."""
+    """Arguments of a sampling: time (s), step (s) or None, band (m), and whether periodic axes repeat the solid."""
 
     time: float
     dt: float | None
@@ -98,7 +98,7 @@ class Solid(ABC):
     @property
     @abstractmethod
     def moves(self) -> bool:
-        """Whether it may be elsewhere, or have another velocity, at another time."""
+        """Whether its position or velocity may change with time."""
 
     @abstractmethod
     def signed_distance(self, points: Floats, time: float = 0.0) -> Floats:
@@ -127,7 +127,7 @@ class Solid(ABC):
         periodic_images: bool = True,
         out: SolidSample | None = None,
     ) -> SolidSample:
-        """Bring the solid to the nodes and faces of a grid.
+        """Sample the solid on the nodes and faces of a grid.
 
         Args:
             grid: of the solid's dimension.
@@ -142,7 +142,8 @@ class Solid(ABC):
             out: target of an earlier call, to be filled again.
 
         Raises:
-            TypeError, ValueError: wrong dimension, grid or dtype; what the functions of the solid return is not finite or of a wrong shape.
+            TypeError, ValueError: wrong dimension, grid or dtype; values of the functions of the solid that are not finite or of a wrong
+                shape.
         """
         _checks.one_of_type("grid", grid, Grid)
         if grid.dimension != self.dimension:

@@ -21,14 +21,14 @@ Bools = npt.NDArray[np.bool_]
 
 
 class SolidBoundary:
-    """What a flow meets at a solid: one description for transport, projection, viscosity, extension and particles.
+    """Boundary of a solid in a flow: one description for transport, projection, viscosity, extension and particles.
 
     Fields are referenced: after writing to the level set, call `levelset_changed`.
 
     Args:
         levelset: signed distance at the nodes, m, float64; solid where <= 0.
         velocity: of the solid on the faces, m/s; None: at rest.
-        slip: 'free': the flow moves along the solid without shear; 'no-slip': it takes the velocity of the solid.
+        slip: 'free': the flow moves along the solid without shear; 'no-slip': it has the velocity of the solid.
         dtype: of the flow, float64 (default) or float32; that of `velocity`, if there is one.
 
     Raises:
@@ -109,7 +109,7 @@ class SolidBoundary:
         return int(self._core.bytes)
 
     def levelset_changed(self) -> None:
-        """Find the masks anew when they are asked for next."""
+        """Recompute the masks at their next use."""
         self._core.levelset_changed()
 
     def max_speed(self) -> float:
@@ -117,15 +117,15 @@ class SolidBoundary:
         return float(self._core.max_speed())
 
     def extend(self, field: ScalarField | MacField, workspace: Workspace) -> None:
-        """Continue a field into the solid, as far as stencils and short traces reach, in place.
+        """Extend a field into the solid, as far as stencils and short traces reach, in place.
 
-        A velocity is continued where slip is free; else faces in the solid take the velocity of the solid.
+        A velocity is extended if slip is free; else faces in the solid get the velocity of the solid.
         """
         core: Any = _grid  # overloaded over dimension and scalar
         core.continue_into_solid(field._core, self._core, workspace)
 
     def stick(self, velocity: MacField) -> None:
-        """Give faces in the solid its velocity, in place; with free slip do nothing."""
+        """Set faces in the solid to its velocity, in place; with free slip do nothing."""
         if self._slip == "no-slip":
             core: Any = _grid  # overloaded over dimension and scalar
             core.set_solid_velocity(velocity._core, self._core)
@@ -159,7 +159,7 @@ def solid_boundary(
         dtype: of the flow.
         time: s.
         slip: of the boundary, unless `solid` is one.
-        sample: takes the sampling; default a new one.
+        sample: target of the sampling; default a new one.
 
     Raises:
         TypeError, ValueError: wrong types, dtypes or grids.
@@ -190,6 +190,6 @@ def solid_boundary(
 def solid_core(
     solid: SolidLike | None, grid: Grid, dtype: npt.DTypeLike, time: float, slip: Slip = "no-slip", sample: SolidSample | None = None
 ) -> Any:
-    """Return the same as `solid_boundary` as the core takes it."""
+    """Return the same as `solid_boundary`, in the form of the core."""
     boundary = solid_boundary(solid, grid, dtype, time, slip, sample)
     return None if boundary is None else boundary._core

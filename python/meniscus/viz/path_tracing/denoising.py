@@ -1,4 +1,4 @@
-"""Non-local means: removes the noise of few samples from a rendered picture, but none of its edges.
+"""Non-local means: removal of the noise of few samples from a rendered picture, without blurring edges.
 
 Each pixel becomes a weighted mean of those around it whose surroundings look the same but for noise. How large noise is follows from the
 spread of several renderings. Weights that come from one half of the renderings are applied to the other half, so that noise cannot
@@ -59,7 +59,7 @@ class Renderings:
 
 
 def _filtered(picture: Floats, guide: Floats, variance: Floats) -> Floats:
-    """The picture averaged with weights from a guide that has the same content and independent noise of a known variance."""
+    """Return the picture averaged with weights from a guide that has the same content and independent noise of a known variance."""
     height, width = picture.shape[:2]
     r = _WINDOW
     total = np.zeros_like(picture)
@@ -82,7 +82,7 @@ def _filtered(picture: Floats, guide: Floats, variance: Floats) -> Floats:
 
 
 def _box_mean(image: Floats, radius: int) -> Floats:
-    """Means (height, width, c) over squares of 2 radius + 1 pixels; at the edges, over what there is."""
+    """Return means (height, width, c) over squares of 2 radius + 1 pixels; at the edges, over the existing pixels."""
     result = image
     for axis in range(2):
         n = image.shape[axis]

@@ -1,4 +1,4 @@
-"""Mitsuba 3 as the renderer of scene dictionaries."""
+"""Renderer of scene dictionaries by Mitsuba 3."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def render(
     Args:
         scene: as `smoke_scene`, `water_scene` or `surface_scene` return it.
         samples: paths per pixel, rounded up to a multiple of 8.
-        seed: of the random numbers; each frame of an animation takes another one, or noise seems to stand still.
-        denoise: whether to remove the noise that is left, which takes at least 32 samples.
+        seed: of the random numbers; use another one for each frame of an animation, or the noise seems to stand still.
+        denoise: whether to remove the remaining noise, which needs at least 32 samples.
         on_pass: called with the number of samples per pixel so far and in all.
 
     Returns:
@@ -57,7 +57,7 @@ def render(
 
     Raises:
         ImportError: Mitsuba is missing.
-        ValueError: the scene is none that Mitsuba takes.
+        ValueError: Mitsuba does not accept the scene.
     """
     passes = -(-_checks.integer("samples", samples, 1) // SAMPLES_PER_PASS)
     start = _checks.integer("seed", seed, 0)
@@ -81,7 +81,7 @@ def render(
 
 @contextlib.contextmanager
 def _variant(mitsuba: Any) -> Iterator[None]:
-    """Choose the variant for a while, and let nothing but errors be printed."""
+    """Choose the variant for a while, and print errors only."""
     before = mitsuba.variant()
     mitsuba.set_variant(VARIANT)
     level = mitsuba.log_level() if hasattr(mitsuba, "log_level") else None
@@ -96,7 +96,7 @@ def _variant(mitsuba: Any) -> Iterator[None]:
 
 
 def _loaded(mitsuba: Any, node: Description) -> dict[str, Any]:
-    """A scene dictionary with Mitsuba's own objects in place of arrays and meshes."""
+    """Return a scene dictionary with Mitsuba's own objects in place of arrays and meshes."""
     result: dict[str, Any] = {}
     for key, value in node.items():
         if isinstance(value, dict):
@@ -113,7 +113,7 @@ def _loaded(mitsuba: Any, node: Description) -> dict[str, Any]:
 
 
 def _mesh(mitsuba: Any, name: str, shape: Description) -> Any:
-    """A mesh from arrays; Mitsuba's dictionaries know only those in files."""
+    """Return a mesh from arrays; Mitsuba's dictionaries support only meshes in files."""
     properties = mitsuba.Properties()
     for key in ("bsdf", "interior"):
         if key in shape:

@@ -90,7 +90,8 @@ def smoke_scene(
 
 
 def _cropped(rho: npt.NDArray[Any], low: Floats, high: Floats) -> tuple[npt.NDArray[Any], Floats, Floats]:
-    """The cells that hold smoke and a layer around them, and the corners of their box: steps through empty cells cost as much as others."""
+    """Return the cells with smoke and a layer around them, and the corners of their box: steps through empty cells cost as much as
+    others."""
     some = np.argwhere(rho > 1e-4 * rho.max()) if rho.any() else np.zeros((1, 3), np.intp)
     start = np.maximum(some.min(axis=0) - 1, 0)
     stop = np.minimum(some.max(axis=0) + 2, rho.shape)

@@ -1,4 +1,4 @@
-"""Camera, light, floor and meshes that all path-traced pictures share, as entries of a scene dictionary."""
+"""Camera, light, floor and meshes shared by all path-traced pictures, as entries of a scene dictionary."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def sky_light(axis: int, sun: Floats, *, sunlight: float = 2.6, sun_radius: floa
         axis: the one that points upward.
         sun: (3,), unit direction towards the sun.
         sunlight: irradiance of the sun on a surface that faces it; that of the sky on a level surface is about 1.
-        sun_radius: of the sun's disc, degrees; a large sun throws soft shadows, and less noise behind a surface that refracts.
+        sun_radius: of the sun's disc, degrees; a large sun casts soft shadows, and gives less noise behind a surface that refracts.
         brightness: factor of the sky.
     """
     directions, to_world = _directions(axis)
@@ -87,7 +87,7 @@ def floor(low: Floats, high: Floats, axis: int, height: float, *, color: Sequenc
     """Return a level floor that reaches to the horizon.
 
     Args:
-        low, high: corners of what stands on it.
+        low, high: corners of the box of the objects on it.
         axis: the one that points upward.
         height: m.
         color: red, green and blue from 0 to 1.
@@ -122,7 +122,7 @@ def mesh(
 
     Args:
         vertices, triangles: (n, 3) float64, m, and (m, 3) int32.
-        bsdf: what happens to light at the surface.
+        bsdf: scattering of light at the surface.
         normals: (n, 3) at the vertices; without, those of the triangles are averaged.
         colors: (m, 3) of the triangles, for a `bsdf` that reads the attribute `face_color`.
         **more: further entries, such as `interior`.
@@ -155,14 +155,14 @@ def plain(color: Sequence[float], *, glossy: bool = False) -> Description:
 
 
 def _axes(axis: int) -> Floats:
-    """Columns of a right-handed system whose second axis points upward."""
+    """Return the columns of a right-handed system whose second axis points upward."""
     side = np.eye(3)[1 if axis == 0 else 0]
     up = np.eye(3)[axis]
     return np.stack([side, up, np.cross(side, up)], axis=1)
 
 
 def _directions(axis: int) -> tuple[Floats, Floats]:
-    """Unit directions (n, 3) of the pixels of a picture of the sky, row by row, and the matrix that places it."""
+    """Return unit directions (n, 3) of the pixels of a picture of the sky, row by row, and the matrix that places it."""
     theta = np.pi * (np.arange(_MAP_HEIGHT) + 0.5) / _MAP_HEIGHT
     phi = np.pi * (np.arange(2 * _MAP_HEIGHT) + 0.5) / _MAP_HEIGHT
     s, c = np.sin(theta)[:, None], np.cos(theta)[:, None]
@@ -173,7 +173,7 @@ def _directions(axis: int) -> tuple[Floats, Floats]:
 
 
 def _disc(directions: Floats, center: Floats, irradiance: float, radius: float) -> Floats:
-    """Light (n, 3) of a disc in the sky, with an edge a pixel wide."""
+    """Return the light (n, 3) of a disc in the sky, with an edge a pixel wide."""
     angle = np.degrees(np.arccos(np.clip(dot(directions, normalized(center[None])[0]), -1, 1)))
     inside = np.clip(0.5 + (radius - angle) / (180.0 / _MAP_HEIGHT), 0, 1)[:, None]
     result: Floats = inside * _SUNLIGHT * (irradiance / (np.pi * np.sin(np.radians(radius)) ** 2))

@@ -17,13 +17,13 @@ from meniscus.viz.view import View
 
 @dataclass(frozen=True, kw_only=True)
 class Surface:
-    """A triangle mesh and what it looks like.
+    """A triangle mesh and its appearance.
 
     Attributes:
         vertices: (n, 3) float64, m.
         triangles: (m, 3) int32, counter-clockwise as seen from outside.
         color: red, green and blue from 0 to 1, of the front and, without `back`, of both sides.
-        back: of the other side.
+        back: colour of the other side.
         triangle_colors: (m, 3), instead of `color`.
         glossy: whether it shines, as cloth does not.
     """

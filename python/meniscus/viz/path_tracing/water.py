@@ -92,7 +92,7 @@ def water_scene(
 
 
 def _drops(centers: npt.NDArray[np.float64], radii: npt.NDArray[Any], bsdf: Description) -> Description:
-    """All drops as one mesh of balls with the normals of spheres."""
+    """Return all drops as one mesh of balls with the normals of spheres."""
     directions, faces = _ball()
     points = centers[:, None] + np.asarray(radii, np.float64)[:, None, None] * directions
     triangles = faces[None] + len(directions) * np.arange(len(centers))[:, None, None]
@@ -106,7 +106,7 @@ def _drops(centers: npt.NDArray[np.float64], radii: npt.NDArray[Any], bsdf: Desc
 
 
 def _ball() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """An octahedron, divided twice, with its corners on the unit sphere: 66 points and 128 triangles."""
+    """Return an octahedron, divided twice, with its corners on the unit sphere: 66 points and 128 triangles."""
     points = [np.array(p, float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
     faces = [(0, 2, 4), (2, 1, 4), (1, 3, 4), (3, 0, 4), (2, 0, 5), (1, 2, 5), (3, 1, 5), (0, 3, 5)]
     for _ in range(2):

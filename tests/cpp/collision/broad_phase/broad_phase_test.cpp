@@ -1,4 +1,4 @@
-// Pairs in blocks: the same as in lists, the same on all threads, ended early when asked to, and without allocations.
+// Tests of the broad phase: pairs in blocks equal those in lists, on all threads, end early on request, and need no allocations.
 #include "counting_new.hpp"
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"

@@ -1,4 +1,4 @@
-// The grid of boxes while elements come and go, and move far out of its region.
+// Tests of the grid of boxes while elements come and go, and move far out of its region.
 #include "meniscus/collision/broad_phase/element_grid.hpp"
 
 #include "meniscus/core/random.hpp"

@@ -1,4 +1,4 @@
-// Other libraries may leave the processor rounding elsewhere than to nearest, or without subnormal numbers.
+// Tests of exactness when other libraries have changed the rounding mode or switched off subnormal numbers.
 
 #include "ccd_queries.hpp"
 

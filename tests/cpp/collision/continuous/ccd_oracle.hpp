@@ -1,8 +1,8 @@
-/// Exact answers about two moving elements, in GMP integers: what large numbers of queries are held against.
+/// Oracle of continuous collision detection for large numbers of queries: exact answers in GMP integers.
 ///
-/// The same method as tests/support/ccd_oracle.py, where it is argued: the coplanarity cubic, its roots isolated with Sturm
-/// sequences, and at each root the signs that decide whether the elements touch, zeros by common divisors and the others by
-/// halving brackets.
+/// The method is that of tests/support/ccd_oracle.py, which explains it: the coplanarity cubic, its roots isolated
+/// with Sturm sequences, and at each root the signs that decide whether the elements touch: zeros by common
+/// divisors, the others by halving brackets.
 #pragma once
 
 #include "meniscus/collision/continuous/continuous_collision.hpp"
@@ -54,15 +54,15 @@ class Time {
   int sign_below_ = 0;
 };
 
-/// What happens between two elements within the step.
+/// Contacts between two elements within the step.
 struct Answer {
-  /// Is there a contact on the border of the parameters: at the start, at the end, or with the rim of an element?
+  /// Whether there is a contact on the border of the parameters: at the start, at the end, or with the rim of an element.
   bool boundary = false;
   /// Contacts that are not on the border, each counted with its multiplicity.
   int interior = 0;
   /// Distinct times of contact, where they are finitely many.
   int times = 0;
-  /// Do the elements touch during a whole interval of time?
+  /// Whether the elements touch during a whole interval of time.
   bool infinite = false;
   /// The first time of contact.
   std::optional<Time> first;
@@ -75,10 +75,10 @@ using Corners = std::array<mesh::Point, 4>;
 
 Answer solve(collision::PairKind kind, const Corners& start, const Corners& end);
 
-/// Do two elements at rest touch? The rims belong to them.
+/// Whether two elements at rest touch. The rims belong to them.
 bool touches(collision::PairKind kind, const Corners& points);
 
-/// Does an edge (two points) meet a face (three points)? The rims belong to them.
+/// Whether an edge (two points) meets a face (three points). The rims belong to them.
 bool edge_meets_face(const std::array<mesh::Point, 5>& points);
 
 }  // namespace meniscus::oracle

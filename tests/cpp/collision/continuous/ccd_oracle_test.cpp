@@ -1,4 +1,4 @@
-// The exact answers that the library is held against, held against each other: two languages, known cases, a conservation law.
+// Tests of the oracle of collision detection: agreement of two languages, known cases, a conservation law.
 
 #include "ccd_queries.hpp"
 

@@ -1,4 +1,4 @@
-/// Queries of continuous collision detection for large runs: generic ones, and those that are built to be hard.
+/// Queries of continuous collision detection for large runs: generic ones, and hard ones.
 #pragma once
 
 #include "ccd_oracle.hpp"

@@ -1,5 +1,5 @@
-// Continuous collision detection against exact answers. MENISCUS_CCD_QUERIES=full asks a million generic and a hundred thousand
-// degenerate queries of each kind, which takes some minutes.
+// Tests of continuous collision detection against exact answers. MENISCUS_CCD_QUERIES=full asks a million generic and a hundred
+// thousand degenerate queries of each kind, which takes some minutes.
 
 #include "ccd_queries.hpp"
 

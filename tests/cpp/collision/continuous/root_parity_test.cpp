@@ -1,5 +1,5 @@
-// The two exact methods behind continuous collision detection, asked directly: in production filters answer almost all queries
-// before them.
+// Tests of the two exact methods behind continuous collision detection, called directly: in production,
+// filters answer almost all queries first.
 
 #include "ccd_queries.hpp"
 

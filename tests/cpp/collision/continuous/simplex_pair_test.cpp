@@ -1,4 +1,4 @@
-// Simplices in space and time: all ways to solve the systems agree, and the filter decides almost everything.
+// Tests of simplices in space and time: all ways to solve the systems agree, and the filter decides almost everything.
 
 #include "ccd_queries.hpp"
 

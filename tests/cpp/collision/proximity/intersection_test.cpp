@@ -1,4 +1,4 @@
-// Intersection of elements on grids of integers against the theorem of separating axes, in integers.
+// Tests of the intersection of elements on grids of integers, against the theorem of separating axes, in integers.
 #include "meniscus/collision/proximity/intersection.hpp"
 
 #include "meniscus/core/random.hpp"

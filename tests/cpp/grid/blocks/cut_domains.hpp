@@ -1,4 +1,4 @@
-// Programs on the blocks of cut domains, whose results have to have the bits of one block.
+// Programs on the blocks of cut domains, whose results must have the bits of one block.
 #pragma once
 
 #include "meniscus/core/random.hpp"
@@ -102,7 +102,7 @@ double number_of(const grid::FieldLayout<D>& layout, const Coord<D>& index, std:
   return 2.0 * CounterRandom(seed, static_cast<std::uint64_t>(id), 0).uniform2(0)[0] - 1.0;
 }
 
-/// What no exchange may leave behind: NaN, or a number that is no mask and no label.
+/// Values that must not remain after an exchange: NaN, or a number that is no mask and no label.
 template <class T>
 T poison() {
   if constexpr (std::numeric_limits<T>::has_quiet_NaN)

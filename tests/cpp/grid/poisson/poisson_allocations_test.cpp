@@ -1,4 +1,4 @@
-// A repeated projection with a kept solver allocates nothing at all, with the same surroundings or alternating ones.
+// Tests of allocations: a repeated projection with a cached solver allocates nothing, with constant or alternating surroundings.
 #include "counting_new.hpp"
 
 #include "meniscus/core/cancellation.hpp"

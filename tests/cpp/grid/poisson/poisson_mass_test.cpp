@@ -1,4 +1,4 @@
-// Mass terms on coarse levels: what cells are joined from is what they weigh, and a mass is no Dirichlet condition.
+// Tests of mass terms on coarse levels: a coarse cell has the mass of its fine cells, and a mass is no Dirichlet condition.
 #include "poisson_problems.hpp"
 
 #include "meniscus/grid/poisson/poisson_coarsening.hpp"

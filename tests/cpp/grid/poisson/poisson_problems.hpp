@@ -1,4 +1,4 @@
-// Poisson matrices that between them need every branch of the hierarchy.
+// Poisson matrices that together cover every branch of the hierarchy.
 #pragma once
 
 #include "meniscus/core/random.hpp"

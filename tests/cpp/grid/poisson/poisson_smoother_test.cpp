@@ -1,4 +1,4 @@
-// Sweeps of a Poisson level against a plain implementation, cell by cell, and against their own adjoint.
+// Tests of the sweeps of a Poisson level against a plain implementation, cell by cell, and against their own adjoint.
 #include "poisson_problems.hpp"
 
 #include "meniscus/grid/poisson/poisson_level.hpp"

@@ -1,4 +1,4 @@
-// The Poisson system passes the self-test of linear systems at the round-off of its two precisions.
+// Self-test of the Poisson system: it passes at the round-off of its two precisions.
 #include "poisson_problems.hpp"
 
 #include "meniscus/grid/poisson/poisson_solver.hpp"

@@ -1,4 +1,4 @@
-// From level to level: restriction is the transpose of interpolation, no wall is crossed, and closed regions stay closed.
+// Tests of the transfer between levels: restriction is the transpose of interpolation, and respects walls and closed regions.
 #include "poisson_problems.hpp"
 
 #include "meniscus/grid/poisson/poisson_coarsening.hpp"

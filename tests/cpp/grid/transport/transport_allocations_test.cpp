@@ -1,4 +1,4 @@
-// A repeated transport step with a workspace that is kept allocates nothing at all.
+// Tests of allocations: a repeated transport step with a reused workspace allocates nothing.
 #include "counting_new.hpp"
 
 #include "meniscus/core/cancellation.hpp"

@@ -1,5 +1,5 @@
-// Red-green refinement of chosen tetrahedra: the same mesh as by sizes, conforming, and what is refused. Boundaries that are no
-// manifolds.
+// Tests of red-green refinement of chosen tetrahedra: the same mesh as by sizes, conforming,
+// errors, and boundaries that are not manifold.
 #include "meniscus/mesh/refinement/red_green.hpp"
 
 #include "meniscus/core/error.hpp"

@@ -1,4 +1,4 @@
-// Editing tetrahedra: the quality measure, rings, contractions that keep the topology, and changes that are taken back.
+// Tests of the editing of tetrahedra: the quality measure, rings, contractions that keep the topology, and undo.
 #include "meniscus/mesh/refinement/tet_editing.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// The tree: every primitive in one leaf, boxes that hold what is below them, visits in order of nearness, the same on all
-// threads.
+// Tests of the bounding volume tree: every primitive in one leaf, boxes that contain their children, visits in order of nearness,
+// the same on all threads.
 #include "meniscus/mesh/search/bounding_volume_tree.hpp"
 
 #include "meniscus/core/parallel.hpp"

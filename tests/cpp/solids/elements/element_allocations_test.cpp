@@ -1,4 +1,4 @@
-// Once finite elements are made, asking them allocates nothing.
+// Tests of allocations: evaluating finite elements allocates nothing.
 #include "counting_new.hpp"
 
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-// A repeated step with a kept workspace allocates nothing at all, whatever the integrator.
+// Tests of allocations: a repeated step with a reused workspace allocates nothing, whatever the integrator.
 #include "chain_force.hpp"
 #include "counting_new.hpp"
 

@@ -1,4 +1,4 @@
-// What conjugate gradients rely on in the systems of implicit steps, with nodes held in every way.
+// Tests of the systems of implicit steps: the properties that conjugate gradients need, with every kind of constraint.
 #include "chain_force.hpp"
 
 #include "meniscus/numerics/system_probe.hpp"

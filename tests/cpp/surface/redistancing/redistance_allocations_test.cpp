@@ -1,4 +1,4 @@
-// Repeated redistancing and extension with a workspace that is kept allocate nothing at all.
+// Tests of allocations: repeated redistancing and extension with a reused workspace allocate nothing.
 #include "counting_new.hpp"
 
 #include "meniscus/core/parallel.hpp"
