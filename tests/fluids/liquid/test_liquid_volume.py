@@ -1,7 +1,6 @@
 """Volume budget of the parts of a liquid: mergers, break-ups, sides, drops, and the correction."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest

@@ -103,8 +103,8 @@ void FaceMatrix<C, D>::finish() {
       for (Index k = 0; k < row_blocks; ++k) {
         SegmentKind kind =
             block_kind(*this, layout.row(r) + k * cell_block, std::min<Index>(cell_block, length - k * cell_block));
-        const bool at_seam = seam || (k == 0 && layout.on_odd_seam(D - 1, 0)) ||
-                             (k == row_blocks - 1 && layout.on_odd_seam(D - 1, length - 1));
+        const bool at_seam =
+            seam || (k == 0 && layout.on_odd_seam(D - 1, 0)) || (k == row_blocks - 1 && layout.on_odd_seam(D - 1, length - 1));
         if (kind == SegmentKind::constant && at_seam) kind = SegmentKind::simple;
         block_kinds_[static_cast<std::size_t>(r * row_blocks + k)] = kind;
       }
