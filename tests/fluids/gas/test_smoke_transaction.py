@@ -9,7 +9,7 @@ from support.build import components, same_bits
 
 import meniscus as ms
 from meniscus.fluids import Emitter, SmokeOptions, SmokeSolver, VortexParticles
-from meniscus.fluids.gas import solver as smoke_module
+from meniscus.fluids import stages as smoke_module
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.surface import KinematicSolid, Sphere
 

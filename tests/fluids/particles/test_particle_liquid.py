@@ -17,7 +17,7 @@ from meniscus.fluids import (
     divergence,
     particle_density,
 )
-from meniscus.fluids.particles import solver as module
+from meniscus.fluids import stages as module
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.surface import Box, HalfSpace, KinematicSolid, LevelSet, Pose, Sphere
 
