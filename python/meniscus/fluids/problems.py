@@ -55,7 +55,7 @@ def core_type(name: str, velocity: MacField) -> Any:
     return getattr(_fluids, f"{name}{velocity.grid.dimension}{'f' if velocity.dtype == np.float32 else 'd'}")
 
 
-def cells_of(name: str, value: Any, velocity: MacField, dtype: npt.DTypeLike = None) -> Any:
+def cells_of(name: str, value: Any, velocity: MacField, dtype: npt.DTypeLike | None = None) -> Any:
     """Return the core of a field or level set on the cells of a velocity's grid, or None; `dtype` defaults to that of the velocity."""
     if value is None:
         return None
