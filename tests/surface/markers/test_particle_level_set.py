@@ -465,7 +465,7 @@ def test_errors():
         p.advance(velocity, 0.0)
     with pytest.raises(TypeError, match="solid must be"):
         p.advance(velocity, 0.1, solid=3)
-    with pytest.raises(TypeError, match="level set of the solid must be of dtype float64"):
+    with pytest.raises(TypeError, match="level set of the solid must be of dtype float64, not float32"):
         p.advance(velocity, 0.1, solid=ms.NodeField(p.grid, np.float32))
     with pytest.raises(ValueError, match="solid must have the grid"):
         p.advance(velocity, 0.1, solid=ms.NodeField(other.grid))

@@ -18,7 +18,7 @@ namespace {
 /// A row of cubes of five tetrahedra, and the triangles of one of its sides.
 struct Row {
   std::vector<mesh::Point> x;
-  std::vector<solids::TetElements::Tet> tets;
+  std::vector<mesh::Tet> tets;
   std::vector<mesh::Triangle> triangles;
 
   explicit Row(std::int32_t n) {

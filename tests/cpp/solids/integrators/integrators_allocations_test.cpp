@@ -1,5 +1,5 @@
 // Tests of allocations: a repeated step with a reused workspace allocates nothing, whatever the integrator.
-#include "chain_force.hpp"
+#include "solids/chain_force.hpp"
 #include "counting_new.hpp"
 
 #include "meniscus/core/cancellation.hpp"

@@ -1,5 +1,5 @@
 // Tests of the systems of implicit steps: the properties that conjugate gradients need, with every kind of constraint.
-#include "chain_force.hpp"
+#include "solids/chain_force.hpp"
 
 #include "meniscus/numerics/system_probe.hpp"
 #include "meniscus/solids/integrators/velocity_system.hpp"

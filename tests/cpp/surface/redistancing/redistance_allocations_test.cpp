@@ -50,7 +50,7 @@ void check() {
     for (std::size_t i = 0; i < known.size(); ++i) known[i] = i % 7 == 0;
     REQUIRE(surface::extend<T, D>(faces, phi, known.data(), 0.1, surface::ExtensionSide::both, workspace).reached > 100);
   };
-  for (const auto method : {surface::EikonalMethod::rounds, surface::EikonalMethod::fast_marching})
+  for (const auto method : {surface::EikonalMethod::parallel, surface::EikonalMethod::fast_marching})
     for (const auto interface : {surface::InterfaceDistance::closest_point, surface::InterfaceDistance::axis_crossings})
       for (const double band : {0.2, 1e9}) {
         const surface::RedistanceOptions options{method, interface, band};
