@@ -33,7 +33,7 @@ class ChainForce final : public solids::Force {
   }
 
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override {
-    add(1.0, f, [&](std::size_t s) -> Point { return stiffness_ * (length(x, s) - rest_) * along(x, s); });
+    add(1.0, f, [&](std::size_t s) -> mesh::Point { return stiffness_ * (length(x, s) - rest_) * along(x, s); });
   }
 
   void linearise(std::span<const mesh::Point> x, solids::Tangent tangent) override {
@@ -48,13 +48,13 @@ class ChainForce final : public solids::Force {
   }
 
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override {
-    add(scale, f, [&](std::size_t s) -> Point { return elastic_[s] * difference(dx, s); });
+    add(scale, f, [&](std::size_t s) -> mesh::Point { return elastic_[s] * difference(dx, s); });
   }
 
   bool damped() const override { return damping_ > 0; }
 
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override {
-    add(scale, f, [&](std::size_t s) -> Point { return damping_ * direction_[s].dot(difference(v, s)) * direction_[s]; });
+    add(scale, f, [&](std::size_t s) -> mesh::Point { return damping_ * direction_[s].dot(difference(v, s)) * direction_[s]; });
   }
 
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<solids::Block3> blocks) const override {
@@ -80,7 +80,7 @@ class ChainForce final : public solids::Force {
  private:
   using Ends = solids::ElementGather<2>::Element;
 
-  static mesh::Point difference(std::span<const mesh::Point> a, const solids::Ends& e) {
+  static mesh::Point difference(std::span<const mesh::Point> a, const Ends& e) {
     return a[static_cast<std::size_t>(e[1])] - a[static_cast<std::size_t>(e[0])];
   }
   mesh::Point difference(std::span<const mesh::Point> a, std::size_t s) const { return difference(a, ends_[s]); }
@@ -100,7 +100,7 @@ class ChainForce final : public solids::Force {
   }
 
   double rest_, stiffness_, damping_;
-  std::vector<solids::Ends> ends_;
+  std::vector<Ends> ends_;
   solids::ElementGather<2> gather_;
   mutable std::vector<mesh::Point> corner_;
   std::vector<solids::Block3> elastic_;

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -133,7 +134,8 @@ TEST_CASE("a step that is not made leaves what a force remembers") {
   for (auto& v : hanging.body.velocities()) v *= 100;
   CHECK_FALSE(hanging.step(0.2, hopeless));
   CHECK(hanging.memory() == before);
-  CHECK_THROWS_AS(hanging.step(1e200), InvalidArgument);
+  hanging.body.velocities()[2][0] = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(hanging.step(0.02), InvalidArgument);
   CHECK(hanging.memory() == before);
   std::copy(velocities.begin(), velocities.end(), hanging.body.velocities().begin());
 
