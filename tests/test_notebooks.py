@@ -21,6 +21,7 @@ def test_notebook_runs(path, tmp_path):
     client.create_kernel_manager()
     # Sockets in files: two kernels that start at the same time could choose the same port.
     client.km.transport = "ipc"
+    client.km.ip = str(tmp_path / "kernel")  # both sides must find them, wherever each of them runs
     client.execute()
     pictures = [o for c in notebook.cells for o in c.get("outputs", []) if "image/png" in o.get("data", {})]
     assert pictures, "a notebook shows pictures"
