@@ -363,7 +363,7 @@ def test_wrong_arguments() -> None:
         DeformableBody(np.full((2, 3), np.inf), masses=1.0)
     with pytest.raises(ValueError, match="velocities in the snapshot must be finite"):
         body.restore({**body.snapshot(), "velocities": np.full((72, 3), np.nan)})
-    with pytest.raises(ValueError, match="snapshot must hold"):
+    with pytest.raises(ValueError, match="a snapshot of DeformableBody must hold"):
         body.restore({"positions": body.positions})
     assert "72 nodes, 0 held, EdgeSprings, t = 0 s" in repr(body)
 

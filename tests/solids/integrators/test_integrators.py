@@ -230,8 +230,9 @@ def test_verlet_runs_backwards_to_its_start() -> None:
         body.step(0.01, "verlet")
     s = body.snapshot()
     # Swap the last two positions; the velocity is their difference.
-    s["positions"], s["previous positions"] = s["previous positions"], s["positions"]
-    s["velocities"] = (s["positions"] - s["previous positions"]) / 0.01
+    previous = s["previous"]
+    s["positions"], previous["positions"] = previous["positions"], s["positions"]
+    s["velocities"] = (s["positions"] - previous["positions"]) / 0.01
     body.restore(s)
     for _ in range(999):
         body.step(0.01, "verlet")
