@@ -7,7 +7,7 @@ import pytest
 
 from meniscus import scenes
 from meniscus.numerics import mean_local_order
-from meniscus.scenes.library.zalesak import slotted_disc_distance
+from meniscus.scenes.library.zalesak import PERIOD, slotted_disc_distance
 
 UP, SL = "upwind", "semi-lagrangian"
 SIZES = [101, 201, 401, 801]
@@ -31,7 +31,7 @@ def error_field(method, block, cfl, nodes):
     scene = scenes.Zalesak(nodes=nodes, method=method, block=block, cfl=cfl, frames=1)
     for _ in scenes.frames(scene):
         pass
-    return scene.error_field(scenes.zalesak.PERIOD)
+    return scene.error_field(PERIOD)
 
 
 @pytest.mark.parametrize("nodes", [101, 201, 401, pytest.param(801, marks=pytest.mark.slow)])
