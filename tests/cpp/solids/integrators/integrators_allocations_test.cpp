@@ -1,6 +1,6 @@
 // Tests of allocations: a repeated step with a reused workspace allocates nothing, whatever the integrator.
-#include "solids/chain_force.hpp"
 #include "counting_new.hpp"
+#include "solids/chain_force.hpp"
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/solids/integrators/integrators.hpp"
