@@ -245,3 +245,45 @@ def test_bookkeeping_is_a_tenth_of_a_solver_at_most() -> None:
         found = [line for line in lines if any(word in line for word in words)]
         assert len(found) <= 0.1 * len(lines), (kind.__name__, len(found), len(lines))
         assert issubclass(kind, StagedSolver)
+
+
+class Cooling(SmokeSolver):
+    """A gas solver with a stage of its own, which changes what no stage of that name is declared to change, and fails."""
+
+    stages = ("add_forces", "project", "cool")
+
+    def cool(self, dt: float) -> None:
+        self.density.array += 1
+        raise ValueError("too cold")
+
+
+def test_a_stage_of_somebody_else_may_change_anything() -> None:
+    solver = Cooling(ms.Grid((8, 8), 1 / 8))
+    before = solver.snapshot()
+    with pytest.raises(ValueError, match="too cold"):
+        solver.step(0.1)
+    assert same(solver.snapshot(), before)
+
+
+@pytest.mark.parametrize("kind", [LiquidSolver, ParticleLiquidSolver])
+def test_gravity_is_checked_when_it_is_set(kind: type) -> None:
+    solver = kind(ms.Grid((8, 8), 1 / 8))
+    solver.gravity = (0.5, -3)
+    assert solver.gravity.tolist() == [0.5, -3.0]
+    solver.gravity[0] = 0.0
+    solver.step(0.01)
+    assert solver.copy().gravity.tolist() == [0.0, -3.0]
+    for wrong in ((1.0,), (0.0, np.nan), "down"):
+        with pytest.raises((TypeError, ValueError), match="gravity"):
+            solver.gravity = wrong
+
+
+@pytest.mark.parametrize("kind", [SmokeSolver, LiquidSolver])
+@pytest.mark.parametrize("given", [False, True])
+def test_vortex_particles_may_come_and_go(kind: type, given: bool) -> None:
+    solver = kind(ms.Grid((8, 8), 1 / 8), vortices=vortices() if given else None)
+    solver.vortices = None if given else vortices()
+    for other in (solver.copy(), copy.deepcopy(solver), pickle.loads(pickle.dumps(solver))):
+        assert same(other.snapshot(), solver.snapshot())
+        assert (other.vortices is None) == given
+        assert other.vortices is None or other.vortices is not solver.vortices

@@ -121,19 +121,19 @@ class Stateful(MemoryOwner, State):
         return self._duplicate(
             tuple(own[id(a)].copy() if id(a) in own else a for a in arguments),
             {name: own[id(a)].copy() if id(a) in own else a for name, a in named.items()},
-            {name: getattr(self, name) for name in self.settings},
+            {name: own[id(value)].copy() if id(value) in own else value for name, value in self._settings().items()},
         )
 
     def __deepcopy__(self: _F, memo: dict[int, Any]) -> _F:
         """Return an independent copy with copies of the arguments and settings."""
         arguments, named = copy.deepcopy(self._arguments(), memo)
-        settings = {name: copy.deepcopy(getattr(self, name), memo) for name in self.settings}
+        settings = copy.deepcopy(self._settings(), memo)
         memo[id(self)] = other = self._duplicate(arguments, named, settings)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle arguments, settings and a snapshot; functions among them must be picklable (not lambdas)."""
-        settings = {name: getattr(self, name) for name in self.settings}
+        settings = self._settings()
         return _rebuild_parts, (type(self), *self._arguments(), self.snapshot(), settings)
 
     def __repr__(self) -> str:
@@ -142,6 +142,9 @@ class Stateful(MemoryOwner, State):
 
     def _arguments(self) -> Arguments:
         return self._made_with
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.settings}
 
     def _make_parts(self) -> None:
         """Make and declare the parts, where the constructor does not do so."""

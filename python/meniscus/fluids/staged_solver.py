@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
@@ -44,6 +45,23 @@ class StepReport:
 
 
 Report = TypeVar("Report", bound=StepReport)
+
+
+class Acceleration:
+    """Attribute of a solver that holds an acceleration, m/s^2, one number per axis of its grid; checked when it is set."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Store the name of the attribute."""
+        self._name = name
+
+    def __get__(self, solver: StagedSolver[Any], owner: type) -> npt.NDArray[np.float64]:
+        """Return the array, which may be written to."""
+        value: npt.NDArray[np.float64] = solver.__dict__[self._name]
+        return value
+
+    def __set__(self, solver: StagedSolver[Any], value: Any) -> None:
+        """Set the acceleration. Raises TypeError or ValueError for anything but finite numbers, one per axis."""
+        solver.__dict__[self._name] = np.array(_checks.vector(self._name, value, solver.grid.dimension))
 
 
 class StagedSolver(Stateful, Generic[Report]):
@@ -109,7 +127,7 @@ class StagedSolver(Stateful, Generic[Report]):
         dt = _checks.positive("dt", dt)
         self.running_report = report = self._report_type(dt=dt)
         try:
-            with self.transaction(self.changed_by(self.stages) if on_stage is None else None):
+            with self.transaction(None if on_stage or not self._has_own_stages() else self.changed_by(self.stages)):
                 for name in self.stages:
                     getattr(self, name)(dt)
                     if on_stage:
@@ -126,6 +144,11 @@ class StagedSolver(Stateful, Generic[Report]):
         cells = "x".join(map(str, self.grid.shape))
         state = ", ".join(name for name, part in self.state.items() if part is not None and name != "time")
         return f"<{type(self).__name__} {cells} cells, t = {self.time:g} s, {state}, {self.nbytes / 1e6:.3g} MB>"
+
+    def _has_own_stages(self) -> bool:
+        """Return whether all stages are those of the package, whose effects are declared; a stage of somebody else may change anything."""
+        package = __name__.partition(".")[0]
+        return all(name not in self.__dict__ and getattr(type(self), name).__module__.partition(".")[0] == package for name in self.stages)
 
     @abstractmethod
     def _complete(self, report: Report) -> None:

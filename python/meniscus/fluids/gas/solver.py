@@ -57,6 +57,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
     """
 
     stages = ("emit", "transport", "add_forces", "diffuse", "project")
+    settings = ("solid", "vortices")
     _report_type = SmokeReport
 
     def __init__(

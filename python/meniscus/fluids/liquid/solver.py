@@ -18,7 +18,7 @@ from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeRe
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.staged_solver import StagedSolver
+from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
@@ -65,7 +65,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
     """
 
     stages = ("emit", "transport", "spray", "correct_volume", "add_forces", "diffuse", "project", "extend")
-    settings = ("solid", "gravity")
+    settings = ("solid", "gravity", "vortices")
+    gravity = Acceleration()
     _report_type = LiquidReport
 
     def __init__(
@@ -83,7 +84,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.options = o = LiquidOptions() if options is None else _checks.one_of_type("options", options, LiquidOptions)
         super().__init__(grid, dtype, boundary, solid, o.slip)
         down = (0.0,) * (grid.dimension - 1) + (-9.81,)
-        self.gravity = np.array(down if o.gravity is None else _checks.vector("gravity", o.gravity, grid.dimension))
+        self.gravity = down if o.gravity is None else o.gravity
         self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
         budget = ("emit", "transport", "spray", "correct_volume")
         self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)

@@ -22,7 +22,7 @@ from meniscus.fluids.particles.spacing import ParticleSpacing
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
-from meniscus.fluids.staged_solver import StagedSolver
+from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage
 from meniscus.grid.boundary import BoundarySpec, Open, Prescribed, ZeroGradient
 from meniscus.grid.particles.storage import Particles
@@ -76,6 +76,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         "resample",
     )
     settings = ("solid", "gravity")
+    gravity = Acceleration()
     _report_type = ParticleLiquidReport
 
     def __init__(
@@ -93,7 +94,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         super().__init__(grid, dtype, boundary, solid, o.slip)
         dimension, kind = grid.dimension, self.velocity.dtype
         down = (0.0,) * (dimension - 1) + (-9.81,)
-        self.gravity = np.array(down if o.gravity is None else _checks.vector("gravity", o.gravity, dimension))
+        self.gravity = down if o.gravity is None else o.gravity
         columns = {"velocity": np.empty((0, dimension), kind)}
         if o.transfer == "apic":
             columns["affine"] = np.empty((0, dimension**2), kind)
