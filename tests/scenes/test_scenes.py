@@ -139,3 +139,8 @@ def test_only_the_solver_owns_its_time(name):
     assert owner.time > 0
     for path in Path(scenes.__file__).parent.rglob("*.py"):
         assert path.name == "stepper.py" or not re.search(r"\.time = ", path.read_text()), path
+
+
+def test_parameters_with_choices_are_checked() -> None:
+    with pytest.raises(ValueError, match="damage must be one of 'flat', 'scrambled', not 'x'"):
+        scenes.Recovery(damage="x")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+from meniscus import _checks
 from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
 from meniscus.io.frames import FrameData, FrameItem
@@ -40,6 +41,12 @@ class Scene(Stateful):
         super().__init_subclass__(**arguments)
         if "name" in vars(cls):
             registered[cls.__module__, cls.name] = cls
+
+    def __post_init__(self) -> None:
+        """Check the parameters that have choices. Raises ValueError that lists them."""
+        types = get_type_hints(type(self))
+        for name in choices_of(type(self)):
+            _checks.choice(name, getattr(self, name), types[name])
 
     def setup(self) -> TimeStepper:
         """Create and declare the state at time 0, and return the clock of the run.
