@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -267,9 +268,10 @@ class SimplexMesh(State):
     def _graph(self) -> Any:
         return _mesh.EdgeGraph(self._elements, len(self._vertices))
 
-    @cached_property
+    @property
+    @abstractmethod
     def _components(self) -> tuple[int, Ints]:
-        raise NotImplementedError
+        """Number of parts, and of each element the number of its part."""
 
     @cached_property
     def _rest_measures(self) -> Floats:
