@@ -30,6 +30,26 @@ struct MeasuredLiquid {
 template <class T, int D>
 void measure_parts(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace);
 
+/// Search for the distance by which the surface of a part moves so that the part has its expected volume. The volume grows with the
+/// distance: by the area of the surface at first, then as between the last two distances, and always between those that were too
+/// small and too large. (By the area alone, which is off by several times where a part has few cells, the search would not end.)
+class DistanceSearch {
+ public:
+  /// At most `limit`, m, in either direction.
+  explicit DistanceSearch(double limit) : limit_(limit), low_(-limit), high_(limit) {}
+
+  double distance = 0.0;  ///< m, outwards
+
+  /// Takes the volume that the part has at the present distance, and sets the next distance.
+  void advance(double volume, double expected, double area);
+
+ private:
+  double limit_, low_, high_;
+  bool low_known_ = false, high_known_ = false;  ///< whether the volume there is known
+  double previous_ = 0.0, previous_volume_ = 0.0;
+  bool started_ = false;
+};
+
 template <int D>
 class VolumeBudget {
  public:
@@ -109,7 +129,7 @@ class VolumeBudget {
   std::vector<double> handed_;
   std::vector<std::uint8_t> known_;
   std::vector<double> amounts_;
-  std::vector<double> moved_;
+  std::vector<DistanceSearch> searches_;
 };
 
 }  // namespace meniscus::fluids

@@ -48,9 +48,9 @@ void measure_areas(const grid::Field<T, D>& levelset, const std::int32_t* labels
     for (Index i = 0; i < parts; ++i) areas[static_cast<std::size_t>(i)] += sums.data()[p * parts + i];
 }
 
-/// phi = before - moved[label].
+/// phi = before - distance[label].
 template <class T, int D>
-void move_surface(const T* before, const std::int32_t* labels, const std::vector<double>& moved, grid::Field<T, D>& levelset) {
+void move_surface(const T* before, const std::int32_t* labels, const std::vector<DistanceSearch>& searches, grid::Field<T, D>& levelset) {
   const grid::FieldView<T, D> phi = levelset.view();
   const Index length = phi.extents[D - 1];
   grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
@@ -58,7 +58,7 @@ void move_surface(const T* before, const std::int32_t* labels, const std::vector
       T* row = phi.at(grid::row_start<D>(phi.extents, r));
       for (Index k = 0; k < length; ++k) {
         const Index i = r * length + k;
-        row[k] = static_cast<T>(static_cast<double>(before[i]) - moved[static_cast<std::size_t>(labels[i])]);
+        row[k] = static_cast<T>(static_cast<double>(before[i]) - searches[static_cast<std::size_t>(labels[i])].distance);
       }
     }
   });
@@ -73,13 +73,38 @@ void for_owned_rows(grid::Field<T, D>& field, Copy&& copy) {
   });
 }
 
-double largest(const std::vector<double>& moved) {
-  double most = 0.0;
-  for (const double m : moved) most = std::max(most, std::abs(m));
-  return most;
+double farthest_of(const std::vector<DistanceSearch>& searches) {
+  double farthest = 0.0;
+  for (const DistanceSearch& s : searches) farthest = std::max(farthest, std::abs(s.distance));
+  return farthest;
 }
 
 }  // namespace
+
+void DistanceSearch::advance(double volume, double expected, double area) {
+  const double missing = expected - volume;
+  if (missing == 0.0) return;
+  (missing > 0.0 ? low_ : high_) = distance;
+  (missing > 0.0 ? low_known_ : high_known_) = true;
+  if (!(low_ < high_)) {  // the motion of a neighbour has changed this part
+    low_ = -limit_;
+    high_ = limit_;
+    low_known_ = high_known_ = false;
+  }
+  double slope = area;
+  if (started_ && distance != previous_) {
+    const double secant = (volume - previous_volume_) / (distance - previous_);
+    if (secant > 0.0) slope = secant;
+  }
+  previous_ = distance;
+  previous_volume_ = volume;
+  started_ = true;
+  const double next = distance + missing / slope;
+  const double middle = 0.5 * (low_ + high_);
+  if (next <= low_) distance = low_known_ ? middle : low_;
+  else if (next >= high_) distance = high_known_ ? middle : high_;
+  else distance = next;
+}
 
 template <int D>
 template <class T>
@@ -106,33 +131,31 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
   double limit = largest_move * h;
   try {
     auto around = labels_around(workspace);
-    moved_.assign(volumes_.size(), 0.0);
+    searches_.assign(volumes_.size(), DistanceSearch(limit));
     for (int pass = 0; pass < passes && needed(); ++pass) {
       check_interrupt();
       amounts_.assign(volumes_.size(), 0.0);
       measure_areas(liquid.levelset, around.data(), amounts_, workspace);
-      for (std::size_t i = 1; i < moved_.size(); ++i) {
-        const double step = expected_[i] > cell_ && amounts_[i] > 0 ? (expected_[i] - volumes_[i]) / amounts_[i] : 0.0;
-        moved_[i] = std::min(std::max(moved_[i] + step, -limit), limit);
-      }
-      move_surface(before.data(), around.data(), moved_, liquid.levelset);
+      for (std::size_t i = 1; i < searches_.size(); ++i)
+        if (expected_[i] > cell_ && amounts_[i] > 0) searches_[i].advance(volumes_[i], expected_[i], amounts_[i]);
+      move_surface(before.data(), around.data(), searches_, liquid.levelset);
       measure_parts(liquid, next_.data(), next_volumes_, workspace);
-      if (next_volumes_.size() == moved_.size()) {
+      if (next_volumes_.size() == searches_.size()) {
         volumes_ = next_volumes_;
         continue;
       }
       // A thin part broke off or closed: go on from there.
-      farthest += largest(moved_);
+      farthest += farthest_of(searches_);
       limit = largest_move * h - farthest;
       const double all = total_expected();
       take_changed(workspace);
       unassigned_ += all - total_expected();
       share();
-      moved_.assign(volumes_.size(), 0.0);
+      searches_.assign(volumes_.size(), DistanceSearch(limit));
       keep(before.data());
       around = labels_around(workspace);
     }
-    return farthest + largest(moved_);
+    return farthest + farthest_of(searches_);
   } catch (...) {
     const NoInterrupts whole;
     for_owned_rows(liquid.levelset, [&](T* row, Index first, Index n) { std::copy_n(saved.data() + first, n, row); });
