@@ -113,10 +113,18 @@ void VolumeBudget<D>::hand_on(const std::vector<double>& amounts, const std::int
     }
   });
   radix_sort(keys.data(), order.data(), runs, static_cast<std::uint64_t>(amounts.size()) * count, workspace);
-  const auto cells_of = [&](Index begin, Index end) {
-    Index sum = 0;
-    for (Index i = begin; i < end; ++i) sum += lengths.data()[order.data()[i]];
-    return static_cast<double>(sum);
+  // A cell counts with the mean volume per cell of its new part: cells that the surface cuts hold less, and a thin part has no
+  // others.
+  volume_per_cell_.assign(count, 0.0);
+  for (Index i = 0; i < runs; ++i)
+    volume_per_cell_[keys.data()[i] % count] += static_cast<double>(lengths.data()[order.data()[i]]);
+  for (std::size_t i = 1; i < count; ++i)
+    volume_per_cell_[i] = volume_per_cell_[i] > 0.0 ? std::max(next_volumes_[i] / volume_per_cell_[i], 1e-12 * cell_) : 0.0;
+  const auto volume_of = [&](Index begin, Index end) {
+    double sum = 0.0;
+    for (Index i = begin; i < end; ++i)
+      sum += volume_per_cell_[keys.data()[i] % count] * static_cast<double>(lengths.data()[order.data()[i]]);
+    return sum;
   };
   const auto end_of = [&](Index begin, std::uint64_t divisor) {
     Index end = begin;
@@ -125,12 +133,12 @@ void VolumeBudget<D>::hand_on(const std::vector<double>& amounts, const std::int
   };
   for (Index first = 0; first < runs;) {
     const Index last = end_of(first, count);
-    const double all = cells_of(first, last);
+    const double all = volume_of(first, last);
     const double amount = amounts[keys.data()[first] / count];
     for (Index begin = first; begin < last;) {
       const Index end = end_of(begin, 1);
       const std::size_t label = keys.data()[begin] % count;
-      handed_[label] += amount * (cells_of(begin, end) / all);
+      handed_[label] += amount * (volume_of(begin, end) / all);
       known_[label] = 1;
       begin = end;
     }

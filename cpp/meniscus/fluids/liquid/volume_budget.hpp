@@ -1,9 +1,9 @@
 /// Expected volumes of the connected parts of a liquid, through motion, mergers and break-ups, and their correction.
 ///
-/// When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge,
-/// their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one too small to
-/// be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops without origin) is
-/// shared by the resolved ones in proportion.
+/// When a part breaks up, its pieces share its expected volume in proportion to what of their volumes comes from it; when
+/// parts merge, their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one
+/// too small to be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops
+/// without origin) is shared by the resolved ones in proportion.
 ///
 /// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less
 /// than a cell are left alone, as their surface is not resolved.
@@ -30,9 +30,10 @@ struct MeasuredLiquid {
 template <class T, int D>
 void measure_parts(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace);
 
-/// Search for the distance by which the surface of a part moves so that the part has its expected volume. The volume grows with the
-/// distance: by the area of the surface at first, then as between the last two distances, and always between those that were too
-/// small and too large. (By the area alone, which is off by several times where a part has few cells, the search would not end.)
+/// Search for the distance by which the surface of a part moves so that the part has its expected volume. The volume grows with
+/// the distance: by the area of the surface at first, then as between the last two distances, and always between those that were
+/// too small and too large. (By the area alone, which is off by several times where a part has few cells, the search would not
+/// end.)
 class DistanceSearch {
  public:
   /// At most `limit`, m, in either direction.
@@ -109,6 +110,8 @@ class VolumeBudget {
   /// Transfers amounts of the present parts to those with the labels in `next_`: into `handed_`, with `known_`.
   void hand_on(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
   void take_measured();
+  bool match_parts();
+  void take_matched();
   double take_changed(Workspace& workspace);
   void move(double total);
   template <class T>
@@ -126,10 +129,13 @@ class VolumeBudget {
   double unassigned_ = 0.0;
   // Scratch, by label.
   std::vector<double> next_volumes_;
+  std::vector<double> volume_per_cell_;
   std::vector<double> handed_;
   std::vector<std::uint8_t> known_;
   std::vector<double> amounts_;
   std::vector<DistanceSearch> searches_;
+  std::vector<std::int32_t> next_of_;
+  std::vector<std::int32_t> origin_of_;
 };
 
 }  // namespace meniscus::fluids

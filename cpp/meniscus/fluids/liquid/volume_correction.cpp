@@ -4,6 +4,7 @@
 #include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numbers>
 
@@ -50,7 +51,8 @@ void measure_areas(const grid::Field<T, D>& levelset, const std::int32_t* labels
 
 /// phi = before - distance[label].
 template <class T, int D>
-void move_surface(const T* before, const std::int32_t* labels, const std::vector<DistanceSearch>& searches, grid::Field<T, D>& levelset) {
+void move_surface(const T* before, const std::int32_t* labels, const std::vector<DistanceSearch>& searches,
+                  grid::Field<T, D>& levelset) {
   const grid::FieldView<T, D> phi = levelset.view();
   const Index length = phi.extents[D - 1];
   grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
@@ -101,9 +103,51 @@ void DistanceSearch::advance(double volume, double expected, double area) {
   started_ = true;
   const double next = distance + missing / slope;
   const double middle = 0.5 * (low_ + high_);
-  if (next <= low_) distance = low_known_ ? middle : low_;
-  else if (next >= high_) distance = high_known_ ? middle : high_;
-  else distance = next;
+  if (next <= low_)
+    distance = low_known_ ? middle : low_;
+  else if (next >= high_)
+    distance = high_known_ ? middle : high_;
+  else
+    distance = next;
+}
+
+/// Whether the parts in `next_` are those in `labels_`, one to one; then takes their volumes. Their numbers may differ, as parts
+/// are numbered by their first cells.
+template <int D>
+bool VolumeBudget<D>::match_parts() {
+  if (next_volumes_.size() != volumes_.size()) return false;
+  next_of_.assign(volumes_.size(), 0);
+  origin_of_.assign(volumes_.size(), 0);
+  std::atomic<bool> matched{true};
+  // Takes a number at its first occurrence; every other one must be the same.
+  const auto agrees = [](std::int32_t& partner, std::int32_t value) {
+    std::int32_t found = 0;
+    return std::atomic_ref(partner).compare_exchange_strong(found, value) || found == value;
+  };
+  parallel_for(0, cells(), 1 << 14, [&](Index begin, Index end) {
+    std::int32_t last = 0, last_next = 0;
+    for (Index i = begin; i < end; ++i) {
+      const std::int32_t label = labels_.data()[i];
+      const std::int32_t next = next_.data()[i];
+      if (label == 0 || next == 0 || (label == last && next == last_next)) continue;
+      last = label;
+      last_next = next;
+      if (!agrees(next_of_[static_cast<std::size_t>(label)], next) || !agrees(origin_of_[static_cast<std::size_t>(next)], label))
+        matched = false;
+    }
+  });
+  if (!matched || std::find(next_of_.begin() + 1, next_of_.end(), 0) != next_of_.end()) return false;
+  for (std::size_t i = 1; i < volumes_.size(); ++i) volumes_[i] = next_volumes_[static_cast<std::size_t>(next_of_[i])];
+  return true;
+}
+
+/// Takes the labels in `next_`, which `match_parts` has found to be those of the same parts.
+template <int D>
+void VolumeBudget<D>::take_matched() {
+  const NoInterrupts whole;
+  amounts_ = expected_;
+  for (std::size_t i = 1; i < expected_.size(); ++i) expected_[static_cast<std::size_t>(next_of_[i])] = amounts_[i];
+  take_measured();
 }
 
 template <int D>
@@ -132,6 +176,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
   try {
     auto around = labels_around(workspace);
     searches_.assign(volumes_.size(), DistanceSearch(limit));
+    bool matched = false;
     for (int pass = 0; pass < passes && needed(); ++pass) {
       check_interrupt();
       amounts_.assign(volumes_.size(), 0.0);
@@ -140,10 +185,8 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
         if (expected_[i] > cell_ && amounts_[i] > 0) searches_[i].advance(volumes_[i], expected_[i], amounts_[i]);
       move_surface(before.data(), around.data(), searches_, liquid.levelset);
       measure_parts(liquid, next_.data(), next_volumes_, workspace);
-      if (next_volumes_.size() == searches_.size()) {
-        volumes_ = next_volumes_;
-        continue;
-      }
+      matched = match_parts();
+      if (matched) continue;
       // A thin part broke off or closed: go on from there.
       farthest += farthest_of(searches_);
       limit = largest_move * h - farthest;
@@ -155,7 +198,9 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       keep(before.data());
       around = labels_around(workspace);
     }
-    return farthest + farthest_of(searches_);
+    const double moved = farthest + farthest_of(searches_);
+    if (matched) take_matched();
+    return moved;
   } catch (...) {
     const NoInterrupts whole;
     for_owned_rows(liquid.levelset, [&](T* row, Index first, Index n) { std::copy_n(saved.data() + first, n, row); });

@@ -27,7 +27,7 @@ TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
 class LiquidVolume(Stateful):
     """Measures the liquid outside of solids, by part, and knows how much there should be of each.
 
-    When a part breaks up, its pieces share its expected volume by the number of their cells that come from it; when parts merge, their
+    When a part breaks up, its pieces share its expected volume in proportion to their volumes; when parts merge, their
     volumes add up. The expected volumes of all parts and the spray add up to the totals.
 
     Attributes:
