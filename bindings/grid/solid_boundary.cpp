@@ -39,6 +39,11 @@ void continue_field(grid::Field<T, D>& field, Solid<T, D>& solid, Workspace& wor
 }
 
 template <class T, int D>
+void continue_level_set(grid::Field<T, D>& levelset, Solid<T, D>& solid, Workspace& workspace) {
+  interruptible([&] { grid::continue_level_set_into_solid(levelset, solid, workspace); });
+}
+
+template <class T, int D>
 void continue_velocity(grid::MacField<T, D>& velocity, Solid<T, D>& solid, Workspace& workspace) {
   interruptible([&] { grid::continue_into_solid(velocity, solid, workspace); });
 }
@@ -57,6 +62,7 @@ void bind_boundary(py::module_& m, const char* name) {
       .def("max_speed", &max_speed<T, D>);
   m.def("set_solid_velocity", &stick<T, D>, py::arg("velocity"), py::arg("solid"));
   m.def("continue_into_solid", &continue_field<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));
+  m.def("continue_level_set_into_solid", &continue_level_set<T, D>, py::arg("levelset"), py::arg("solid"), py::arg("workspace"));
   m.def("continue_into_solid", &continue_velocity<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));
 }
 

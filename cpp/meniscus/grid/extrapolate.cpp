@@ -5,6 +5,8 @@
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/parallel/reductions.hpp"
 
+#include <cmath>
+
 namespace meniscus::grid {
 namespace {
 
@@ -77,10 +79,114 @@ void enqueue_along_side(const Samples<D>& samples, int axis, int upper, const st
   }
 }
 
-}  // namespace
-
+/// What is known of the samples while layers are found.
 template <class T, int D>
-Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace) {
+struct KnownSamples {
+  const Samples<D>& samples;
+  const std::uint8_t* marks;
+  const T* values;  ///< where given
+  const T* found;   ///< where found
+
+  T value(Index q) const { return marks[q] == given ? values[q] : found[q]; }
+};
+
+/// The mean of the neighbours that have values.
+template <class T, int D>
+struct MeanRule {
+  T operator()(const KnownSamples<T, D>& s, Index at) const {
+    T sum = 0;
+    int n = 0;
+    s.samples.for_each_beside(at, [&](Index q) {
+      if (!has_value(s.marks[q])) return;
+      sum += s.value(q);
+      ++n;
+    });
+    return sum / static_cast<T>(n);
+  }
+  void exchange() const {}
+};
+
+/// The mean of what the neighbours that have values predict with their gradients. That of a given sample comes from given samples
+/// alone; that of a found one is the mean of those that it was found with.
+template <class T, int D>
+class LinearRule {
+ public:
+  LinearRule(const Samples<D>& samples, T max_slope, Workspace& workspace) : samples_(samples), max_slope_(max_slope) {
+    for (auto& lease : leases_) lease = workspace.take<T>(samples.size);
+  }
+
+  T operator()(const KnownSamples<T, D>& s, Index at) const {
+    T sum = 0;
+    std::array<T, D> mean{};
+    int n = 0;
+    for (std::size_t d = 0; d < D; ++d)
+      for (const int side : {-1, 1}) {
+        const Index q = at + side * samples_.strides[d];
+        if (!has_value(s.marks[q])) continue;
+        const std::array<T, D> g = slopes(s, q);
+        sum += s.value(q) - static_cast<T>(side) * g[d];
+        for (std::size_t e = 0; e < D; ++e) mean[e] += g[e];
+        ++n;
+      }
+    for (std::size_t d = 0; d < D; ++d) leases_[d].data()[at] = mean[d] / static_cast<T>(n);
+    return sum / static_cast<T>(n);
+  }
+  void exchange() const {
+    for (const auto& lease : leases_) samples_.halo.exchange(lease.data());
+  }
+
+ private:
+  /// Differences to the next sample per axis.
+  std::array<T, D> slopes(const KnownSamples<T, D>& s, Index q) const {
+    std::array<T, D> g{};
+    if (s.marks[q] == found) {
+      for (std::size_t d = 0; d < D; ++d) g[d] = leases_[d].data()[q];
+      return g;
+    }
+    if (differences(s, q, g)) return g;
+    // Alone along an axis, as in a gap: the mean of the neighbours, or no slope.
+    std::array<T, D> sum{}, beside{};
+    int n = 0;
+    samples_.for_each_beside(q, [&](Index r) {
+      if (s.marks[r] != given || !inside(r) || !differences(s, r, beside)) return;
+      for (std::size_t d = 0; d < D; ++d) sum[d] += beside[d];
+      ++n;
+    });
+    for (std::size_t d = 0; d < D; ++d) g[d] = n ? sum[d] / static_cast<T>(n) : T(0);
+    return g;
+  }
+
+  /// Differences between given samples around a given one; false if it is alone along an axis.
+  bool differences(const KnownSamples<T, D>& s, Index q, std::array<T, D>& g) const {
+    T squared = 0;
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index step = samples_.strides[d];
+      const bool below = s.marks[q - step] == given, above = s.marks[q + step] == given;
+      if (!below && !above) return false;
+      const T lower = s.values[below ? q - step : q], upper = s.values[above ? q + step : q];
+      g[d] = (upper - lower) / static_cast<T>(below + above);
+      squared += g[d] * g[d];
+    }
+    if (squared > max_slope_ * max_slope_) {
+      const T scale = max_slope_ / std::sqrt(squared);
+      for (T& slope : g) slope *= scale;
+    }
+    return true;
+  }
+
+  /// Whether all neighbours of a sample are stored.
+  bool inside(Index q) const {
+    const Index largest = samples_.strides[0];
+    return q >= largest && q < samples_.size - largest;
+  }
+
+  const Samples<D>& samples_;
+  T max_slope_;
+  mutable std::array<Workspace::Lease<T>, D> leases_;
+};
+
+template <class T, int D, class MakeRule>
+Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace, MakeRule&& make_rule) {
   require(layers >= 0, "layers must not be negative, got ", layers);
   const FieldLayout<D>& layout = field.layout();
   const Samples<D> samples(layout);
@@ -99,6 +205,7 @@ Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspa
     }
   });
   layout.halo.exchange(m);
+  const auto rule = make_rule(samples);
   // New values wait beside the field until all are known, so that an interruption leaves it as it was.
   auto fresh = workspace.take<T>(samples.size);
   T* news = fresh.data();
@@ -137,16 +244,7 @@ Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspa
   for (Index layer = 0; layer < layers && parallel::global_any(transport, count > 0); ++layer) {
     check_interrupt();
     parallel_for(0, count, 4096, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) {
-        T sum = 0;
-        int n = 0;
-        samples.for_each_beside(front.data()[i], [&](Index q) {
-          if (!has_value(m[q])) return;
-          sum += m[q] == given ? values[q] : news[q];
-          ++n;
-        });
-        news[front.data()[i]] = sum / static_cast<T>(n);
-      }
+      for (Index i = b; i < e; ++i) news[front.data()[i]] = rule(KnownSamples<T, D>{samples, m, values, news}, front.data()[i]);
     });
     for (Index i = 0; i < count; ++i) m[front.data()[i]] = found;
     reached += count;
@@ -165,6 +263,7 @@ Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspa
       });
     // What was found in a neighbouring block, or around a periodic axis.
     layout.halo.exchange(news);
+    rule.exchange();
     layout.halo.exchange(m);
     for (int d = 0; d < D; ++d)
       for (const int upper : {0, 1})
@@ -188,7 +287,24 @@ Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspa
   return parallel::global_sum(transport, reached);
 }
 
-#define MENISCUS_INSTANTIATE(T, D) template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&);
+}  // namespace
+
+template <class T, int D>
+Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace) {
+  return extrapolate_by(field, known, layers, workspace, [](const Samples<D>&) { return MeanRule<T, D>(); });
+}
+
+template <class T, int D>
+Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers, double max_slope, Workspace& workspace) {
+  require(max_slope >= 0, "max_slope must not be negative, got ", max_slope);
+  const auto largest = static_cast<T>(max_slope * field.grid().spacing());
+  return extrapolate_by(field, known, layers, workspace,
+                        [&](const Samples<D>& samples) { return LinearRule<T, D>(samples, largest, workspace); });
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                        \
+  template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&);       \
+  template Index extrapolate_linearly<T, D>(Field<T, D>&, std::uint8_t*, Index, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -13,4 +13,9 @@ namespace meniscus::grid {
 template <class T, int D>
 Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace);
 
+/// Likewise, but continues the known samples with their slopes: linear functions of position exactly. Slopes of more than
+/// `max_slope` (per length) are reduced to it, so that noise does not grow from layer to layer.
+template <class T, int D>
+Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers, double max_slope, Workspace& workspace);
+
 }  // namespace meniscus::grid

@@ -126,6 +126,16 @@ void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspa
 }
 
 template <class T, int D>
+void continue_level_set_into_solid(Field<T, D>& levelset, SolidBoundary<T, D>& solid, Workspace& workspace) {
+  const Block<std::uint8_t>& outside = solid.masks().outside_cells;
+  require(levelset.stagger() == Stagger<D>::cell() && levelset.grid() == solid.grid(),
+          "the level set must be on the cells of the solid's grid");
+  auto known = workspace.take<std::uint8_t>(outside.size());
+  std::copy(outside.begin(), outside.end(), known.data());
+  extrapolate_linearly(levelset, known.data(), solid_layers, 1.0, workspace);
+}
+
+template <class T, int D>
 void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, Workspace& workspace) {
   require(velocity.grid() == solid.grid(), "the velocity must have the grid of the solid");
   if (solid.sticks()) return set_solid_velocity(velocity, solid);
@@ -142,6 +152,7 @@ void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, W
   template double max_component_speed(SolidBoundary<T, D>&);                         \
   template void set_solid_velocity(MacField<T, D>&, SolidBoundary<T, D>&);           \
   template void continue_into_solid(Field<T, D>&, SolidBoundary<T, D>&, Workspace&); \
+  template void continue_level_set_into_solid(Field<T, D>&, SolidBoundary<T, D>&, Workspace&); \
   template void continue_into_solid(MacField<T, D>&, SolidBoundary<T, D>&, Workspace&);
 template struct SolidMasks<2>;
 template struct SolidMasks<3>;

@@ -70,9 +70,14 @@ void set_solid_velocity(MacField<T, D>& velocity, SolidBoundary<T, D>& solid);
 /// Samples beyond the surface of a solid that stencils and short traces reach.
 inline constexpr Index solid_layers = 4;
 
-/// Extends a field on cells into a solid.
+/// Extends a field on cells into a solid, with constant values.
 template <class T, int D>
 void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspace& workspace);
+
+/// Continues a signed distance on cells into a solid with its slope: a surface goes on at the angle at which it meets the wall, so
+/// that water at rest stays at rest beside walls at any angle. Values inside of the solid are overwritten, never read.
+template <class T, int D>
+void continue_level_set_into_solid(Field<T, D>& levelset, SolidBoundary<T, D>& solid, Workspace& workspace);
 
 /// Prepares a velocity for transport along it: extends the flow into a solid with free slip, else sets the faces inside to the
 /// velocity of the solid.

@@ -261,7 +261,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         return self.volume.report(self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume)
 
     def _continue_into_solid(self, solid: SolidBoundary | None) -> None:
-        """Extend the level set into the solid, so that the liquid meets it at a right angle without air between them."""
+        """Continue the level set into the solid at the angle at which it meets the wall."""
         if solid is not None:
             self.surface.continue_into(solid, self._workspace)
 

@@ -88,8 +88,8 @@ class LiquidSurface(Stateful):
             self.particles.adjust_radii(every=True)
 
     def continue_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
-        """Extend the level set into a solid, so that no air is between it and the liquid."""
-        solid.extend(self.levelset.field, workspace)
+        """Continue the level set into a solid at the angle at which it meets the wall."""
+        solid.extend_level_set(self.levelset.field, workspace)
 
     def advance(self, velocity: MacField, dt: float, time: float, solid: Any) -> None:
         """Advect the surface along a velocity for dt; `solid` is that at the end of the step."""

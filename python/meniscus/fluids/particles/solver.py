@@ -274,9 +274,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._continue_into(solid)
 
     def _continue_into(self, solid: SolidBoundary | None) -> None:
-        """Extend the level set into the solid, so that no air is between it and the liquid."""
+        """Continue the level set into the solid at the angle at which it meets the wall."""
         if solid is not None:
-            solid.extend(self._levelset.field, self._workspace)
+            solid.extend_level_set(self._levelset.field, self._workspace)
 
     def _correct_density(self, spacing: ParticleSpacing, dt: float) -> None:
         o = self.options

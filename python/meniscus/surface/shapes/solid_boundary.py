@@ -124,6 +124,14 @@ class SolidBoundary:
         core: Any = _grid  # overloaded over dimension and scalar
         core.continue_into_solid(field._core, self._core, workspace)
 
+    def extend_level_set(self, field: ScalarField, workspace: Workspace) -> None:
+        """Continue a signed distance on cells into the solid with its slope, in place.
+
+        A surface goes on at the angle at which it meets the wall. What was inside of the solid is overwritten, never read.
+        """
+        core: Any = _grid  # overloaded over dimension and scalar
+        core.continue_level_set_into_solid(field._core, self._core, workspace)
+
     def stick(self, velocity: MacField) -> None:
         """Set faces in the solid to its velocity, in place; with free slip do nothing."""
         if self._slip == "no-slip":
