@@ -143,12 +143,20 @@ class LinearRule {
       for (std::size_t d = 0; d < D; ++d) g[d] = leases_[d].data()[q];
       return g;
     }
-    if (differences(s, q, g)) return g;
-    // Alone along an axis, as in a gap: the mean of the neighbours, or no slope.
-    std::array<T, D> sum{}, beside{};
+    return given_slopes(s, q, reach);
+  }
+
+  /// Of a given sample. One that is alone along an axis, as in the tip of a wedge, has the mean slopes of those beside it, as far as
+  /// a few samples away; beyond, none.
+  std::array<T, D> given_slopes(const KnownSamples<T, D>& s, Index q, int depth) const {
+    std::array<T, D> g{};
+    if (differences(s, q, g) || depth == 0) return g;
+    std::array<T, D> sum{};
     int n = 0;
     samples_.for_each_beside(q, [&](Index r) {
-      if (s.marks[r] != given || !inside(r) || !differences(s, r, beside)) return;
+      if (s.marks[r] != given || !inside(r)) return;
+      const std::array<T, D> beside = given_slopes(s, r, depth - 1);
+      if (beside == std::array<T, D>{}) return;
       for (std::size_t d = 0; d < D; ++d) sum[d] += beside[d];
       ++n;
     });
@@ -162,7 +170,10 @@ class LinearRule {
     for (std::size_t d = 0; d < D; ++d) {
       const Index step = samples_.strides[d];
       const bool below = s.marks[q - step] == given, above = s.marks[q + step] == given;
-      if (!below && !above) return false;
+      if (!below && !above) {
+        g = {};
+        return false;
+      }
       const T lower = s.values[below ? q - step : q], upper = s.values[above ? q + step : q];
       g[d] = (upper - lower) / static_cast<T>(below + above);
       squared += g[d] * g[d];
@@ -179,6 +190,9 @@ class LinearRule {
     const Index largest = samples_.strides[0];
     return q >= largest && q < samples_.size - largest;
   }
+
+  /// Samples of a chain within the ghosts, one of which is needed for a difference.
+  static constexpr int reach = ghost_width - 1;
 
   const Samples<D>& samples_;
   T max_slope_;
