@@ -132,7 +132,7 @@ void continue_level_set_into_solid(Field<T, D>& levelset, SolidBoundary<T, D>& s
           "the level set must be on the cells of the solid's grid");
   auto known = workspace.take<std::uint8_t>(outside.size());
   std::copy(outside.begin(), outside.end(), known.data());
-  extrapolate_linearly(levelset, known.data(), solid_layers, 1.0, workspace);
+  extrapolate_linearly(levelset, known.data(), level_set_layers, 1.0, workspace);
 }
 
 template <class T, int D>

@@ -74,6 +74,9 @@ inline constexpr Index solid_layers = 4;
 template <class T, int D>
 void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspace& workspace);
 
+/// Likewise for level sets: closest points of samples in a narrow band are sought that far away.
+inline constexpr Index level_set_layers = 7;
+
 /// Continues a signed distance on cells into a solid with its slope: a surface goes on at the angle at which it meets the wall, so
 /// that water at rest stays at rest beside walls at any angle. Values inside of the solid are overwritten, never read.
 template <class T, int D>

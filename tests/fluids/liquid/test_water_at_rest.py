@@ -1,0 +1,65 @@
+"""Water at rest beside solids at any angle, position and curvature of the wall, under gravity in any direction."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import meniscus as ms
+from meniscus.fluids import LiquidOptions, LiquidSolver
+from meniscus.surface import Box, Complement, HalfSpace, LevelSet, Sphere
+
+G = 9.81
+
+
+def unit(vector: Any) -> np.ndarray:
+    v = np.asarray(vector, float)
+    return v / np.linalg.norm(v)
+
+
+def run(grid: ms.Grid, solid: Any, down: np.ndarray, level: float, steps: int, **options: Any) -> tuple[LiquidSolver, float]:
+    """Fill up to a plane across gravity at a height above the middle; returns the solver and the top speed."""
+    solver = LiquidSolver(grid, LiquidOptions(gravity=tuple(G * down), tolerance=1e-13, **options), solid=solid)
+    solver.fill(LevelSet.from_function(grid, lambda *x: -sum(d * (c - 0.5) for d, c in zip(down, x, strict=True)) - level, "cells"))
+    speed = max(solver.step(0.01).max_speed for _ in range(steps))
+    return solver, speed
+
+
+def solids(dimension: int, rng: np.random.Generator) -> dict[str, Any]:
+    """One of each kind, at a random place and angle."""
+    near = 0.5 + 0.1 * rng.uniform(-1, 1, dimension)
+    wall = HalfSpace(tuple(near - 0.2), tuple(unit(rng.normal(size=dimension))))
+    return {
+        "leaning wall": wall,
+        "ball": Sphere(tuple(near), 0.2 + 0.05 * rng.uniform()),
+        "bowl": Complement(Sphere(tuple(near), 0.36)),
+        "wedge": wall & HalfSpace(tuple(near), tuple(unit(rng.normal(size=dimension)))),
+        "block": Box(tuple(near - 0.21), tuple(near + 0.13)),
+    }
+
+
+@pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])
+@pytest.mark.parametrize("seed", range(4))
+def test_water_rests_beside_any_solid(dimension: int, seed: int, tracking: Any) -> None:
+    """Level gravity: the sides of the box are walls as well. With a constant continuation into the solid, speeds are 0.02 to 0.5 m/s."""
+    rng = np.random.default_rng(seed)
+    n = (23, 40)[seed % 2] if dimension == 2 else 13
+    down = np.zeros(dimension)
+    down[-1] = -1.0
+    for name, solid in solids(dimension, rng).items():
+        grid = ms.Grid((n,) * dimension, 1 / n)
+        level = 0.05 * rng.uniform(-1, 1)
+        solver, speed = run(grid, solid, down, level, 40 if dimension == 2 else 10, tracking=tracking, per_cell=4)
+        assert speed < 1e-11, name
+        assert abs(solver.volume_report().relative_error) < 1e-12, name
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_water_rests_under_tilted_gravity(dimension: int, seed: int) -> None:
+    """In a bowl, where no side of the box touches the water. Interpolation along slanted planes is exact but for round-off."""
+    rng = np.random.default_rng(10 + seed)
+    n = 32 if dimension == 2 else 16
+    grid = ms.Grid((n,) * dimension, 1 / n)
+    bowl = Complement(Sphere((0.5 + 0.01 * seed,) * dimension, 0.41))
+    _, speed = run(grid, bowl, -unit(rng.normal(size=dimension)), 0.07 * rng.uniform(-1, 1), 30, tracking="level-set")
+    assert speed < 1e-9
