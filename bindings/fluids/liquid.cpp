@@ -2,7 +2,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/fluids/liquid/liquid_components.hpp"
-#include "meniscus/fluids/liquid/surroundings.hpp"
+#include "meniscus/fluids/liquid/near_surface.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -13,13 +13,13 @@ void bind_liquid_scalar(py::module_& m) {
   using M = grid::MacField<T, D>;
   m.def(
       "liquid_faces",
-      [](const F& liquid, int axis, const py::array& wet) {
+      [](const F& liquid, int axis, const py::array& mask) {
         Coord<D> faces = liquid.extents();
         ++faces[static_cast<std::size_t>(axis)];
-        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(wet, "wet", product<D>(faces), true));
+        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(mask, "mask", product<D>(faces), true));
         interruptible([&] { fluids::liquid_faces<T, D>(liquid, axis, out); });
       },
-      py::arg("liquid"), py::arg("axis"), py::arg("wet"));
+      py::arg("liquid"), py::arg("axis"), py::arg("mask"));
   m.def(
       "near_surface_faces",
       [](F& levelset, int axis, double distance, const py::array& near) {

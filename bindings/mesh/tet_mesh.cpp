@@ -98,10 +98,10 @@ void bind_triangle_topology(py::module_& m) {
           },
           py::arg("triangles"))
       .def(
-          "bend_pairs",
+          "hinges",
           [](const mesh::TriangleTopology& self, const py::array& triangles) {
             const auto t = triangles_of(triangles);
-            return taken(interruptible([&] { return mesh::bend_pairs(t, self); }));
+            return taken(interruptible([&] { return mesh::hinges(t, self); }));
           },
           py::arg("triangles"))
       .def(

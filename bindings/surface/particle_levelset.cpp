@@ -39,12 +39,12 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("time"), py::arg("workspace"));
   m.def(
       "correct_by_particles",
-      [](F& phi, grid::ParticleSet& particles, double escape, double time, Workspace& workspace) {
+      [](F& phi, grid::ParticleSet& particles, double escape_distance, double time, Workspace& workspace) {
         const surface::CorrectionInfo i =
-            interruptible([&] { return surface::correct_by_particles(phi, particles, escape, time, workspace); });
-        return std::array<Index, 2>{i.outer, i.inner};
+            interruptible([&] { return surface::correct_by_particles(phi, particles, escape_distance, time, workspace); });
+        return std::array<Index, 2>{i.outside, i.inside};
       },
-      py::arg("phi"), py::arg("particles"), py::arg("escape"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("particles"), py::arg("escape_distance"), py::arg("time"), py::arg("workspace"));
   m.def(
       "adjust_radii",
       [](F& phi, grid::ParticleSet& particles, const std::array<double, 2>& bounds, surface::RadiusOf which, double time,
@@ -129,12 +129,12 @@ void bind_particle_levelset(py::module_& m) {
       .value("inside", surface::RadiusOf::inside)
       .value("far", surface::RadiusOf::far);
   py::class_<surface::SeedingOptions>(m, "SeedingOptions")
-      .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape, bool spare_escaped,
-                       std::uint64_t seed, std::uint32_t step) {
-             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape, spare_escaped, seed, step};
+      .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape_distance,
+                       bool avoid_escaped, std::uint64_t seed, std::uint32_t step) {
+             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape_distance, avoid_escaped, seed, step};
            }),
-           py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape"), py::arg("spare_escaped"), py::arg("seed"),
-           py::arg("step"));
+           py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape_distance"), py::arg("avoid_escaped"),
+           py::arg("seed"), py::arg("step"));
   m.def(
       "total_volume",
       [](const py::array& radius, int dimension) {

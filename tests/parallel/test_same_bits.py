@@ -317,7 +317,7 @@ def test_projection(surroundings: str, which: int, dimension: int, dtype: type) 
             "drops": lambda g=g, rng=rng: {"liquid": rng.random(g.shape) < 0.7},
             "free surface": lambda g=g: {"liquid": cells(g, lambda x, y, *z: y - 0.4 - 0.1 * np.sin(7 * x), dtype), "air_pressure": 2.0},
             "densities": lambda g=g: {"density": cells(g, lambda x, y, *z: np.where(x + y < 0.9, 1.0, 30.0), dtype)},
-            "regions": lambda g=g: {"solid": nodes(g, lambda x, y, *z: np.abs(np.abs(y - 0.5) - 0.2) - 0.03), "flux_fix": "walls"},
+            "regions": lambda g=g: {"solid": nodes(g, lambda x, y, *z: np.abs(np.abs(y - 0.5) - 0.2) - 0.03), "flux_correction": "walls"},
         }[surroundings]()
 
         def run(g: ms.Grid = g, start: Any = start, options: dict = options) -> list[np.ndarray]:
@@ -528,7 +528,7 @@ def test_particle_level_set(dimension: int, dtype: type) -> None:
     # Order matters to sums and to sorting, not to which particles there are: radii from the level set make many escape.
     for radii, location in (("flow", "cells"), ("levelset", "nodes")):
         numbers_and_ways: Any = {"per_cell": {2: 32, 3: 8}[dimension], "radii_from": radii, "reseed_every": 2}
-        options = ParticleOptions(spray=True, outer="bubbles", removal=0.3, **numbers_and_ways)
+        options = ParticleOptions(spray=True, escaped_outside="bubbles", removal_distance=0.3, **numbers_and_ways)
 
         def run(options: Any = options, location: Any = location) -> list[np.ndarray]:
             p = ParticleLevelSet(g, location, dtype, options=options)
@@ -543,7 +543,7 @@ def test_particle_level_set(dimension: int, dtype: type) -> None:
                 f = p.advance_spray(0.05, (0.0,) * (dimension - 1) + (-9.8,), solid, drag=0.5, restitution=0.3, open_sides=["y+"])
                 b = p.reincorporate(v)
                 s = r.seeding or p.reseed()
-                numbers += [r.carried, r.corrections[1].outer, r.corrections[1].inner, r.removal.spray.count, r.removal.spray.volume]
+                numbers += [r.advected, r.corrections[1].outside, r.corrections[1].inside, r.removal.spray.count, r.removal.spray.volume]
                 numbers += [f.hits, f.left.count, f.left.volume, b.spray.count, b.spray.volume, *b.momentum, s.added, s.surplus]
             assert len(p.particles) > 20000
             assert len(p.spray) > 0

@@ -376,7 +376,7 @@ def herring_bone(columns: int, rows: int, rng: np.random.Generator | None = None
     return v, np.array(t, np.int32)
 
 
-def bend_pairs(triangles: np.ndarray) -> np.ndarray:
+def hinges(triangles: np.ndarray) -> np.ndarray:
     """Interior edges i < j with the opposite corners k (of the triangle that passes i to j) and l."""
     beyond = {}
     for t in triangles.tolist():
@@ -438,7 +438,7 @@ def _cases() -> list[Case]:
     s = ms.solids
     v, t = herring_bone(4, 3, rng)
     moved = v + 0.3 * rng.uniform(-1, 1, v.shape)
-    e, pairs, mass = edges_of(t), bend_pairs(t), rng.uniform(0.5, 2, len(v))
+    e, pairs, mass = edges_of(t), hinges(t), rng.uniform(0.5, 2, len(v))
     k, b = rng.uniform(1, 5, len(e)), rng.uniform(0, 2, len(e))
     tv, tt = tet_block(2, rng)
     tmoved = tv + 0.25 * rng.uniform(-1, 1, tv.shape)
@@ -533,7 +533,7 @@ def _cases() -> list[Case]:
         ),
         Case(
             "shell-altitudes",
-            lambda: s.ShellAltitudeSprings(bend_pairs(bt), s.SpringOptions(stiffness=3.0, damping=0.2), ball),
+            lambda: s.ShellAltitudeSprings(hinges(bt), s.SpringOptions(stiffness=3.0, damping=0.2), ball),
             bmoved,
             ball,
         ),

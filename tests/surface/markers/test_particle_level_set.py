@@ -135,7 +135,7 @@ def test_escaped_markers_survive_reseeding_and_keep_seeds_away(dimension):
     assert np.isin(ids[:40][right], p.particles.ids).all()
     # An escaped marker beside the surface: no seed comes near it, unless asked for.
     for spare in (True, False):
-        q = ball(dimension, spare_escaped=spare, per_cell=16)
+        q = ball(dimension, avoid_escaped=spare, per_cell=16)
         h = q.grid.spacing
         x = np.full((1, dimension), 0.5)
         x[0, 0] = 0.5 + 0.3 + 1.2 * h
@@ -179,10 +179,10 @@ def corrected(p: ParticleLevelSet, threshold: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("location", ["cells", "nodes"])
-@pytest.mark.parametrize(("radii", "escape"), [("flow", -0.9), ("levelset", 0.0), ("levelset", 1.0)])
-def test_correction_against_brute_force(location, radii, escape, dimension, dtype):
+@pytest.mark.parametrize(("radii", "escape_distance"), [("flow", -0.9), ("levelset", 0.0), ("levelset", 1.0)])
+def test_correction_against_brute_force(location, radii, escape_distance, dimension, dtype):
     grid = grid_of(dimension, periodic=(True, False, True)[:dimension])
-    options = ParticleOptions(radii_from=radii, escape=escape)
+    options = ParticleOptions(radii_from=radii, escape_distance=escape_distance)
     p = ParticleLevelSet(grid, location, dtype, options=options)
     rng = np.random.default_rng(4)
     p.levelset.array = (0.3 * random_scalar(location[:-1], grid, dtype, rng).array).astype(dtype)
@@ -192,12 +192,12 @@ def test_correction_against_brute_force(location, radii, escape, dimension, dtyp
     x[:4] = lower.astype(dtype)
     p.particles.append(x, sign=rng.choice(np.array([-1, 1], np.int8), n), radius=rng.uniform(0.02, 0.12, n).astype(dtype))
     before = p.levelset.array.copy()
-    expected = corrected(p, escape)
+    expected = corrected(p, escape_distance)
     report = p.correct()
     np.testing.assert_allclose(p.levelset.array, expected, rtol=0, atol=8 * np.finfo(dtype).eps)
     assert (p.levelset.array != before).any()
-    assert report.outer > 10
-    assert report.inner > 10
+    assert report.outside > 10
+    assert report.inside > 10
 
 
 def test_correction_does_not_depend_on_the_order(dimension, dtype):
@@ -214,7 +214,7 @@ def test_correction_does_not_depend_on_the_order(dimension, dtype):
 
 def test_a_lost_drop_comes_back():
     """Where the level set has lost a drop of two cells, markers of the inside bring it back, in place."""
-    p = ball(2, cells=32, radius=0.07, radii_from="levelset", escape=1.0)
+    p = ball(2, cells=32, radius=0.07, radii_from="levelset", escape_distance=1.0)
     area = p.levelset.volume()
     p.levelset.array = np.abs(p.levelset.array) + 0.2 * p.grid.spacing
     assert p.levelset.volume() == 0
@@ -278,7 +278,7 @@ def test_changes_from_outside_are_accepted(dimension, dtype):
     p.correct()
     assert p.levelset.volume() < 0.99 * volume
     wrong = (q.levelset.sample(q.particles.positions) * q.particles["sign"] < 0).sum()
-    assert q.accept() == wrong > 0
+    assert q.accept_levelset() == wrong > 0
     own = q.levelset.sample(q.particles.positions) * q.particles["sign"]
     np.testing.assert_array_equal(q.particles["radius"], np.clip(own, dtype(0.1 * h), dtype(0.5 * h)))
     q.correct()
@@ -329,11 +329,11 @@ def test_the_band_is_carried_like_the_whole(interpolation, location, dimension, 
     whole = p.levelset.field.copy()
     advect(whole, velocity, 0.1, method="semi-lagrangian", interpolation=interpolation)
     before = p.levelset.array.copy()
-    carried, _ = p.advect(velocity, 0.1)
+    advected, _ = p.advect(velocity, 0.1)
     changed = p.levelset.array != before
     reach = (3 + np.sqrt(dimension) * 0.1 * ms.grid.max_speed(velocity) / p.grid.spacing + 1) * p.grid.spacing
     assert not changed[np.abs(before) >= reach].any()
-    assert carried == (np.abs(before) < dtype(reach)).sum()
+    assert advected == (np.abs(before) < dtype(reach)).sum()
     inside = np.abs(before) < 0.99 * reach
     np.testing.assert_allclose(p.levelset.array[inside], whole.array[inside], atol=(1e-12 if dtype == np.float64 else 2e-6))
 
@@ -342,7 +342,7 @@ def test_the_band_is_carried_like_the_whole(interpolation, location, dimension, 
 def test_other_transport(method):
     p = ball(2, method=method)
     report = p.advance(swirl(p.grid, np.float64), 0.05)
-    assert report.carried == (np.abs(ball(2).levelset.array) < 10).sum() or report.carried > 0
+    assert report.advected == (np.abs(ball(2).levelset.array) < 10).sum() or report.advected > 0
     assert p.levelset.volume() == pytest.approx(np.pi * 0.09, rel=0.01)
 
 
@@ -397,7 +397,7 @@ def vortex(grid: ms.Grid, dtype: Any) -> ms.MacField:
 
 @pytest.mark.parametrize("way", ["restore", "copy", "pickle"])
 def test_continuing_gives_the_same_bits(way, dtype):
-    options: dict[str, Any] = {"reseed_every": 3, "spray": True, "outer": "bubbles", "removal": 0.1}
+    options: dict[str, Any] = {"reseed_every": 3, "spray": True, "escaped_outside": "bubbles", "removal_distance": 0.1}
     p = ball(2, dtype, **options)
     velocity = vortex(p.grid, dtype)
     steps(p, 4, velocity)
@@ -441,7 +441,7 @@ def test_memory():
 
 def test_nothing_to_do():
     """No surface, no particles: all stages run."""
-    p = ParticleLevelSet(ms.Grid((5, 4), 0.1), options=ParticleOptions(spray=True, outer="bubbles", reseed_every=1))
+    p = ParticleLevelSet(ms.Grid((5, 4), 0.1), options=ParticleOptions(spray=True, escaped_outside="bubbles", reseed_every=1))
     p.levelset.array = np.full((5, 4), 0.3)
     p.seed()
     p.levelset.array = np.full((5, 4), 1.0)
@@ -485,14 +485,14 @@ def test_errors():
         ({"per_cell": 0}, "per_cell"),
         ({"band": 0.4}, "band must be wider"),
         ({"radii": (0.5, 0.1)}, "radii must be"),
-        ({"escape": -2.0}, "escape must be at least -1"),
-        ({"escape": -0.5, "radii_from": "levelset"}, "escape must be at least 0"),
+        ({"escape_distance": -2.0}, "escape_distance must be at least -1"),
+        ({"escape_distance": -0.5, "radii_from": "levelset"}, "escape_distance must be at least 0"),
         ({"radii_from": "guess"}, "radii_from must be one of"),
-        ({"outer": "pop"}, "outer must be one of"),
-        ({"ball": "big"}, "ball must be one of"),
+        ({"escaped_outside": "pop"}, "escaped_outside must be one of"),
+        ({"removed_radii_from": "big"}, "removed_radii_from must be one of"),
         ({"method": "magic"}, "method must be one of"),
         ({"marker_trace": "rk4"}, "marker_trace must be one of"),
-        ({"removal": 0.0}, "removal must be positive"),
+        ({"removal_distance": 0.0}, "removal_distance must be positive"),
         ({"reseed_every": 0}, "reseed_every"),
         ({"seed": -1}, "seed"),
     ],

@@ -116,7 +116,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
         moved_[i] = std::min(std::max(moved_[i] + step, -limit), limit);
       }
       move_surface(before.data(), around.data(), moved_, liquid.levelset);
-      measure_parts(liquid, next_.data(), next_volumes_, workspace);
+      measure_components(liquid, next_.data(), next_volumes_, workspace);
       if (next_volumes_.size() == moved_.size()) {
         volumes_ = next_volumes_;
         continue;
@@ -125,9 +125,9 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       farthest += largest(moved_);
       limit = largest_move * h - farthest;
       const double all = total_expected();
-      take_changed(workspace);
+      commit_change(workspace);
       unassigned_ += all - total_expected();
-      share();
+      distribute_unassigned();
       moved_.assign(volumes_.size(), 0.0);
       keep(before.data());
       around = labels_around(workspace);

@@ -12,7 +12,7 @@ using detail::with_material;
 namespace {
 
 /// Below this sum of two stretches the derivative of the rotation is cut off.
-constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
+constexpr double min_stretch_exact = 1e-8, min_stretch_definite = 1e-2;
 
 /// 2 mu I + 2 c (tr(S) I - S)^-1 for the left stretch S, with c = lambda tr(S - I) - 2 mu: the resistance to turning.
 MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r, const Pack& lambda, const Pack& mu,
@@ -21,7 +21,7 @@ MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r,
   PackMat3 q;
   eigen_lanes(detail::symmetric_part(f * transposed(r)), s, q);
   const Pack c = lambda * (s.x + s.y + s.z - 3.0) - 2.0 * mu;
-  const Pack least = splat(definite ? least_stretch_definite : least_stretch_exact);
+  const Pack least = splat(definite ? min_stretch_definite : min_stretch_exact);
   const auto value = [&](const Pack& sum) {
     const Pack t = 2.0 * mu + 2.0 * c / max(sum, least);
     return definite ? max(t, splat(0.0)) : t;

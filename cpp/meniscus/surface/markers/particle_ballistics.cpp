@@ -12,7 +12,7 @@ namespace meniscus::surface {
 namespace {
 
 /// Contacts of one particle in one step. Who needs more is rattling in a corner and stays there for the rest of the step.
-constexpr int most_contacts = 32;
+constexpr int max_contacts = 32;
 /// Halvings of a piece of path that enters the solid.
 constexpr int bisections = 40;
 
@@ -39,14 +39,14 @@ class Flight {
       // The solid has taken it along to where it is at the end of the step.
       respond(x, normal, v, acceleration);
       V at = x;
-      fly(at, v, acceleration, dt);
+      move_freely(at, v, acceleration, dt);
       return touched;
     }
     double remaining = dt;
-    for (int contact = 0; contact < most_contacts && remaining > 0.0; ++contact) {
+    for (int contact = 0; contact < max_contacts && remaining > 0.0; ++contact) {
       V there = x;
       V after = v;
-      fly(there, after, acceleration, remaining);
+      move_freely(there, after, acceleration, remaining);
       V normal;
       const double part = first_contact(x, there, normal);
       if (part > 1.0) {
@@ -56,7 +56,7 @@ class Flight {
       }
       fate = touched;
       V at = x;
-      fly(at, v, acceleration, part * remaining);
+      move_freely(at, v, acceleration, part * remaining);
       remaining -= part * remaining;
       respond(x, normal, v, acceleration);
     }
@@ -76,7 +76,7 @@ class Flight {
 
  private:
   /// Exact for constant acceleration and linear drag.
-  void fly(V& x, V& v, const V& acceleration, double t) const {
+  void move_freely(V& x, V& v, const V& acceleration, double t) const {
     if (options_.drag == 0.0) {
       x += t * v + 0.5 * t * t * acceleration;
       v += t * acceleration;

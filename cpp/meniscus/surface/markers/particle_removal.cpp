@@ -41,7 +41,8 @@ double flagged_volume(const T* radius, const std::uint8_t* flags, Index n, Works
 }  // namespace
 
 template <class T, int D>
-Index remove_passed_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time, Workspace& workspace) {
+Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
+                                   Workspace& workspace) {
   const MarkerColumns<T, D> m(markers);
   const T most = static_cast<T>(reach);
   const auto passed = [&](Index i, T value) { return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= most; };
@@ -83,11 +84,11 @@ Index remove_outside(grid::Field<T, D>& region, grid::ParticleSet& particles, Wo
   return remove_where(region, particles, 0.0, workspace, [](Index, T value) { return value > 0; }, nothing);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                    \
-  template Index remove_passed_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);     \
-  template Transferred remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
-  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                    \
-  template Transferred remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                     \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
+  template Index remove_markers_on_wrong_side<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
+  template Transferred remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);    \
+  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                       \
+  template Transferred remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                        \
   template Index remove_outside<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

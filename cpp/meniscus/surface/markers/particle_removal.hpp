@@ -10,7 +10,8 @@ namespace meniscus::surface {
 /// Removes markers with s phi(x) < 0 and |phi(x)| <= `reach` (m, may be infinite): those that the surface has passed. Returns how
 /// many went.
 template <class T, int D>
-Index remove_passed_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time, Workspace& workspace);
+Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
+                                   Workspace& workspace);
 
 /// Removes markers of the outside with phi(x) < -`depth` (m).
 template <class T, int D>

@@ -46,7 +46,7 @@ class Seeding {
     spared_ = workspace_.take<std::uint8_t>(cells_);
     parallel_for(0, cells_, 1 << 16,
                  [&](Index begin, Index end) { std::fill(spared_.data() + begin, spared_.data() + end, std::uint8_t{0}); });
-    if (options_.spare_escaped) spare_cells_of_escaped();
+    if (options_.avoid_escaped) exclude_cells_of_escaped();
     check_interrupt();
     const NoInterrupts whole;
     remove_useless();
@@ -56,10 +56,10 @@ class Seeding {
 
  private:
   bool escaped(const MarkerColumns<T, D>& m, Index i) const {
-    return -static_cast<T>(m.sign[i]) * values_.data()[i] > static_cast<T>(options_.escape) * m.radius[i];
+    return -static_cast<T>(m.sign[i]) * values_.data()[i] > static_cast<T>(options_.escape_distance) * m.radius[i];
   }
 
-  void spare_cells_of_escaped() {
+  void exclude_cells_of_escaped() {
     const MarkerColumns<T, D> m(particles_);
     const grid::CellRuns& runs = particles_.cell_runs();
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
@@ -277,7 +277,8 @@ SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles,
               options.band > options.radii.least,
           "the radii must be positive and ascending and the least of them below the band, got ", options.radii.least, ", ",
           options.radii.most, " and a band of ", options.band, " cells");
-  require(std::isfinite(options.escape) && options.escape >= 0.0, "escape must be a number from 0, got ", options.escape);
+  require(std::isfinite(options.escape_distance) && options.escape_distance >= 0.0,
+          "escape_distance must be a number from 0, got ", options.escape_distance);
   require(!solid || solid->grid() == phi.grid(), "solid must have the grid of the level set");
   static_cast<void>(MarkerColumns<T, D>(particles));
   require_finite(phi, "the level set");

@@ -8,11 +8,11 @@
 namespace meniscus::surface {
 
 struct SeedingOptions {
-  Index per_cell = 64;        ///< particles in a cell of the band, of both signs together
-  double band = 3.0;          ///< half width of the band, in cells
-  RadiusBounds radii;         ///< no particle is seeded closer to the surface than the least radius
-  double escape = 0.0;        ///< as in correct_by_particles
-  bool spare_escaped = true;  ///< seed nothing in cells that have an escaped particle in them or beside them
+  Index per_cell = 64;           ///< particles in a cell of the band, of both signs together
+  double band = 3.0;             ///< half width of the band, in cells
+  RadiusBounds radii;            ///< no particle is seeded closer to the surface than the least radius
+  double escape_distance = 0.0;  ///< as in correct_by_particles
+  bool avoid_escaped = true;     ///< seed nothing in cells that have an escaped particle in them or beside them
   std::uint64_t seed = 0;
   std::uint32_t step = 0;  ///< keys the random numbers, with the seed and the cell
 };
