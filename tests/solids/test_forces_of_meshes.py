@@ -2,7 +2,7 @@
 
 import numpy as np
 from support.build import same_bits
-from support.forces import edges_of, herring_bone, hinges, sphere, tet_block
+from support.forces.meshes import edges_of, herring_bone, hinges, sphere, tet_block
 
 import meniscus as ms
 from meniscus.solids import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.forces import edges_of, herring_bone, hinges, sphere, tet_block
+from support.forces.meshes import edges_of, herring_bone, hinges, sphere, tet_block
 from support.motion import symplectic, volumes
 
 from meniscus.solids import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.forces import edges_of, herring_bone, hinges
+from support.forces.meshes import edges_of, herring_bone, hinges
 from support.motion import symplectic
 
 from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, SpringOptions, dihedral_angles

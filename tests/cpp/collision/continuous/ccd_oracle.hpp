@@ -1,6 +1,6 @@
 /// Oracle of continuous collision detection for large numbers of queries: exact answers in GMP integers.
 ///
-/// The method is that of tests/support/ccd_oracle.py, which explains it: the coplanarity cubic, its roots isolated
+/// The method is that of tests/support/ccd/oracle.py, which explains it: the coplanarity cubic, its roots isolated
 /// with Sturm sequences, and at each root the signs that decide whether the elements touch: zeros by common
 /// divisors, the others by halving brackets.
 #pragma once
