@@ -1,3 +1,4 @@
+// The extension module: its submodules, one for each room, and its exceptions.
 #include "bridge.hpp"
 
 namespace meniscus::bindings {

@@ -1,3 +1,4 @@
+// Closest points and winding numbers of triangle meshes.
 #include "collision/closest_arrays.hpp"
 
 #include "meniscus/collision/proximity/winding_number.hpp"

@@ -1,3 +1,4 @@
+// Procedural flows.
 #include "bridge.hpp"
 
 #include "meniscus/fluids/flows/procedural_flow.hpp"

@@ -1,4 +1,4 @@
-// Volumes of the parts of a liquid.
+// Volumes of the connected components of a liquid.
 #include "bridge.hpp"
 
 #include "meniscus/fluids/liquid/component_counts.hpp"

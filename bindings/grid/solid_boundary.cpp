@@ -1,4 +1,4 @@
-// Solid boundaries on a grid, and what transport finds in them.
+// Solid boundaries on a grid, and their velocities on faces.
 #include "masks.hpp"
 
 #include "meniscus/grid/solid_boundary.hpp"

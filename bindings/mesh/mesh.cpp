@@ -1,3 +1,4 @@
+// Watertightness of triangle meshes.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"

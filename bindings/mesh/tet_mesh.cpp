@@ -1,3 +1,4 @@
+// Topology and measures of meshes.
 #include "mesh/mesh_arrays.hpp"
 
 #include "meniscus/mesh/quality/element_measure.hpp"

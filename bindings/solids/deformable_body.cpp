@@ -1,3 +1,4 @@
+// Deformable bodies, their constraints, and time integration.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/solids/integrators/integrators.hpp"

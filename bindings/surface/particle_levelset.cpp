@@ -1,3 +1,4 @@
+// Particle level sets.
 #include "bridge.hpp"
 
 #include "meniscus/surface/markers/particle_advance.hpp"

@@ -6,9 +6,9 @@
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
 #include "meniscus/grid/rows.hpp"
-#include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/extraction/level_set_components.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_spray.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -294,12 +294,7 @@ template <int D>
 template <class T>
 void VolumeBudget<D>::add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time,
                                         Workspace& workspace) {
-  const surface::SprayColumns<T, D> s(drops);
-  const Index n = drops.size();
-  const auto phi = workspace.take<T>(n);
-  grid::sample_points(levelset, s.position, n, grid::Interpolation::linear, time, phi.data());
-  const auto flags = workspace.take<std::uint8_t>(n);
-  for (Index i = 0; i < n; ++i) flags.data()[i] = phi.data()[i] <= s.radius[i];
+  const auto flags = surface::flag_returned(levelset, drops, -1, 1.0, time, workspace);
   transfer_drops<T>(drops, flags.data(), 1.0, workspace);
 }
 

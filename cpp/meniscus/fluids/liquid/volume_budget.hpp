@@ -75,8 +75,8 @@ class VolumeBudget {
   template <class T>
   void subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
 
-  /// Adds the volumes of the drops that join the liquid (phi <= radius, as in `surface::reincorporate` with a fraction of 1) to
-  /// the parts around them.
+  /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
+  /// parts around them.
   template <class T>
   void add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
 

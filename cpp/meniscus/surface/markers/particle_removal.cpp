@@ -44,19 +44,19 @@ template <class T, int D>
 Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
                                    Workspace& workspace) {
   const MarkerColumns<T, D> m(markers);
-  const T most = static_cast<T>(reach);
-  const auto passed = [&](Index i, T value) { return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= most; };
-  return remove_where(phi, markers, time, workspace, passed, nothing);
+  const auto on_wrong_side = [&](Index i, T value) {
+    return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= static_cast<T>(reach);
+  };
+  return remove_where(phi, markers, time, workspace, on_wrong_side, nothing);
 }
 
 template <class T, int D>
 Transferred remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
                                 Workspace& workspace) {
   const MarkerColumns<T, D> m(markers);
-  const T least = static_cast<T>(-depth);
   Transferred result;
   result.count = remove_where(
-      phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < least; },
+      phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < static_cast<T>(-depth); },
       [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(m.radius, flags, markers.size(), workspace); });
   return result;
 }

@@ -220,7 +220,7 @@ class Seeding {
       x[d] = grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
     }
     // Values of its side that occur in this cell: so a cell keeps what is seeded for it.
-    const double least = options_.radii.least * h;
+    const double least = options_.radii.smallest * h;
     const double most = options_.band * h;
     const double center = sign * static_cast<double>(value_at_center(c));
     const double low = std::clamp(center - 0.5 * h, least, most);
@@ -246,7 +246,7 @@ class Seeding {
     }
     for (int d = 0; d < D; ++d) m.position[i * D + d] = static_cast<T>(x[d]);
     m.sign[i] = outside ? 1 : -1;
-    m.radius[i] = static_cast<T>(std::clamp(sign * s.value, options_.radii.least * h, options_.radii.most * h));
+    m.radius[i] = static_cast<T>(std::clamp(sign * s.value, options_.radii.smallest * h, options_.radii.largest * h));
     return placed && !(solid_ && solid_->value(x) <= 0.0);
   }
 
@@ -273,10 +273,10 @@ template <class T, int D>
 SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                            const SeedingOptions& options, double time, Workspace& workspace) {
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
-  require(std::isfinite(options.band) && options.radii.least > 0.0 && options.radii.least <= options.radii.most &&
-              options.band > options.radii.least,
-          "the radii must be positive and ascending and the least of them below the band, got ", options.radii.least, ", ",
-          options.radii.most, " and a band of ", options.band, " cells");
+  require(std::isfinite(options.band) && options.radii.smallest > 0.0 && options.radii.smallest <= options.radii.largest &&
+              options.band > options.radii.smallest,
+          "the radii must be positive and ascending and the smallest of them below the band, got ", options.radii.smallest, ", ",
+          options.radii.largest, " and a band of ", options.band, " cells");
   require(std::isfinite(options.escape_distance) && options.escape_distance >= 0.0,
           "escape_distance must be a number from 0, got ", options.escape_distance);
   require(!solid || solid->grid() == phi.grid(), "solid must have the grid of the level set");

@@ -21,13 +21,18 @@ Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, i
                            grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
                            Workspace& workspace);
 
+/// Flags of the removed particles of a sign (spray: -1, bubbles: +1) that are back on their side: s phi(x) >= -fraction * r.
+template <class T, int D>
+Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
+                                             double time, Workspace& workspace);
+
 struct Reincorporated : Transferred {
   std::array<double, 3> momentum{};  ///< deposited, per density: volume * velocity * scale
 };
 
-/// Makes markers of the removed particles of a sign (spray: -1, bubbles: +1) with s phi(x) >= -fraction * r, with radii within
-/// the bounds. Where `velocity` is given, each of the two faces per axis a of the cell of such a particle gets
-/// 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed if anything is thrown.
+/// Makes markers of the removed particles that `flag_returned` flags, with radii within the bounds. Where `velocity` is given,
+/// each of the two faces per axis a of the cell of such a particle gets 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed
+/// if anything is thrown.
 template <class T, int D>
 Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                              double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
