@@ -41,7 +41,7 @@ void bind_particle_level_set(py::module_& m) {
   m.def(
       "correct_by_particles",
       [](F& phi, grid::ParticleSet& particles, double escape_distance, double time, Workspace& workspace) {
-        const surface::CorrectionInfo i =
+        const surface::Correction i =
             interruptible([&] { return surface::correct_by_particles(phi, particles, escape_distance, time, workspace); });
         return std::array<Index, 2>{i.outside, i.inside};
       },
@@ -68,7 +68,7 @@ void bind_particle_level_set(py::module_& m) {
       "seed_particles",
       [](F& phi, grid::ParticleSet& particles, Solid* solid, const surface::SeedingOptions& options, double time,
          Workspace& workspace) {
-        const surface::SeedingInfo i =
+        const surface::Seeding i =
             interruptible([&] { return surface::seed_particles(phi, particles, solid, options, time, workspace); });
         return std::array<Index, 4>{i.added, i.surplus, i.out_of_band, i.failed};
       },
@@ -77,7 +77,7 @@ void bind_particle_level_set(py::module_& m) {
       "remove_escaped",
       [](F& phi, grid::ParticleSet& markers, int sign, double distance, M& velocity, std::optional<grid::ParticleSet*> removed,
          double radius, double time, Workspace& workspace) {
-        const surface::Transferred i = interruptible([&] {
+        const surface::Transfer i = interruptible([&] {
           return surface::remove_escaped(phi, markers, sign, distance, velocity, removed.value_or(nullptr), radius, time,
                                          workspace);
         });
@@ -89,7 +89,7 @@ void bind_particle_level_set(py::module_& m) {
       "reincorporate",
       [](F& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
          const std::array<double, 2>& bounds, std::optional<M*> velocity, double scale, double time, Workspace& workspace) {
-        const surface::Reincorporated i = interruptible([&] {
+        const surface::Reincorporation i = interruptible([&] {
           return surface::reincorporate(phi, removed, sign, markers, fraction, surface::RadiusBounds{bounds[0], bounds[1]},
                                         velocity.value_or(nullptr), scale, time, workspace);
         });
@@ -108,7 +108,7 @@ void bind_particle_level_set(py::module_& m) {
         options.drag = drag;
         options.restitution = restitution;
         options.open = open;
-        const surface::FlightInfo i =
+        const surface::SprayFlight i =
             interruptible([&] { return surface::advance_spray<T, D>(grid, particles, dt, options, solid, time, workspace); });
         return py::make_tuple(i.left, i.left_volume, i.in_solid, i.in_solid_volume, i.hits);
       },

@@ -180,8 +180,8 @@ class Flight {
 }  // namespace
 
 template <class T, int D>
-FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
+SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
+                          grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);
@@ -211,7 +211,7 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
       Eigen::Map<Vec<T, D>>(velocities.data() + i * D) = v.template cast<T>();
     }
   });
-  FlightInfo info;
+  SprayFlight info;
   const auto removed = workspace.take<std::uint8_t>(n);
   for (Index i = 0; i < n; ++i) {
     const std::uint8_t fate = fates.data()[i];
@@ -229,9 +229,9 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
   return info;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
-  template FlightInfo advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
-                                          grid::SolidBoundary<T, D>*, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                    \
+  template SprayFlight advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
+                                           grid::SolidBoundary<T, D>*, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

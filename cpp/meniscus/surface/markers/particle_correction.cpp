@@ -48,8 +48,8 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
 }  // namespace
 
 template <class T, int D>
-CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
-                                    Workspace& workspace) {
+Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
+                                Workspace& workspace) {
   require(std::isfinite(escape_distance) && escape_distance >= -1.0, "escape_distance must be a number from -1, got ",
           escape_distance);
   const MarkerColumns<T, D> markers(particles);
@@ -66,7 +66,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
       },
       workspace);
 
-  CorrectionInfo info;
+  Correction info;
   const grid::FieldView<T, D> view = phi.view();
   const grid::FieldLayout<D>& layout = phi.layout();
   // Both are used at the samples around escaped particles only, and set there first.
@@ -115,7 +115,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template CorrectionInfo correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
+  template Correction correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -8,7 +8,7 @@
 
 namespace meniscus::surface {
 
-struct CorrectionInfo {
+struct Correction {
   Index outside = 0;  ///< escaped particles of the outside (+1)
   Index inside = 0;   ///< escaped particles of the inside (-1)
 };
@@ -19,7 +19,7 @@ struct CorrectionInfo {
 /// value. Escaped particles are used at the samples of the grid only. The result does not depend on the order of the particles,
 /// nor on threads. Nothing is changed if anything is thrown.
 template <class T, int D>
-CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
-                                    Workspace& workspace);
+Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
+                                Workspace& workspace);
 
 }  // namespace meniscus::surface

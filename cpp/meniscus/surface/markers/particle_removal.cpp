@@ -51,10 +51,10 @@ Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& ma
 }
 
 template <class T, int D>
-Transferred remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
-                                Workspace& workspace) {
+Transfer remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
+                             Workspace& workspace) {
   const MarkerColumns<T, D> m(markers);
-  Transferred result;
+  Transfer result;
   result.count = remove_where(
       phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < static_cast<T>(-depth); },
       [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(m.radius, flags, markers.size(), workspace); });
@@ -70,9 +70,9 @@ Index remove_markers_in(grid::Field<T, D>& region, grid::ParticleSet& markers, i
 }
 
 template <class T, int D>
-Transferred remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
+Transfer remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
   const SprayColumns<T, D> s(spray);
-  Transferred result;
+  Transfer result;
   result.count = remove_where(
       region, spray, 0.0, workspace, [](Index, T value) { return value <= 0; },
       [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(s.radius, flags, spray.size(), workspace); });
@@ -86,9 +86,9 @@ Index remove_outside(grid::Field<T, D>& region, grid::ParticleSet& particles, Wo
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                       \
   template Index remove_markers_on_wrong_side<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
-  template Transferred remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);    \
+  template Transfer remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);       \
   template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                       \
-  template Transferred remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                        \
+  template Transfer remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                           \
   template Index remove_outside<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -38,7 +38,7 @@ class Seeding {
         cells_(product<D>(grid_.shape())),
         probe_(phi) {}
 
-  SeedingInfo run() {
+  Seeding run() {
     particles_.sort_by_cell(grid_, workspace_);
     values_ = workspace_.take<T>(particles_.size());
     grid::sample_points(phi_, MarkerColumns<T, D>(particles_).position, particles_.size(), grid::Interpolation::linear, time_,
@@ -261,7 +261,7 @@ class Seeding {
   Coord<D> strides_;
   Index cells_;
   grid::FieldProbe<T, D> probe_;
-  SeedingInfo info_;
+  Seeding info_;
   Workspace::Lease<T> values_;
   Workspace::Lease<std::uint8_t> spared_;
   Workspace::Lease<std::int32_t> counts_;
@@ -270,8 +270,8 @@ class Seeding {
 }  // namespace
 
 template <class T, int D>
-SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
-                           const SeedingOptions& options, double time, Workspace& workspace) {
+Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
+                       const SeedingOptions& options, double time, Workspace& workspace) {
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
   require(std::isfinite(options.band) && options.radii.smallest > 0.0 && options.radii.smallest <= options.radii.largest &&
               options.band > options.radii.smallest,
@@ -291,9 +291,9 @@ SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles,
   return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                              \
-  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
-                                            const SeedingOptions&, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                          \
+  template Seeding seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
+                                        const SeedingOptions&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -17,7 +17,7 @@ struct SeedingOptions {
   std::uint32_t step = 0;  ///< keys the random numbers, with the seed and the cell
 };
 
-struct SeedingInfo {
+struct Seeding {
   Index added = 0;
   Index surplus = 0;      ///< removed: more than per_cell of their sign in their cell
   Index out_of_band = 0;  ///< removed: farther from the surface than the band
@@ -33,7 +33,7 @@ struct SeedingInfo {
 /// times. None is put into the solid, which may be null. The particles that stay are sorted by cell, new ones follow them. Radii
 /// are those of adjust_radii.
 template <class T, int D>
-SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
-                           const SeedingOptions& options, double time, Workspace& workspace);
+Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
+                       const SeedingOptions& options, double time, Workspace& workspace);
 
 }  // namespace meniscus::surface

@@ -45,9 +45,9 @@ void deposit(grid::MacField<T, D>& velocity, const T* x, const T* v, double part
 }  // namespace
 
 template <class T, int D>
-Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
-                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
-                           Workspace& workspace) {
+Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                        grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                        Workspace& workspace) {
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
   require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
@@ -64,7 +64,7 @@ Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, i
           if (m.sign[i] == sign && -static_cast<T>(sign) * values.data()[i] > static_cast<T>(distance) * m.radius[i]) take(i);
       },
       workspace);
-  Transferred info;
+  Transfer info;
   info.count = list.size;
   if (list.size == 0) return info;
   const auto points = workspace.take<T>(list.size * D);
@@ -107,9 +107,9 @@ Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::Parti
 }
 
 template <class T, int D>
-Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
-                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
-                             double time, Workspace& workspace) {
+Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                              double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                              double time, Workspace& workspace) {
   require(std::isfinite(scale), "scale must be finite, got ", scale);
   require(!velocity || phi.grid() == velocity->grid(), "the level set and the velocity must have the same grid");
   const SprayColumns<T, D> s(removed);
@@ -123,7 +123,7 @@ Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed,
           if (flags.data()[i] != 0) take(i);
       },
       workspace);
-  Reincorporated info;
+  Reincorporation info;
   info.count = list.size;
   if (list.size == 0) return info;
 
@@ -163,12 +163,12 @@ double total_volume(const T* radius, Index n) {
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                         \
-  template Transferred remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&,    \
-                                            grid::ParticleSet*, double, double, Workspace&);                               \
+  template Transfer remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&,       \
+                                         grid::ParticleSet*, double, double, Workspace&);                                  \
   template Workspace::Lease<std::uint8_t> flag_returned<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, double, \
                                                               Workspace&);                                                 \
-  template Reincorporated reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,     \
-                                              const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);     \
+  template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,    \
+                                               const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);    \
   template double total_volume<T, D>(const T*, Index);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
