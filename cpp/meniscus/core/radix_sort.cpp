@@ -7,9 +7,9 @@
 
 namespace meniscus::core {
 namespace {
-constexpr int digit_bits = 11;
+constexpr int digit_bits = 11;  // of a key, sorted in one pass
 constexpr Index bins = Index{1} << digit_bits;
-constexpr Index max_pieces = 64;
+constexpr Index max_pieces = 64;  // counted separately, in parallel
 }  // namespace
 
 void radix_sort(std::uint64_t* keys, Index* order, Index n, std::uint64_t end_key, Workspace& workspace) {

@@ -13,7 +13,7 @@ namespace {
 constexpr Index chunk = 4096;
 /// Elements that cover more cells are kept in a list.
 constexpr double max_covered = 512;
-constexpr double cells_per_element = 2;
+constexpr double cells_per_element = 2;  // of the grid, on average
 
 }  // namespace
 

@@ -19,12 +19,13 @@
 namespace meniscus::surface {
 namespace {
 
+/// Steps of the attraction of a seed to its place in the band.
 constexpr int attraction_steps = 15;
 
 template <class T, int D>
-class Seeding {
+class Seeder {
  public:
-  Seeding(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
+  Seeder(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
           const SeedingOptions& options, double time, Workspace& workspace)
       : phi_(phi),
         particles_(particles),
@@ -288,7 +289,7 @@ Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, gri
     solid->levelset().fill_ghosts(time);
     probe.emplace(solid->levelset());
   }
-  return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
+  return Seeder<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                          \

@@ -124,11 +124,11 @@ void bind_triangle_topology(py::module_& m) {
 
 }  // namespace
 
-void bind_tet_mesh(py::module_& m) {
+void bind_mesh_topology(py::module_& m) {
   bind_edges(m);
   bind_tet_topology(m);
   bind_triangle_topology(m);
-  bind_mesh_maps(m);
+  bind_derived_meshes(m);
   m.def(
       "require_valid_elements",
       [](const py::array& elements, Index vertices) {

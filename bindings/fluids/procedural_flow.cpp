@@ -71,7 +71,7 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
 
 }  // namespace
 
-void bind_fluids(py::module_& m) {
+void bind_procedural_flow(py::module_& m) {
   py::enum_<fluids::FaceSampling>(m, "FaceSampling")
       .value("pointwise", fluids::FaceSampling::pointwise)
       .value("discrete_curl", fluids::FaceSampling::discrete_curl);

@@ -1,4 +1,4 @@
-// Bindings of element quality, orderings, refinement and embeddings.
+// Element quality, orderings, refined meshes and embeddings.
 #include "mesh/mesh_arrays.hpp"
 
 #include "meniscus/mesh/embedding/embedding.hpp"
@@ -171,7 +171,7 @@ void bind_embedding(py::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_mesh_maps(py::module_& m) {
+void bind_derived_meshes(py::module_& m) {
   bind_quality(m);
   bind_orders(m);
   bind_subdivision<2>(m, "SegmentSubdivision");
