@@ -5,6 +5,8 @@
 
 #include "meniscus/grid/grid.hpp"
 
+#include <optional>
+
 namespace meniscus::bindings {
 
 static_assert(sizeof(bool) == 1);
@@ -12,6 +14,11 @@ static_assert(sizeof(bool) == 1);
 /// The bytes of a C-contiguous array of bool with so many values.
 inline std::uint8_t* mask_of(const py::array& a, const char* name, Index size, bool writable = false) {
   return reinterpret_cast<std::uint8_t*>(data_of<bool>(a, name, size, writable));
+}
+
+/// The same for a mask that may be left out; nullptr then.
+inline const std::uint8_t* mask_of(const std::optional<py::array>& a, const char* name, Index size) {
+  return a ? mask_of(*a, name, size) : nullptr;
 }
 
 /// A read-only view of C-ordered bytes, whose base shares the memory.

@@ -1,3 +1,4 @@
+// The extension module: its submodules, one for each room, and its exceptions.
 #include "bridge.hpp"
 
 namespace meniscus::bindings {
@@ -14,9 +15,9 @@ void bind_masked_samples(py::module_& m);
 void bind_transport(py::module_& m);
 void bind_poisson(py::module_& m);
 void bind_particles(py::module_& m);
-void bind_mesh(py::module_& m);
-void bind_tet_mesh(py::module_& m);
-void bind_collision(py::module_& m);
+void bind_watertight(py::module_& m);
+void bind_mesh_topology(py::module_& m);
+void bind_mesh_queries(py::module_& m);
 void bind_collision_mesh(py::module_& m);
 void bind_ray_casting(py::module_& m);
 void bind_point_location(py::module_& m);
@@ -31,7 +32,7 @@ void bind_mesh_sampling(py::module_& m);
 void bind_particle_levelset(py::module_& m);
 void bind_particle_removal(py::module_& m);
 void bind_redistance(py::module_& m);
-void bind_fluids(py::module_& m);
+void bind_procedural_flow(py::module_& m);
 void bind_pressure(py::module_& m);
 void bind_viscosity(py::module_& m);
 void bind_buoyancy(py::module_& m);
@@ -70,10 +71,10 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_poisson(grid);
   bind_particles(grid);
   auto mesh = m.def_submodule("mesh", "Meshes of segments, triangles and tetrahedra.");
-  bind_mesh(mesh);
-  bind_tet_mesh(mesh);
+  bind_watertight(mesh);
+  bind_mesh_topology(mesh);
   auto collision = m.def_submodule("collision", "Proximity of meshes and points.");
-  bind_collision(collision);
+  bind_mesh_queries(collision);
   bind_predicates(numerics, collision);
   bind_ray_casting(collision);
   bind_point_location(collision);
@@ -90,7 +91,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_meshing(mesh, surface);
   bind_extraction(surface);
   auto fluids = m.def_submodule("fluids", "Fluid solvers and flows.");
-  bind_fluids(fluids);
+  bind_procedural_flow(fluids);
   bind_vorticity(fluids);
   bind_pressure(fluids);
   bind_viscosity(fluids);

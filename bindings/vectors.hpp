@@ -1,7 +1,7 @@
 // Small vectors, which are tuples in Python.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 namespace meniscus::bindings {
 

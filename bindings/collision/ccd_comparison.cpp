@@ -1,3 +1,4 @@
+// Classical methods of continuous collision detection, for comparison.
 #include "collision/pair_arrays.hpp"
 
 #include <optional>

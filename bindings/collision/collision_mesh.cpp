@@ -1,3 +1,4 @@
+// Collision queries of a moving mesh.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/collision_mesh.hpp"

@@ -1,3 +1,4 @@
+// Exact continuous collision detection of pairs of elements.
 #include "collision/pair_arrays.hpp"
 
 namespace meniscus::bindings {

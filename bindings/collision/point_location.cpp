@@ -1,3 +1,4 @@
+// Point location in tetrahedral meshes, and queries of spatial hashes.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/broad_phase/hash_queries.hpp"

@@ -1,3 +1,4 @@
+// Visibility queries past thickened surfaces.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/ray_casting/hit_columns.hpp"

@@ -1,3 +1,4 @@
+// Threads, vector instructions, memory, random numbers and workspaces.
 #include "bridge.hpp"
 
 #include "meniscus/core/parallel.hpp"

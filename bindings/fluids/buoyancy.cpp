@@ -1,3 +1,4 @@
+// Buoyancy of smoke.
 #include "bridge.hpp"
 #include "vectors.hpp"
 

@@ -1,8 +1,8 @@
-// The faces and cells around the surface of a liquid.
-#include "bridge.hpp"
+// Masks of faces and cells around the surface of a liquid.
+#include "masks.hpp"
 
 #include "meniscus/fluids/liquid/liquid_components.hpp"
-#include "meniscus/fluids/liquid/surroundings.hpp"
+#include "meniscus/fluids/liquid/near_surface.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -13,25 +13,25 @@ void bind_liquid_scalar(py::module_& m) {
   using M = grid::MacField<T, D>;
   m.def(
       "liquid_faces",
-      [](const F& liquid, int axis, const py::array& wet) {
+      [](const F& liquid, int axis, const py::array& mask) {
         Coord<D> faces = liquid.extents();
         ++faces[static_cast<std::size_t>(axis)];
-        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(wet, "wet", product<D>(faces), true));
+        auto* out = mask_of(mask, "mask", product<D>(faces), true);
         interruptible([&] { fluids::liquid_faces<T, D>(liquid, axis, out); });
       },
-      py::arg("liquid"), py::arg("axis"), py::arg("wet"));
+      py::arg("liquid"), py::arg("axis"), py::arg("mask"));
   m.def(
       "near_surface_faces",
       [](F& levelset, int axis, double distance, const py::array& near) {
         const Coord<D> faces = grid::Stagger<D>::face(axis).extents(levelset.extents());
-        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(near, "near", product<D>(faces), true));
+        auto* out = mask_of(near, "near", product<D>(faces), true);
         interruptible([&] { fluids::near_surface_faces<T, D>(levelset, axis, distance, out); });
       },
       py::arg("levelset"), py::arg("axis"), py::arg("distance"), py::arg("near"));
   m.def(
       "near_air_cells",
       [](const F& levelset, double distance, const py::array& air) {
-        auto* out = reinterpret_cast<std::uint8_t*>(data_of<bool>(air, "air", product<D>(levelset.extents()), true));
+        auto* out = mask_of(air, "air", product<D>(levelset.extents()), true);
         interruptible([&] { fluids::near_air_cells<T, D>(levelset, distance, out); });
       },
       py::arg("levelset"), py::arg("distance"), py::arg("air"));

@@ -3,8 +3,8 @@
 #include "vectors.hpp"
 
 #include "meniscus/fluids/particles/liquid_seeding.hpp"
-#include "meniscus/fluids/particles/particle_departure.hpp"
 #include "meniscus/fluids/particles/particle_measures.hpp"
+#include "meniscus/fluids/particles/particle_outflow.hpp"
 
 #include <optional>
 

@@ -1,4 +1,5 @@
-#include "bridge.hpp"
+// Transfers between particles and grids, and surfaces of particle liquids.
+#include "masks.hpp"
 
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
 #include "meniscus/fluids/particles/particle_surface.hpp"
@@ -21,7 +22,7 @@ void bind_particle_functions(py::module_& m) {
         for (int d = 0; d < D; ++d) {
           const auto i = static_cast<std::size_t>(d);
           const Index n = product<D>(velocity.component(d).extents());
-          flags[i] = reinterpret_cast<std::uint8_t*>(data_of<bool>(known[i], "known", n, true));
+          flags[i] = mask_of(known[i], "known", n, true);
         }
         interruptible([&] { fluids::particles_to_grid<T, D>(particles, velocity, flags, mass.value_or(nullptr), workspace); });
       },

@@ -85,9 +85,11 @@ void bind_pressure_solver(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_pressure(py::module_& m) {
-  py::enum_<fluids::FluxFix>(m, "FluxFix").value("volume", fluids::FluxFix::volume).value("walls", fluids::FluxFix::walls);
+  py::enum_<fluids::FluxCorrection>(m, "FluxCorrection")
+      .value("volume", fluids::FluxCorrection::volume)
+      .value("walls", fluids::FluxCorrection::walls);
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
-      .def(py::init<const numerics::SolveOptions&, fluids::FluxFix, bool>(), py::arg("solve"), py::arg("flux_fix"),
+      .def(py::init<const numerics::SolveOptions&, fluids::FluxCorrection, bool>(), py::arg("solve"), py::arg("flux_correction"),
            py::arg("accept_unconverged"));
   bind_pressure_problem<float, 2>(m, "PressureProblem2f");
   bind_pressure_problem<double, 2>(m, "PressureProblem2d");

@@ -1,7 +1,7 @@
-// Volumes of the parts of a liquid.
+// Volumes of the connected components of a liquid.
 #include "bridge.hpp"
 
-#include "meniscus/fluids/liquid/part_counts.hpp"
+#include "meniscus/fluids/liquid/component_counts.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 
 #include <optional>
@@ -9,9 +9,9 @@
 namespace meniscus::bindings {
 namespace {
 
-using PartVolumes = std::vector<double>;
+using ComponentVolumes = std::vector<double>;
 
-py::array_t<double> volumes_array(const PartVolumes& values) {
+py::array_t<double> volumes_array(const ComponentVolumes& values) {
   return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
@@ -19,12 +19,12 @@ template <class T, int D>
 void bind_measure(py::module_& m) {
   using F = grid::Field<T, D>;
   m.def(
-      "measure_parts",
+      "measure_components",
       [](F& levelset, std::optional<grid::Field<double, D>*> solid, F& scratch, const py::array& labels, Workspace& workspace) {
         auto* out = data_of<std::int32_t>(labels, "labels", product<D>(levelset.extents()), true);
-        PartVolumes volumes;
+        ComponentVolumes volumes;
         const fluids::MeasuredLiquid<T, D> liquid{levelset, solid.value_or(nullptr), scratch};
-        interruptible([&] { fluids::measure_parts(liquid, out, volumes, workspace); });
+        interruptible([&] { fluids::measure_components(liquid, out, volumes, workspace); });
         return volumes_array(volumes);
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("labels"), py::arg("workspace"));
@@ -44,15 +44,17 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   type.def(
-      "follow",
+      "update_after_motion",
       [](B& b, F& levelset, Solid solid, F& scratch, const M& velocity, double dt, Workspace& workspace) {
-        interruptible([&] { b.follow(Liquid{levelset, solid.value_or(nullptr), scratch}, velocity, dt, workspace); });
+        interruptible(
+            [&] { b.update_after_motion(Liquid{levelset, solid.value_or(nullptr), scratch}, velocity, dt, workspace); });
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("workspace"));
   type.def(
-      "change",
+      "update_after_sources",
       [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
-        return interruptible([&] { return b.change(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
+        return interruptible(
+            [&] { return b.update_after_sources(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   type.def(
@@ -62,39 +64,39 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   type.def(
-      "cross_side",
+      "account_side_flow",
       [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt) {
-        const auto c = interruptible([&] { return b.cross_side(velocity, fractions, axis, upper, dt); });
+        const auto c = interruptible([&] { return b.account_side_flow(velocity, fractions, axis, upper, dt); });
         return std::pair(c.outflow, c.inflow);
       },
       py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"));
   type.def(
-      "drops_left",
+      "subtract_drops",
       [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Workspace& workspace) {
         static_cast<void>(levelset);  // tells which overload is meant
-        interruptible([&] { b.template drops_left<T>(drops, first, workspace); });
+        interruptible([&] { b.template subtract_drops<T>(drops, first, workspace); });
       },
       py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("workspace"));
   type.def(
-      "drops_join",
+      "add_joining_drops",
       [](B& b, grid::ParticleSet& drops, F& levelset, double time, Workspace& workspace) {
-        interruptible([&] { b.drops_join(drops, levelset, time, workspace); });
+        interruptible([&] { b.add_joining_drops(drops, levelset, time, workspace); });
       },
       py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("workspace"));
 }
 
 template <int D>
-void bind_part_particles(py::module_& m) {
+void bind_component_particles(py::module_& m) {
   m.def(
-      "count_part_particles",
+      "count_component_particles",
       [](grid::ParticleSet& particles, const grid::Grid<D>& grid, const py::array& labels, Index parts) {
         const auto* l = data_of<std::int32_t>(labels, "labels", product<D>(grid.local_shape()));
         py::array_t<Index> counts(static_cast<py::ssize_t>(parts));
         const std::span<Index> to(counts.mutable_data(), static_cast<std::size_t>(parts));
         const bool single = particles.positions().type == grid::ColumnType::float32;
         interruptible([&] {
-          single ? fluids::count_part_particles<float, D>(particles, grid, l, to)
-                 : fluids::count_part_particles<double, D>(particles, grid, l, to);
+          single ? fluids::count_component_particles<float, D>(particles, grid, l, to)
+                 : fluids::count_component_particles<double, D>(particles, grid, l, to);
         });
         return counts;
       },
@@ -120,11 +122,11 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
       .def_property_readonly("nbytes", &B::bytes)
       .def(
           "set",
-          [](B& b, const PartVolumes& volumes, const PartVolumes& expected, double unassigned) {
+          [](B& b, const ComponentVolumes& volumes, const ComponentVolumes& expected, double unassigned) {
             b.set(volumes, expected, unassigned);
           },
           py::arg("volumes"), py::arg("expected"), py::arg("unassigned"))
-      .def("share", &B::share);
+      .def("distribute_unassigned", &B::distribute_unassigned);
   bind_budget_functions<float, D>(type);
   bind_budget_functions<double, D>(type);
 }
@@ -136,17 +138,17 @@ void bind_volume_budget(py::module_& m) {
   bind_measure<double, 2>(m);
   bind_measure<float, 3>(m);
   bind_measure<double, 3>(m);
-  bind_part_particles<2>(m);
-  bind_part_particles<3>(m);
+  bind_component_particles<2>(m);
+  bind_component_particles<3>(m);
   m.def(
-      "count_part_cells",
+      "count_component_cells",
       [](const py::array& labels, Index parts) {
         const auto* l = data_of<std::int32_t>(labels, "labels");
         py::array_t<Index> cells(static_cast<py::ssize_t>(parts));
         py::array_t<Index> first(static_cast<py::ssize_t>(parts));
         const auto n = static_cast<std::size_t>(parts);
         const std::span<Index> counts(cells.mutable_data(), n), starts(first.mutable_data(), n);
-        interruptible([&] { fluids::count_part_cells(l, labels.size(), counts, starts); });
+        interruptible([&] { fluids::count_component_cells(l, labels.size(), counts, starts); });
         return py::make_tuple(cells, first);
       },
       py::arg("labels"), py::arg("parts"));

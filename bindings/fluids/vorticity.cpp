@@ -1,3 +1,4 @@
+// Vorticity, its confinement, and vortex particles.
 #include "bridge.hpp"
 
 #include "meniscus/fluids/vorticity/vortex_forcing.hpp"

@@ -1,3 +1,4 @@
+// Fields and staggered vector fields.
 #include "bridge.hpp"
 
 #include "meniscus/grid/field.hpp"

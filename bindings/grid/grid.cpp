@@ -1,3 +1,4 @@
+// Grids and boundary conditions.
 #include "bridge.hpp"
 
 #include "meniscus/grid/boundary.hpp"

@@ -1,5 +1,5 @@
 // Sums, extrema and assignments over fields and masks.
-#include "bridge.hpp"
+#include "masks.hpp"
 
 #include "meniscus/grid/masked_samples.hpp"
 
@@ -11,21 +11,13 @@ namespace {
 using grid::Where;
 using Mask = std::optional<py::array>;
 
-const std::uint8_t* flags_of(const Mask& mask, Index size) {
-  return mask ? reinterpret_cast<const std::uint8_t*>(data_of<bool>(*mask, "mask", size)) : nullptr;
-}
-
-std::uint8_t* writable_flags(const py::array& mask, const char* name, Index size) {
-  return reinterpret_cast<std::uint8_t*>(data_of<bool>(mask, name, size, true));
-}
-
 Where where_of(bool set) { return set ? Where::mask_set : Where::mask_clear; }
 
 template <class T, int D>
 void bind_samples(py::module_& m) {
   using F = grid::Field<T, D>;
   using M = grid::MacField<T, D>;
-  const auto flags = [](const F& field, const Mask& mask) { return flags_of(mask, product<D>(field.extents())); };
+  const auto flags = [](const F& field, const Mask& mask) { return mask_of(mask, "mask", product<D>(field.extents())); };
   m.def(
       "sum_samples",
       [=](const F& field, const Mask& mask) {
@@ -55,7 +47,7 @@ void bind_samples(py::module_& m) {
   m.def(
       "mark_band",
       [](const F& field, double width, const py::array& mask) {
-        std::uint8_t* to = writable_flags(mask, "mask", product<D>(field.extents()));
+        std::uint8_t* to = mask_of(mask, "mask", product<D>(field.extents()), true);
         return interruptible([&] { return grid::mark_band(field, width, to); });
       },
       py::arg("field"), py::arg("width"), py::arg("mask"));
@@ -105,9 +97,9 @@ void bind_masked_samples(py::module_& m) {
   m.def(
       "select_mask",
       [](const py::array& a, const Mask& b, bool set, const py::array& out) {
-        const std::uint8_t* first = flags_of(a, out.size());
-        const std::uint8_t* second = flags_of(b, out.size());
-        std::uint8_t* to = writable_flags(out, "out", out.size());
+        const std::uint8_t* first = mask_of(a, "a", out.size());
+        const std::uint8_t* second = mask_of(b, "b", out.size());
+        std::uint8_t* to = mask_of(out, "out", out.size(), true);
         interruptible([&] { grid::select_mask(out.size(), first, second, where_of(set), to); });
       },
       py::arg("a"), py::arg("b"), py::arg("set"), py::arg("out"));

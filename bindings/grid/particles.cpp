@@ -1,4 +1,5 @@
-#include "bridge.hpp"
+// Particle storage.
+#include "masks.hpp"
 
 #include "meniscus/grid/particles/particle_boundary.hpp"
 #include "meniscus/grid/particles/particles.hpp"
@@ -67,7 +68,7 @@ void bind_particles(py::module_& m) {
       .def(
           "remove",
           [](grid::ParticleSet& p, const py::array& flags, Workspace& w) {
-            const auto* f = reinterpret_cast<const std::uint8_t*>(data_of<bool>(flags, "flags", p.size()));
+            const auto* f = mask_of(flags, "flags", p.size());
             return interruptible([&] { return p.remove(f, w); });
           },
           py::arg("flags"), py::arg("workspace"))

@@ -1,4 +1,4 @@
-// The Poisson solver on plain arrays.
+// Poisson solver on plain arrays.
 #include "masks.hpp"
 
 #include "meniscus/grid/poisson/array_poisson.hpp"

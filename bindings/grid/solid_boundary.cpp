@@ -1,4 +1,4 @@
-// Solid boundaries on a grid, and what transport finds in them.
+// Solid boundaries on a grid, and their velocities on faces.
 #include "masks.hpp"
 
 #include "meniscus/grid/solid_boundary.hpp"
@@ -29,7 +29,7 @@ double max_speed(Solid<T, D>& solid) {
 }
 
 template <class T, int D>
-void stick(grid::MacField<T, D>& velocity, Solid<T, D>& solid) {
+void set_solid_velocity(grid::MacField<T, D>& velocity, Solid<T, D>& solid) {
   interruptible([&] { grid::set_solid_velocity(velocity, solid); });
 }
 
@@ -60,7 +60,7 @@ void bind_boundary(py::module_& m, const char* name) {
       .def_property_readonly("inside_faces", [](S& s) { return face_masks<T, D>(s, s.masks().inside_faces); })
       .def_property_readonly("bytes", &S::bytes)
       .def("max_speed", &max_speed<T, D>);
-  m.def("set_solid_velocity", &stick<T, D>, py::arg("velocity"), py::arg("solid"));
+  m.def("set_solid_velocity", &set_solid_velocity<T, D>, py::arg("velocity"), py::arg("solid"));
   m.def("continue_into_solid", &continue_field<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));
   m.def("continue_level_set_into_solid", &continue_level_set<T, D>, py::arg("levelset"), py::arg("solid"), py::arg("workspace"));
   m.def("continue_into_solid", &continue_velocity<T, D>, py::arg("field"), py::arg("solid"), py::arg("workspace"));

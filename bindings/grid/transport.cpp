@@ -1,4 +1,5 @@
-#include "bridge.hpp"
+// Advection, extrapolation and sampling of fields.
+#include "masks.hpp"
 
 #include "meniscus/grid/extrapolate.hpp"
 #include "meniscus/grid/field_checks.hpp"
@@ -12,14 +13,10 @@ namespace {
 
 using OptionalMask = std::optional<py::array>;
 
-const std::uint8_t* mask_data(const OptionalMask& mask, Index size, const char* name) {
-  return mask ? reinterpret_cast<const std::uint8_t*>(data_of<bool>(*mask, name, size)) : nullptr;
-}
-
 struct ScalarMasks {
   OptionalMask active, visible, first_order;
   grid::AdvectMasks pointers(Index size) const {
-    return {mask_data(active, size, "active"), mask_data(visible, size, "visible"), mask_data(first_order, size, "first_order")};
+    return {mask_of(active, "active", size), mask_of(visible, "visible", size), mask_of(first_order, "first_order", size)};
   }
 };
 
@@ -59,7 +56,7 @@ void bind_transport_functions(py::module_& m) {
   m.def(
       "extrapolate",
       [](F& field, const py::array& known, Index layers, Workspace& workspace) {
-        auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(field.extents()), true));
+        auto* k = mask_of(known, "known", product<D>(field.extents()), true);
         return interruptible([&] { return grid::extrapolate(field, k, layers, workspace); });
       },
       py::arg("field"), py::arg("known"), py::arg("layers"), py::arg("workspace"));
@@ -67,7 +64,7 @@ void bind_transport_functions(py::module_& m) {
       "extrapolate_component",
       [](M& field, int axis, const py::array& known, Index layers, Workspace& workspace) {
         F& c = field.component(axis);
-        auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(c.extents()), true));
+        auto* k = mask_of(known, "known", product<D>(c.extents()), true);
         return interruptible([&] { return grid::extrapolate(c, k, layers, workspace); });
       },
       py::arg("field"), py::arg("axis"), py::arg("known"), py::arg("layers"), py::arg("workspace"));

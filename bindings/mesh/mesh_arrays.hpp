@@ -7,8 +7,8 @@
 
 namespace meniscus::bindings {
 
-/// What `bind_tet_mesh` binds in another file.
-void bind_mesh_maps(py::module_& m);
+/// Part of `bind_mesh_topology`.
+void bind_derived_meshes(py::module_& m);
 
 /// Rows of N vertex indices.
 template <std::size_t N>

@@ -1,3 +1,4 @@
+// Amplification of error compensation, and fractal noise.
 #include "bridge.hpp"
 
 #include "meniscus/numerics/error_compensation.hpp"

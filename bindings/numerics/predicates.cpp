@@ -1,3 +1,4 @@
+// Orientation predicates, and intersection and proximity of elements.
 #include "collision/point_rows.hpp"
 
 #include "meniscus/collision/proximity/intersection.hpp"

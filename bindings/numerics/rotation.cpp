@@ -1,3 +1,4 @@
+// Rotations and singular values of 3 x 3 matrices.
 #include "bridge.hpp"
 
 #include "meniscus/numerics/rotation.hpp"

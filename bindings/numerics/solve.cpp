@@ -1,4 +1,4 @@
-// Options and facts of linear solves.
+// Options and reports of linear solves.
 #include "bridge.hpp"
 
 #include "meniscus/numerics/solve_info.hpp"

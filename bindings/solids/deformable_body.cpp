@@ -1,3 +1,4 @@
+// Deformable bodies, their constraints, and time integration.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/solids/integrators/integrators.hpp"
@@ -91,7 +92,7 @@ void bind_options(py::module_& m) {
                              })
       .def_property_readonly("newton",
                              [](const solids::StepReport& r) { return r.used_newton ? py::cast(r.newton) : py::none(); })
-      .def_readonly("fell_back", &solids::StepReport::fell_back)
+      .def_readonly("used_definite_tangent", &solids::StepReport::used_definite_tangent)
       .def_readonly("converged", &solids::StepReport::converged)
       .def_readonly("max_speed", &solids::StepReport::max_speed);
 }
@@ -114,9 +115,9 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
                                const auto& n = b.constraints().moved();
                                return py::array_t<std::int32_t>(static_cast<py::ssize_t>(n.size()), n.data());
                              })
-      .def_property_readonly("held",
+      .def_property_readonly("constrained",
                              [](const Body& b) {
-                               const auto& n = b.constraints().held();
+                               const auto& n = b.constraints().constrained();
                                return py::array_t<std::int32_t>(static_cast<py::ssize_t>(n.size()), n.data());
                              })
       .def("sliding",
@@ -125,8 +126,8 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
              const auto n = static_cast<py::ssize_t>(nodes.size());
              py::array_t<double> normals({n, py::ssize_t{3}, py::ssize_t{3}});
              for (std::size_t k = 0; k < nodes.size(); ++k) {
-               const auto held = b.constraints().directions(nodes[k]);
-               std::copy_n(reinterpret_cast<const double*>(held.data()), 9, normals.mutable_data() + 9 * k);
+               const auto directions = b.constraints().directions(nodes[k]);
+               std::copy_n(reinterpret_cast<const double*>(directions.data()), 9, normals.mutable_data() + 9 * k);
              }
              return py::make_tuple(py::array_t<std::int32_t>(n, nodes.data()), normals);
            })
@@ -167,11 +168,11 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
             const auto v0s = points_of(v0, "velocities", b.size());
             const auto out = writable_points(v, "out", b.size());
             numerics::SolveInfo info;
-            bool fell_back = false;
+            bool used_definite_tangent = false;
             interruptible([&] {
               const solids::BodyStep step(b, dt, {}, w);
               solids::guess_velocity(step, v0s, out);
-              solids::solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, fell_back);
+              solids::solve_velocity(step, xs, v0s, dt, elastic_dt, options, out, info, used_definite_tangent);
             });
             return info;
           },

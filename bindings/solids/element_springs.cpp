@@ -1,3 +1,4 @@
+// Altitude springs, bending of shells, and soft bindings.
 #include "solids/spring_arrays.hpp"
 
 #include "meniscus/solids/springs/dihedral_bending.hpp"

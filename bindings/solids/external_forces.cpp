@@ -1,3 +1,4 @@
+// External forces: point loads, drag, wind and pressure.
 #include "solids/force_arrays.hpp"
 
 #include "meniscus/solids/surface_forces.hpp"

@@ -1,3 +1,4 @@
+// Finite elements: tetrahedra and membranes.
 #include "solids/force_arrays.hpp"
 
 #include "meniscus/solids/elements/element_formulas.hpp"

@@ -1,3 +1,4 @@
+// Interface of all forces.
 #include "solids/force_arrays.hpp"
 
 namespace meniscus::bindings {

@@ -1,3 +1,4 @@
+// Springs along edges, and their options.
 #include "solids/spring_arrays.hpp"
 
 #include "meniscus/solids/springs/edge_springs.hpp"

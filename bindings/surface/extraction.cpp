@@ -45,7 +45,7 @@ void bind_extraction_functions(py::module_& m) {
       py::arg("phi"), py::arg("out"), py::arg("workspace"));
   m.def(
       "level_set_curvature",
-      [](F& phi, surface::Curvature kind, double limit, F& out) {
+      [](F& phi, surface::CurvatureKind kind, double limit, F& out) {
         interruptible([&] {
           phi.fill_ghosts(0.0);
           surface::level_set_curvature(phi, kind, limit, out);
@@ -76,7 +76,7 @@ void bind_extraction_functions(py::module_& m) {
   m.def(
       "blend_level_sets",
       [](F& phi0, F& phi1, std::optional<grid::MacField<T, D>*> velocity0, std::optional<grid::MacField<T, D>*> velocity1,
-         double dt, double alpha, surface::Blend blend, grid::Interpolation interpolation, F& out) {
+         double dt, double alpha, surface::BlendMethod blend, grid::Interpolation interpolation, F& out) {
         interruptible([&] {
           for (F* phi : {&phi0, &phi1}) phi->fill_ghosts(0.0);
           for (grid::MacField<T, D>* v : {velocity0.value_or(nullptr), velocity1.value_or(nullptr)})
@@ -92,14 +92,14 @@ void bind_extraction_functions(py::module_& m) {
 }  // namespace
 
 void bind_extraction(py::module_& m) {
-  py::enum_<surface::Curvature>(m, "Curvature")
-      .value("level", surface::Curvature::level)
-      .value("surface", surface::Curvature::surface)
-      .value("columns", surface::Curvature::columns);
-  py::enum_<surface::Blend>(m, "Blend")
-      .value("two_sided", surface::Blend::two_sided)
-      .value("one_sided", surface::Blend::one_sided)
-      .value("linear", surface::Blend::linear);
+  py::enum_<surface::CurvatureKind>(m, "CurvatureKind")
+      .value("level", surface::CurvatureKind::level)
+      .value("surface", surface::CurvatureKind::surface)
+      .value("columns", surface::CurvatureKind::columns);
+  py::enum_<surface::BlendMethod>(m, "BlendMethod")
+      .value("two_sided", surface::BlendMethod::two_sided)
+      .value("one_sided", surface::BlendMethod::one_sided)
+      .value("linear", surface::BlendMethod::linear);
   bind_extraction_functions<float, 2>(m);
   bind_extraction_functions<double, 2>(m);
   bind_extraction_functions<float, 3>(m);

@@ -1,3 +1,4 @@
+// Signed distance to triangle meshes.
 #include "collision/closest_arrays.hpp"
 
 #include "meniscus/surface/shapes/mesh_distance.hpp"

@@ -1,4 +1,4 @@
-// Meshes that move, brought to the samples of a grid.
+// Signed distances and velocities of moving meshes, sampled on grids.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/surface/shapes/mesh_sampling.hpp"

@@ -40,7 +40,8 @@ std::function<void(std::span<const mesh::Point>, std::span<double>)> called(cons
 }
 
 surface::BccMeshOptions options_of(double cell, int refinements, bool fit, bool covering, bool largest_part_only, double depth) {
-  return {cell, refinements, fit, covering ? surface::KeptTets::covering : surface::KeptTets::centred, largest_part_only, depth};
+  return {cell, refinements, fit, covering ? surface::TetSelection::covering : surface::TetSelection::centred, largest_part_only,
+          depth};
 }
 
 void bind_level_set_meshing(py::module_& m) {

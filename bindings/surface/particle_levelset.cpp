@@ -1,3 +1,4 @@
+// Particle level sets.
 #include "bridge.hpp"
 
 #include "meniscus/surface/markers/particle_advance.hpp"
@@ -39,12 +40,12 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("time"), py::arg("workspace"));
   m.def(
       "correct_by_particles",
-      [](F& phi, grid::ParticleSet& particles, double escape, double time, Workspace& workspace) {
-        const surface::CorrectionInfo i =
-            interruptible([&] { return surface::correct_by_particles(phi, particles, escape, time, workspace); });
-        return std::array<Index, 2>{i.outer, i.inner};
+      [](F& phi, grid::ParticleSet& particles, double escape_distance, double time, Workspace& workspace) {
+        const surface::Correction i =
+            interruptible([&] { return surface::correct_by_particles(phi, particles, escape_distance, time, workspace); });
+        return std::array<Index, 2>{i.outside, i.inside};
       },
-      py::arg("phi"), py::arg("particles"), py::arg("escape"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("particles"), py::arg("escape_distance"), py::arg("time"), py::arg("workspace"));
   m.def(
       "adjust_radii",
       [](F& phi, grid::ParticleSet& particles, const std::array<double, 2>& bounds, surface::RadiusOf which, double time,
@@ -67,7 +68,7 @@ void bind_particle_level_set(py::module_& m) {
       "seed_particles",
       [](F& phi, grid::ParticleSet& particles, Solid* solid, const surface::SeedingOptions& options, double time,
          Workspace& workspace) {
-        const surface::SeedingInfo i =
+        const surface::Seeding i =
             interruptible([&] { return surface::seed_particles(phi, particles, solid, options, time, workspace); });
         return std::array<Index, 4>{i.added, i.surplus, i.out_of_band, i.failed};
       },
@@ -76,7 +77,7 @@ void bind_particle_level_set(py::module_& m) {
       "remove_escaped",
       [](F& phi, grid::ParticleSet& markers, int sign, double distance, M& velocity, std::optional<grid::ParticleSet*> removed,
          double radius, double time, Workspace& workspace) {
-        const surface::Transferred i = interruptible([&] {
+        const surface::Transfer i = interruptible([&] {
           return surface::remove_escaped(phi, markers, sign, distance, velocity, removed.value_or(nullptr), radius, time,
                                          workspace);
         });
@@ -88,7 +89,7 @@ void bind_particle_level_set(py::module_& m) {
       "reincorporate",
       [](F& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
          const std::array<double, 2>& bounds, std::optional<M*> velocity, double scale, double time, Workspace& workspace) {
-        const surface::Reincorporated i = interruptible([&] {
+        const surface::Reincorporation i = interruptible([&] {
           return surface::reincorporate(phi, removed, sign, markers, fraction, surface::RadiusBounds{bounds[0], bounds[1]},
                                         velocity.value_or(nullptr), scale, time, workspace);
         });
@@ -107,7 +108,7 @@ void bind_particle_level_set(py::module_& m) {
         options.drag = drag;
         options.restitution = restitution;
         options.open = open;
-        const surface::FlightInfo i =
+        const surface::SprayFlight i =
             interruptible([&] { return surface::advance_spray<T, D>(grid, particles, dt, options, solid, time, workspace); });
         return py::make_tuple(i.left, i.left_volume, i.in_solid, i.in_solid_volume, i.hits);
       },
@@ -129,12 +130,12 @@ void bind_particle_levelset(py::module_& m) {
       .value("inside", surface::RadiusOf::inside)
       .value("far", surface::RadiusOf::far);
   py::class_<surface::SeedingOptions>(m, "SeedingOptions")
-      .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape, bool spare_escaped,
-                       std::uint64_t seed, std::uint32_t step) {
-             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape, spare_escaped, seed, step};
+      .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape_distance,
+                       bool avoid_escaped, std::uint64_t seed, std::uint32_t step) {
+             return surface::SeedingOptions{per_cell, band, {radii[0], radii[1]}, escape_distance, avoid_escaped, seed, step};
            }),
-           py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape"), py::arg("spare_escaped"), py::arg("seed"),
-           py::arg("step"));
+           py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape_distance"), py::arg("avoid_escaped"),
+           py::arg("seed"), py::arg("step"));
   m.def(
       "total_volume",
       [](const py::array& radius, int dimension) {

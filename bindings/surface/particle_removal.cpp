@@ -12,9 +12,9 @@ void bind_removal_functions(py::module_& m) {
   using F = grid::Field<T, D>;
   using P = grid::ParticleSet;
   m.def(
-      "remove_passed_markers",
+      "remove_markers_on_wrong_side",
       [](F& phi, P& markers, double reach, double time, Workspace& workspace) {
-        return interruptible([&] { return surface::remove_passed_markers(phi, markers, reach, time, workspace); });
+        return interruptible([&] { return surface::remove_markers_on_wrong_side(phi, markers, reach, time, workspace); });
       },
       py::arg("phi"), py::arg("markers"), py::arg("reach"), py::arg("time"), py::arg("workspace"));
   m.def(

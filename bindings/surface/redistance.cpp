@@ -1,4 +1,5 @@
-#include "bridge.hpp"
+// Redistancing of level sets, and extension of fields along normals.
+#include "masks.hpp"
 
 #include "meniscus/surface/redistancing/extension.hpp"
 #include "meniscus/surface/redistancing/redistance.hpp"
@@ -14,14 +15,13 @@ void bind_redistance_functions(py::module_& m) {
       "redistance",
       [](grid::Field<T, D>& phi, const surface::RedistanceOptions& options, const std::optional<py::array>& hidden,
          Workspace& workspace) {
-        const bool* mask = hidden ? data_of<bool>(*hidden, "hidden", product<D>(phi.extents())) : nullptr;
-        return interruptible(
-            [&] { return surface::redistance<T, D>(phi, options, reinterpret_cast<const std::uint8_t*>(mask), workspace); });
+        const std::uint8_t* mask = mask_of(hidden, "hidden", product<D>(phi.extents()));
+        return interruptible([&] { return surface::redistance<T, D>(phi, options, mask, workspace); });
       },
       py::arg("phi"), py::arg("options"), py::arg("hidden"), py::arg("workspace"));
   const auto continue_field = [](grid::Field<T, D>& field, const grid::Field<T, D>& phi, const py::array& known, double band,
                                  surface::ExtensionSide side, Workspace& workspace) {
-    auto* k = reinterpret_cast<std::uint8_t*>(data_of<bool>(known, "known", product<D>(field.extents()), true));
+    auto* k = mask_of(known, "known", product<D>(field.extents()), true);
     const surface::ExtensionCounts c = interruptible([&] { return surface::extend(field, phi, k, band, side, workspace); });
     return std::pair(c.reached, c.unreached);
   };

@@ -1,3 +1,4 @@
+// Shapes, their operations, and their samples on grids.
 #include "bridge.hpp"
 
 #include "meniscus/surface/shapes/constructive.hpp"

@@ -57,16 +57,16 @@ def extension_case(n: int, dtype: str) -> Case:
     phi.redistance(band=(BAND + 1) / n)
     velocity = ms.MacField(phi.grid, DTYPES[dtype])
     rng = np.random.default_rng(7)
-    wet = phi.array <= 0
+    inside = phi.array <= 0
     known = []
     for d in range(3):
         component = velocity.component(d)
         component[...] = rng.uniform(-1, 1, component.shape)
         pad = [(0, 0)] * 3
         pad[d] = (1, 0)
-        below = np.pad(wet, pad)
+        below = np.pad(inside, pad)
         pad[d] = (0, 1)
-        known.append(below | np.pad(wet, pad))
+        known.append(below | np.pad(inside, pad))
     out, workspace = [k.copy() for k in known], Workspace()
     reached = extend_velocity(velocity, phi, known, band=BAND / n).reached
 

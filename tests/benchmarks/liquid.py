@@ -47,7 +47,7 @@ def step_case(n: int, dtype: str, tracking: str) -> Case:
         run=partial(solver.step, DT),
         prepare=partial(solver.restore, start),
         state_bytes=solver.nbytes,
-        parameters={"shape": solver.grid.shape, "wet": int((solver.levelset.array <= 0).sum()), "particles": markers},
+        parameters={"shape": solver.grid.shape, "liquid_cells": int((solver.levelset.array <= 0).sum()), "particles": markers},
     )
 
 
@@ -103,9 +103,9 @@ def phiflow_step(n: int) -> Callable[[], Any]:
 
     def step() -> Any:
         before = flow.field.finite_fill(flow.resample(particles, faces, scatter=True, outside_handling="clamp"))
-        wet = flow.resample(flow.field.mask(particles), cells, scatter=True, outside_handling="clamp")
+        liquid = flow.resample(flow.field.mask(particles), cells, scatter=True, outside_handling="clamp")
         solve = flow.Solve("CG", rel_tol=1e-5)
-        after, _ = flow.fluid.make_incompressible(before + gravity * DT, (), solve, active=wet)
+        after, _ = flow.fluid.make_incompressible(before + gravity * DT, (), solve, active=liquid)
         moved = particles + flow.resample(after - before, to=particles)
         return flow.advect.points(moved, after, DT)
 

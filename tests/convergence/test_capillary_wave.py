@@ -140,7 +140,7 @@ def test_capillary_wave(case: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("offset", [0.1, 0.25, 0.75])
 def test_capillary_wave_anywhere_between_samples(offset: float) -> None:
-    """The surface at rest is some cells higher than a face; where the nearest wet sample is close below the surface, errors are larger."""
+    """The surface at rest is higher than a face by a part of a cell. Errors are larger where a sample lies close below the surface."""
     coarse, fine = (wave_error(n, depth=1 + offset / n) for n in (16, 32))
     assert fine < 0.05
     assert coarse > 3 * fine

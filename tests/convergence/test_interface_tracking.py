@@ -14,7 +14,7 @@ from meniscus.fluids import Flow, deformation, rotation, single_vortex
 from meniscus.scenes.library.zalesak import slotted_disc_distance
 from meniscus.surface import ParticleLevelSet, ParticleOptions
 
-DOCUMENTS = {"radii_from": "levelset", "escape": 1.0, "interpolation": "linear"}
+DOCUMENTS = {"radii_from": "levelset", "escape_distance": 1.0, "interpolation": "linear"}
 
 
 class Case(NamedTuple):
@@ -88,8 +88,8 @@ def test_zalesak():
     """One turn on 100 x 100 cells: the document's bar is 0.35 %."""
     ours, plain, documents = track(ZALESAK, 100), track(ZALESAK, 100, particles=False), track(ZALESAK, 100, **DOCUMENTS)
     plain_documents = track(ZALESAK, 100, particles=False, **DOCUMENTS)
-    exact_flow = track(ZALESAK, 100, reread=False)
-    report("Zalesak 100", particles=ours, never_reread=exact_flow, plain=plain, printed=documents, plain_printed=plain_documents)
+    exact_flow = track(ZALESAK, 100, reset_radii_on_reseed=False)
+    report("Zalesak 100", particles=ours, never_reset=exact_flow, plain=plain, printed=documents, plain_printed=plain_documents)
     assert abs(ours.error) < 0.0035
     assert abs(exact_flow.error) < 0.0035
     assert ours.difference < 0.015
@@ -123,8 +123,8 @@ def test_single_vortex(cells, bar, difference):
 
 
 def test_seeding_beside_escaped_markers_spoils_the_vortex():
-    """Purpose of `spare_escaped`: the level set is wrong where markers have escaped, and so is what is seeded from it."""
-    spared, spoilt = track(VORTEX, 64), track(VORTEX, 64, spare_escaped=False)
+    """Purpose of `avoid_escaped`: the level set is wrong where markers have escaped, and so is what is seeded from it."""
+    spared, spoilt = track(VORTEX, 64), track(VORTEX, 64, avoid_escaped=False)
     report("vortex 64", spared=spared, spoilt=spoilt)
     assert spoilt.difference > 2 * spared.difference
 

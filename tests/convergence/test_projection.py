@@ -137,8 +137,8 @@ class Problem:
         gradient = []
         for d, w in enumerate(faces):
             wide = np.pad(fluid, [(1, 1) if k == d else (0, 0) for k in range(dimension)])
-            wet = wide.take(range(n + 1), axis=d) | wide.take(range(1, n + 2), axis=d)
-            gradient.append((velocity.component(d) - exact.component(d))[(w > 0) & wet])
+            in_liquid = wide.take(range(n + 1), axis=d) | wide.take(range(1, n + 2), axis=d)
+            gradient.append((velocity.component(d) - exact.component(d))[(w > 0) & in_liquid])
         e, volume = np.concatenate(gradient), n**-dimension
         return [
             np.sqrt(np.sum(error**2) * volume),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import re
+import sys
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -41,6 +43,16 @@ def test_names_and_members_are_the_same(option: CoreOption[Any]) -> None:
         assert member.name == name.replace("-", "_").replace(" ", "_")
     with pytest.raises(ValueError, match=r"argument must be one of '.*', not 'voodoo'"):
         option("argument", "voodoo")
+
+
+def test_an_option_has_one_name_from_cpp_to_python() -> None:
+    """The `Literal` type has the name of the enum, and so has, in capitals, the constant that connects the two."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("meniscus.")]
+    for option in CORE_OPTIONS:
+        kind = option.enum.__name__
+        constants = {name for m in modules for name, value in vars(m).items() if value is option}
+        assert constants == {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).upper()}
+        assert any(getattr(m, kind, None) is option.literal for m in modules), kind
 
 
 def test_every_enum_is_an_option_or_known_to_be_none() -> None:

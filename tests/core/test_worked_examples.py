@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 import pytest
 from support.build import same_bits
-from support.forces import CASES, CHECKS, Case
+from support.forces.cases import CASES
+from support.forces.checks import CHECKS, Case
 
 import meniscus as ms
 from meniscus import scenes

@@ -54,7 +54,7 @@ def test_counts_and_diagonals(nx: int, ny: int, pattern: str) -> None:
         assert (across[1:] == across[:-1]).all()
 
 
-def bend_pairs_of(triangles: np.ndarray) -> list[tuple[int, ...]]:
+def hinges_of(triangles: np.ndarray) -> list[tuple[int, ...]]:
     """From directed edges: i < j, the corner of the triangle that passes i to j, and that of the other."""
     passing = {}
     for t in triangles.tolist():
@@ -66,24 +66,24 @@ def bend_pairs_of(triangles: np.ndarray) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize("mesh", [torus(), box()], ids=["torus", "box"])
 def test_pairs_that_bend(mesh: tuple[np.ndarray, np.ndarray]) -> None:
     m = TriangleMesh(*mesh)
-    assert [tuple(b) for b in m.bend_pairs.tolist()] == bend_pairs_of(m.triangles)
-    assert len(m.bend_pairs) == len(m.edges)
+    assert [tuple(b) for b in m.hinges.tolist()] == hinges_of(m.triangles)
+    assert len(m.hinges) == len(m.edges)
     c = cloth_mesh(5, 4)
-    assert [tuple(b) for b in c.bend_pairs.tolist()] == bend_pairs_of(c.triangles)
-    assert len(c.bend_pairs) == 3 * 20 - 9
+    assert [tuple(b) for b in c.hinges.tolist()] == hinges_of(c.triangles)
+    assert len(c.hinges) == 3 * 20 - 9
 
 
 def test_pairs_that_bend_where_triangles_are_flipped_or_many() -> None:
     # Both triangles pass the edge 0-1 from 0 to 1: the first comes first.
     x = np.random.default_rng(3).random((6, 3))
     m = TriangleMesh(x, np.array([(3, 0, 1), (0, 1, 2)], np.int32))
-    assert m.bend_pairs.tolist() == [[0, 1, 3, 2]]
+    assert m.hinges.tolist() == [[0, 1, 3, 2]]
     m = TriangleMesh(x, np.array([(3, 1, 0), (1, 0, 2)], np.int32))
-    assert m.bend_pairs.tolist() == [[0, 1, 3, 2]]
+    assert m.hinges.tolist() == [[0, 1, 3, 2]]
     # Three triangles at 0-1 do not bend there; they have no neighbour there and are no boundary.
     m = TriangleMesh(x, np.array([(0, 1, 2), (0, 1, 3), (1, 0, 4), (1, 2, 5)], np.int32))
     assert m.nonmanifold_edges.tolist() == [[0, 1]]
-    assert m.bend_pairs.tolist() == [[1, 2, 0, 5]]
+    assert m.hinges.tolist() == [[1, 2, 0, 5]]
     assert m.neighbours.tolist() == [[3, -1, -1], [-1, -1, -1], [-1, -1, -1], [-1, -1, 0]]
     assert sorted(sorted(s) for s in m.boundary.segments.tolist()) == [[0, 2], [0, 3], [0, 4], [1, 3], [1, 4], [1, 5], [2, 5]]
     assert not m.is_manifold
@@ -110,7 +110,7 @@ def test_a_triangle_with_a_corner_twice_has_no_part_in_edges() -> None:
     m = TriangleMesh(np.eye(4, 3), np.array([(0, 1, 2), (1, 1, 3), (2, 1, 3)], np.int32))
     assert m.edges.tolist() == [[0, 1], [0, 2], [1, 2], [1, 3], [2, 3]]
     assert m.element_edges[1].tolist() == [-1, -1, -1]
-    assert m.bend_pairs.tolist() == [[1, 2, 0, 3]]
+    assert m.hinges.tolist() == [[1, 2, 0, 3]]
     assert m.components == 2
     assert m.neighbours[1].tolist() == [-1, -1, -1]
     assert m.one_rings.row(3).tolist() == [1, 2]

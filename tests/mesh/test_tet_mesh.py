@@ -350,7 +350,7 @@ def test_the_same_on_any_number_of_threads(default_parallelism: None, rng: np.ra
         s = m.boundary
         return [
             m.edges, m.element_edges, m.one_rings.values, m.faces, m.face_tets, m.neighbours, m.tet_faces, m.volumes, m.component,
-            m.node_masses(1000.0), np.array([m.volume(), s.area(), s.volume()]), s.triangles, s.bend_pairs, s.neighbours,
+            m.node_masses(1000.0), np.array([m.volume(), s.area(), s.volume()]), s.triangles, s.hinges, s.neighbours,
             *m.order("morton"), *m.order("rcm"),
         ]  # fmt: skip
 

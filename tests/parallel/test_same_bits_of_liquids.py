@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from parallel.test_same_bits import THREADS, everywhere
 from support.build import components
+from support.same_bits import THREADS, everywhere
 
 import meniscus as ms
 from meniscus.fluids import Drain, LiquidOptions, LiquidSolver, LiquidSource, VortexParticles

@@ -68,7 +68,7 @@ def test_twisted_ends_turn_and_spring_back() -> None:
     assert scene.mesh.measures(scene.body.positions).min() > 0
     # The left end has made its turn and is where it was.
     np.testing.assert_allclose(scene.body.positions[scene.left], scene.mesh.vertices[scene.left], rtol=0, atol=1e-12)
-    assert len(scene.body.held) == len(scene.left)
+    assert len(scene.body.constrained) == len(scene.left)
     assert frame.diagnostics["elastic"] < 0.25 * top
 
 

@@ -1,6 +1,7 @@
 """Control of time steps: frames, remainders, snapshots of the clock and errors."""
 
 import math
+import pickle
 
 import pytest
 
@@ -47,7 +48,9 @@ def test_clock_goes_on_where_a_snapshot_saw_it():
         assert other.advance(other.next_dt(0.07)) == whole.advance(whole.next_dt(0.07))
         assert (other.time, other.step, other.frame) == (whole.time, whole.step, whole.frame)
     with pytest.raises(ValueError, match="frame must be below 4, not 4"):
-        other.restore({"time": 1.0, "frame": 4, "step": 9})
+        other.restore({"time": 0.5, "frame": 4, "step": 9})
+    assert (other.time, other.frame) == (whole.time, whole.frame), "a snapshot that is refused changes nothing"
+    assert pickle.loads(pickle.dumps(other)).snapshot() == whole.copy().snapshot() == whole.snapshot()
 
 
 @pytest.mark.parametrize(("end", "frames"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])

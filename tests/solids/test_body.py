@@ -91,7 +91,7 @@ def test_momentum_is_conserved(integrator: str, options: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize(("integrator", "options"), INTEGRATORS)
-def test_held_nodes_do_exactly_what_they_should(integrator: str, options: dict[str, Any]) -> None:
+def test_constrained_nodes_do_exactly_what_they_should(integrator: str, options: dict[str, Any]) -> None:
     body = cloth()
     rng = np.random.default_rng(3)
     body.velocities = rng.normal(size=(len(body), 3))
@@ -174,13 +174,13 @@ def test_moved_nodes_stay_where_they_came_and_can_be_released() -> None:
     body.step(0.01)
     np.testing.assert_array_equal(body.positions[[3, 4]], target)
     np.testing.assert_array_equal(body.velocities[[3, 4]], 0.0)
-    np.testing.assert_array_equal(body.held, [3, 4])
+    np.testing.assert_array_equal(body.constrained, [3, 4])
     body.release([3])
     body.step(0.01)
     assert not np.array_equal(body.positions[3], target[0])
     np.testing.assert_array_equal(body.positions[4], target[1])
     body.release()
-    assert len(body.held) == 0
+    assert len(body.constrained) == 0
 
 
 def test_three_sliding_directions_hold_a_node() -> None:
@@ -229,7 +229,7 @@ def test_pickles_and_copies_keep_what_holds_the_nodes() -> None:
     body.move([4, 3], lift)
     body.move([5], np.ones((1, 3)))
     for other in (pickle.loads(pickle.dumps(body)), body.copy()):
-        np.testing.assert_array_equal(other.held, body.held)
+        np.testing.assert_array_equal(other.constrained, body.constrained)
         assert not np.shares_memory(other.positions, body.positions)
         here = body.snapshot()
         for _ in range(2):
@@ -365,7 +365,7 @@ def test_wrong_arguments() -> None:
         body.restore({**body.snapshot(), "velocities": np.full((72, 3), np.nan)})
     with pytest.raises(ValueError, match="a snapshot of DeformableBody must hold"):
         body.restore({"positions": body.positions})
-    assert "72 nodes, 0 held, EdgeSprings, t = 0 s" in repr(body)
+    assert "72 nodes, 0 constrained, EdgeSprings, t = 0 s" in repr(body)
 
 
 def test_an_empty_body_and_one_without_forces() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.forces import herring_bone, sphere
+from support.forces.meshes import herring_bone, sphere
 
 from meniscus.solids import Drag, PointLoads, Pressure, WindDrag
 

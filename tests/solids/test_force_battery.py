@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 import pytest
-from support.forces import CASES, CHECKS, Case
+from support.forces.cases import CASES
+from support.forces.checks import CHECKS, Case
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__.removeprefix("check_"))

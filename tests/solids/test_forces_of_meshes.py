@@ -2,7 +2,7 @@
 
 import numpy as np
 from support.build import same_bits
-from support.forces import bend_pairs, edges_of, herring_bone, sphere, tet_block
+from support.forces.meshes import edges_of, herring_bone, hinges, sphere, tet_block
 
 import meniscus as ms
 from meniscus.solids import (
@@ -24,9 +24,9 @@ def test_forces_of_triangle_meshes(rng: np.random.Generator) -> None:
     wind = {"wind": (1.0, 2.0, 3.0)}
     for of_mesh, of_arrays in (
         (EdgeSprings(mesh, SpringOptions(stiffness=2.0)), EdgeSprings(edges_of(t), SpringOptions(stiffness=2.0), v)),
-        (BendingSprings(mesh, SpringOptions(stiffness=2.0)), BendingSprings(bend_pairs(t), SpringOptions(stiffness=2.0), v)),
-        (DihedralBending(mesh, SpringOptions(stiffness=2.0)), DihedralBending(bend_pairs(t), SpringOptions(stiffness=2.0), v)),
-        (ShellAltitudeSprings(mesh, SpringOptions(stiffness=2.0)), ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=2.0), v)),
+        (BendingSprings(mesh, SpringOptions(stiffness=2.0)), BendingSprings(hinges(t), SpringOptions(stiffness=2.0), v)),
+        (DihedralBending(mesh, SpringOptions(stiffness=2.0)), DihedralBending(hinges(t), SpringOptions(stiffness=2.0), v)),
+        (ShellAltitudeSprings(mesh, SpringOptions(stiffness=2.0)), ShellAltitudeSprings(hinges(t), SpringOptions(stiffness=2.0), v)),
         (WindDrag(mesh, per_area=2.0, **wind), WindDrag(t, v, per_area=2.0, **wind)),
         (Pressure(mesh, 2.0), Pressure(t, 2.0)),
     ):

@@ -35,8 +35,8 @@ template <class Sink>
 void CollisionMesh::for_each_near_pair(PairKind kind, const Motion& motion, const DetectionOptions& options, Sink&& sink) {
   if (!options.moving_frame) return for_each_candidate(query(kind), scratch_, sink);
   for_each_candidate(query(kind), scratch_, [&](const PairBlock& block) {
-    std::array<ElementPair, PairBlock::most> pairs;
-    std::array<Stencil, PairBlock::most> stencils;
+    std::array<ElementPair, PairBlock::capacity> pairs;
+    std::array<Stencil, PairBlock::capacity> stencils;
     const std::size_t n = overlapping_in_moving_frame(kind, motion.start, motion.end, block, pairs.data(), stencils.data());
     return sink(PairBlock{block.chunk, {pairs.data(), n}, {stencils.data(), n}});
   });
@@ -46,7 +46,7 @@ template <class Found>
 void CollisionMesh::detect(PairKind kind, const Motion& motion, ContactMode mode, const DetectionOptions& options,
                            Found&& found) {
   for_each_near_pair(kind, motion, options, [&](const PairBlock& block) {
-    std::array<std::uint8_t, PairBlock::most> hit;
+    std::array<std::uint8_t, PairBlock::capacity> hit;
     find_contacts(kind, mode, motion.start, motion.end, block.stencils, hit.data());
     return found(block, std::span<const std::uint8_t>(hit.data(), block.pairs.size()));
   });
@@ -105,7 +105,7 @@ double CollisionMesh::time_of_impact(const Motion& motion, double tolerance, con
   std::atomic<double> earliest{infinity};
   for (const PairKind kind : {PairKind::vertex_face, PairKind::edge_edge})
     for_each_near_pair(kind, motion, options, [&](const PairBlock& block) {
-      std::array<double, PairBlock::most> times;
+      std::array<double, PairBlock::capacity> times;
       const double latest = std::min(1.0, earliest.load(std::memory_order_relaxed));
       find_times_of_impact(kind, motion.start, motion.end, block.stencils, tolerance, latest, times.data());
       for (std::size_t i = 0; i < block.stencils.size(); ++i) lower_to(earliest, times[i]);

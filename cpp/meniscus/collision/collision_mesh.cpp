@@ -11,7 +11,7 @@ namespace {
 
 /// A tree is built anew when its leaves have become so much looser. Searches are then about a third slower, and a build costs as
 /// much as that third.
-constexpr double most_loosened = 1.2;
+constexpr double max_loosening = 1.2;
 constexpr Index row_chunk = 64;
 
 template <std::size_t K>
@@ -78,7 +78,7 @@ Block<ElementPair> pairs_by_rows(Index n, Partners&& partners) {
 
 void CollisionMesh::FollowingTree::follow(std::span<const mesh::Box> vertex_boxes, Workspace& workspace) {
   if (built) tree.refit(vertex_boxes);
-  if (built && tree.looseness() <= most_loosened * built_looseness) return;
+  if (built && tree.looseness() <= max_loosening * built_looseness) return;
   built = false;  // should the build be interrupted
   tree.build(vertex_boxes, workspace);
   built_looseness = tree.looseness();

@@ -1,7 +1,7 @@
 /// Cancellation of long computations.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 #include <atomic>
 #include <chrono>

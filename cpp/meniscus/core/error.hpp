@@ -1,7 +1,7 @@
 /// Exceptions of the library. The message of each is one sentence that says what was wrong and what was expected.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 #include <sstream>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 /// Guard that sets the floating-point mode for which error bounds are proved.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>

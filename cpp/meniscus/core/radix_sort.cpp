@@ -7,13 +7,13 @@
 
 namespace meniscus::core {
 namespace {
-constexpr int digit_bits = 11;
+constexpr int digit_bits = 11;  // of a key, sorted in one pass
 constexpr Index bins = Index{1} << digit_bits;
-constexpr Index most_pieces = 64;
+constexpr Index max_pieces = 64;  // counted separately, in parallel
 }  // namespace
 
 void radix_sort(std::uint64_t* keys, Index* order, Index n, std::uint64_t end_key, Workspace& workspace) {
-  const Index piece = std::max<Index>(8192, (n + most_pieces - 1) / most_pieces);
+  const Index piece = std::max<Index>(8192, (n + max_pieces - 1) / max_pieces);
   const Index pieces = (n + piece - 1) / piece;
   auto other_keys = workspace.take<std::uint64_t>(n);
   auto other_order = workspace.take<Index>(n);

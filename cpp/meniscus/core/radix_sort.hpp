@@ -1,7 +1,7 @@
 /// Stable parallel radix sort of keys with their positions. The result does not depend on the number of threads.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 #include "meniscus/core/workspace.hpp"
 
 namespace meniscus::core {

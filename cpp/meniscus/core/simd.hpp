@@ -5,7 +5,7 @@
 /// width gives the same bits.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 #include <string_view>
 

@@ -1,7 +1,7 @@
 /// Basic types: sizes, indices and small vectors.
 #pragma once
 
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 #include <Eigen/Core>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "meniscus/core/block.hpp"
-#include "meniscus/core/vocabulary.hpp"
+#include "meniscus/core/namespaces.hpp"
 
 #include <vector>
 

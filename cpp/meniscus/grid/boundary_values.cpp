@@ -37,7 +37,7 @@ void FarValues<D>::prepare(const FieldLayout<D>& layout, Index width, double tim
   for (int axis = 0; axis < D; ++axis)
     for (int upper : {0, 1}) {
       const auto s = static_cast<std::size_t>(side_index(axis, upper));
-      if (width <= ghost_width || layout.halo.shared(axis, upper) || !asks_function(layout.rules[s])) continue;
+      if (width <= ghost_width || layout.halo.shared(axis, upper) || !needs_function(layout.rules[s])) continue;
       sides_[s].box = box_beyond(layout, axis, upper, width);
       evaluate_given(layout, axis, upper, sides_[s].box, time, sides_[s].values);
     }

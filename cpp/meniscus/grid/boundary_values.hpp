@@ -42,7 +42,7 @@ struct SampleBox {
 };
 
 /// Whether the rule needs its function to continue a field.
-inline bool asks_function(const GhostRule& rule) { return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd); }
+inline bool needs_function(const GhostRule& rule) { return rule.function && (rule.kind == GhostRule::Kind::value || rule.odd); }
 
 /// The samples up to `width` beyond a side that filling axis after axis reaches: those of the earlier axes with `width` more on
 /// both sides, the owned ones of the later axes.

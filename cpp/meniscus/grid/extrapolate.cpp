@@ -253,9 +253,9 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   });
 
   const parallel::DomainBlock<D>& block = layout.grid.block();
-  parallel::Transport& transport = *layout.grid.transport();
+  parallel::Communicator& communicator = *layout.grid.communicator();
   Index reached = 0;
-  for (Index layer = 0; layer < layers && parallel::global_any(transport, count > 0); ++layer) {
+  for (Index layer = 0; layer < layers && parallel::global_any(communicator, count > 0); ++layer) {
     check_interrupt();
     parallel_for(0, count, 4096, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) news[front.data()[i]] = rule(KnownSamples<T, D>{samples, m, values, news}, front.data()[i]);
@@ -298,7 +298,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
     }
   });
   layout.halo.exchange(values);
-  return parallel::global_sum(transport, reached);
+  return parallel::global_sum(communicator, reached);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ parallel::HaloPlan<D> halo_plan(const Grid<D>& grid, const Stagger<D>& stagger) 
   for (Index& n : padded) n += 2 * ghost_width;
   h.strides = c_strides<D>(padded);
   for (const Index s : h.strides) h.origin += ghost_width * s;
-  return parallel::HaloPlan<D>(h, grid.transport());
+  return parallel::HaloPlan<D>(h, grid.communicator());
 }
 
 template <int D>

@@ -101,7 +101,7 @@ template <class T, int D>
 double max_component_speed(const MacField<T, D>& velocity) {
   double speed = 0.0;
   for (int d = 0; d < D; ++d) speed = std::max(speed, largest_magnitude(velocity.component(d).view()));
-  return parallel::global_max(*velocity.grid().transport(), speed);
+  return parallel::global_max(*velocity.grid().communicator(), speed);
 }
 
 template <class T, int D>
@@ -132,7 +132,7 @@ double max_speed_sum(const MacField<T, D>& velocity, const Stagger<D>& stagger) 
         return largest.result();
       },
       [](double a, double b) { return std::max(a, b); });
-  return parallel::global_max(*velocity.grid().transport(), local);
+  return parallel::global_max(*velocity.grid().communicator(), local);
 }
 
 template Index first_not_finite<float>(const float*, Index);

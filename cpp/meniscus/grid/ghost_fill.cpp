@@ -103,7 +103,7 @@ void fill_ghosts(const FieldLayout<D>& layout, T* first, double time) {
   for (int axis = 0; axis < D; ++axis) {
     layout.halo.exchange(axis, first);
     const auto asks = [&](int upper) {
-      return !layout.halo.shared(axis, upper) && asks_function(layout.rules[static_cast<std::size_t>(side_index(axis, upper))]);
+      return !layout.halo.shared(axis, upper) && needs_function(layout.rules[static_cast<std::size_t>(side_index(axis, upper))]);
     };
     const bool either_asks = asks(0) || asks(1);
     for (int upper : {0, 1}) {

@@ -9,12 +9,12 @@ namespace meniscus::grid {
 
 template <int D>
 Grid<D>::Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<bool, D> periodic)
-    : Grid(parallel::whole_domain<D>(shape, periodic), spacing, std::move(origin), parallel::no_transport()) {}
+    : Grid(parallel::whole_domain<D>(shape, periodic), spacing, std::move(origin), parallel::single_block_communicator()) {}
 
 template <int D>
 Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin,
-              std::shared_ptr<parallel::Transport> transport)
-    : block_(block), spacing_(spacing), origin_(std::move(origin)), transport_(std::move(transport)) {
+              std::shared_ptr<parallel::Communicator> communicator)
+    : block_(block), spacing_(spacing), origin_(std::move(origin)), communicator_(std::move(communicator)) {
   const Coord<D>& shape = block.domain;
   double cells = 1.0;
   for (int d = 0; d < D; ++d) {
@@ -24,8 +24,8 @@ Grid<D>::Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double,
   }
   require(cells < 1e15, "a grid of ", cells, " cells cannot be addressed");
   require(std::isfinite(spacing) && spacing > 0, "the spacing of a grid must be positive and finite, got ", spacing);
-  require(block.number == transport_->number() || !block.cut(), "block ", block.number,
-          " of a grid cannot have the transport of block ", transport_->number());
+  require(block.number == communicator_->rank() || !block.cut(), "block ", block.number,
+          " of a grid cannot have the communicator of block ", communicator_->rank());
 }
 
 template <int D>

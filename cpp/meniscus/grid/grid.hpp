@@ -1,8 +1,8 @@
 /// Uniform Cartesian grids, their blocks for each process, and the positions of samples.
 #pragma once
 
+#include "meniscus/parallel/communicator.hpp"
 #include "meniscus/parallel/domain_block.hpp"
-#include "meniscus/parallel/transport.hpp"
 
 namespace meniscus::grid {
 
@@ -14,9 +14,9 @@ class Grid {
   /// A grid of one block. Throws InvalidArgument for a shape below one cell, a spacing that is not positive and finite, or an
   /// origin that is not finite.
   Grid(Coord<D> shape, double spacing, Vec<double, D> origin, std::array<bool, D> periodic);
-  /// One block of a grid; `transport` reaches the others.
+  /// One block of a grid; `communicator` reaches the others.
   Grid(const parallel::DomainBlock<D>& block, double spacing, Vec<double, D> origin,
-       std::shared_ptr<parallel::Transport> transport);
+       std::shared_ptr<parallel::Communicator> communicator);
 
   /// Cells per axis of the whole domain.
   const Coord<D>& shape() const { return block_.domain; }
@@ -31,7 +31,7 @@ class Grid {
   const std::array<bool, D>& periodic() const { return block_.periodic; }
 
   const parallel::DomainBlock<D>& block() const { return block_; }
-  const std::shared_ptr<parallel::Transport>& transport() const { return transport_; }
+  const std::shared_ptr<parallel::Communicator>& communicator() const { return communicator_; }
   /// Whether the cells beyond a side of the block belong to a block (perhaps this one), and not to the boundary of the domain.
   bool shared(int axis, int upper) const { return block_.shared(axis, upper); }
 
@@ -41,7 +41,7 @@ class Grid {
   parallel::DomainBlock<D> block_;
   double spacing_;
   Vec<double, D> origin_;
-  std::shared_ptr<parallel::Transport> transport_;
+  std::shared_ptr<parallel::Communicator> communicator_;
 };
 
 /// Throws InvalidArgument where the grid is cut into blocks; `what` is the operator that needs the whole domain.

@@ -74,7 +74,7 @@ double largest_deviation(const Field<T, D>& field, double reference, const std::
         return finite ? static_cast<double>(most) : std::numeric_limits<double>::infinity();
       },
       [](double a, double b) { return std::max(a, b); });
-  return parallel::global_max(*field.grid().transport(), largest);
+  return parallel::global_max(*field.grid().communicator(), largest);
 }
 
 template <class T, int D>
@@ -91,7 +91,7 @@ Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
         return count;
       },
       [](Index a, Index b) { return a + b; });
-  return parallel::global_sum(*field.grid().transport(), marked);
+  return parallel::global_sum(*field.grid().communicator(), marked);
 }
 
 template <class T, int D>

@@ -26,7 +26,7 @@ void ExactSum::add(double x) {
   limb_[k] += sign * low;
   limb_[k + 1] += sign * middle;
   limb_[k + 2] += sign * high;
-  if (++terms_ == most_terms) carry();
+  if (++terms_ == max_terms) carry();
 }
 
 void ExactSum::add(const ExactSum& other) {

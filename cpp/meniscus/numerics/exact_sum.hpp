@@ -22,7 +22,7 @@ class ExactSum {
   /// Limb k counts units of 2^(32 k - 1074); the three highest take carries.
   static constexpr std::size_t limbs = 68;
   /// A term changes a limb by less than 2^32, so that so many fit without a carry.
-  static constexpr std::int64_t most_terms = std::int64_t{1} << 29;
+  static constexpr std::int64_t max_terms = std::int64_t{1} << 29;
 
   void carry();
 

@@ -139,7 +139,7 @@ template <int Degree, class F>
 int in_exact_numbers(const BitRange& range, F&& f) {
   // Bits of a product of differences, and of the sum of all the products.
   const int bits = Degree * (range.width() + 1) + 8;
-  constexpr int most_bits = Degree * 2099 + 8;
+  constexpr int max_bits = Degree * 2099 + 8;
   constexpr int few_limbs = 16;
   constexpr int many_limbs = 64;
   if (bits < 127) return f(MachineDifference{range.low});
@@ -148,7 +148,7 @@ int in_exact_numbers(const BitRange& range, F&& f) {
   // A product is made in one limb more than the limbs of its factors, which round up by one each.
   if (bits <= 64 * (few_limbs - 2)) return f(IntegerDifference<few_limbs>{range.low});
   if (bits <= 64 * (many_limbs - 2)) return f(IntegerDifference<many_limbs>{range.low});
-  return f(IntegerDifference<most_bits / 64 + 3>{range.low});
+  return f(IntegerDifference<max_bits / 64 + 3>{range.low});
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
 }  // namespace
 
 template <int D>
-HaloPlan<D>::HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Transport> transport)
-    : layout_(layout), transport_(std::move(transport)) {
+HaloPlan<D>::HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Communicator> communicator)
+    : layout_(layout), communicator_(std::move(communicator)) {
   require(layout.ghost <= max_ghost, "at most ", max_ghost, " ghost layers, got ", layout.ghost);
   for (int d = 0; d < D; ++d) {
     if (!shared(d)) continue;
@@ -157,7 +157,7 @@ void HaloPlan<D>::pass_messages(int axis, std::byte* first, std::size_t size) co
       const Crossing& c = plan.sides[static_cast<std::size_t>(upper)];
       total += static_cast<std::size_t>(c.sent + c.received) * layer;
     }
-  std::byte* buffer = transport_->buffer(total);
+  std::byte* buffer = communicator_->buffer(total);
   // Layers of the field one after the other in a message, or back.
   const auto move = [&](Index from_layer, Index layers, std::byte* message, bool pack) {
     for (Index k = 0; k < layers; ++k)
@@ -184,7 +184,7 @@ void HaloPlan<D>::pass_messages(int axis, std::byte* first, std::size_t size) co
     buffer += sent + received;
     ++count;
   }
-  transport_->exchange(std::span(outgoing).first(count), std::span(incoming).first(count));
+  communicator_->exchange(std::span(outgoing).first(count), std::span(incoming).first(count));
   count = 0;
   for (int upper : {0, 1}) {
     if (!shared(axis, upper)) continue;

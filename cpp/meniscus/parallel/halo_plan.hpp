@@ -1,12 +1,12 @@
 /// Halo exchange: fills the ghosts of a block from the blocks that own them.
 ///
 /// A plan is made once for a block and a place in the cells, and serves every array of that layout: fields, masks, labels,
-/// vectors of cells. It lists the layers that go through each shared side; what leaves the block is handed to a Transport. Where
-/// the block is its own neighbour, around a periodic axis, layers are copied in memory.
+/// vectors of cells. It lists the layers that go through each shared side; what leaves the block is handed to a Communicator.
+/// Where the block is its own neighbour, around a periodic axis, layers are copied in memory.
 #pragma once
 
+#include "meniscus/parallel/communicator.hpp"
 #include "meniscus/parallel/domain_block.hpp"
-#include "meniscus/parallel/transport.hpp"
 
 namespace meniscus::parallel {
 
@@ -32,10 +32,10 @@ class HaloPlan {
 
   HaloPlan() = default;
   /// Throws InvalidArgument for too many ghosts, and for a block that is too thin to fill those of its neighbours.
-  explicit HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Transport> transport = no_transport());
+  explicit HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Communicator> communicator = single_block_communicator());
 
   const DomainBlock<D>& block() const { return layout_.block; }
-  Transport& transport() const { return *transport_; }
+  Communicator& communicator() const { return *communicator_; }
 
   /// Whether the side is shared with a block (perhaps this one), and not a side of the domain.
   bool shared(int axis, int upper) const { return layout_.block.shared(axis, upper); }
@@ -106,7 +106,7 @@ class HaloPlan {
   void pass_messages(int axis, std::byte* first, std::size_t size) const;
 
   HaloLayout<D> layout_;
-  std::shared_ptr<Transport> transport_;
+  std::shared_ptr<Communicator> communicator_;
   std::array<Axis, D> axes_;
 };
 

@@ -9,11 +9,11 @@ namespace {
 
 /// Combines what all blocks hand in, in the order of their numbers.
 template <class T, class Combine>
-T combine(Transport& transport, const T& own, Combine&& join) {
-  if (transport.count() == 1) return own;
-  const auto count = static_cast<std::size_t>(transport.count());
+T combine(Communicator& communicator, const T& own, Combine&& join) {
+  if (communicator.size() == 1) return own;
+  const auto count = static_cast<std::size_t>(communicator.size());
   std::vector<T> all(count);
-  transport.gather(&own, sizeof(T), all.data());
+  communicator.gather(&own, sizeof(T), all.data());
   T result = all[0];
   for (std::size_t b = 1; b < count; ++b) result = join(result, all[b]);
   return result;
@@ -21,24 +21,24 @@ T combine(Transport& transport, const T& own, Combine&& join) {
 
 }  // namespace
 
-double global_max(Transport& transport, double value) {
-  return combine(transport, std::isnan(value) ? std::numeric_limits<double>::infinity() : value,
+double global_max(Communicator& communicator, double value) {
+  return combine(communicator, std::isnan(value) ? std::numeric_limits<double>::infinity() : value,
                  [](double a, double b) { return std::max(a, b); });
 }
 
-double global_min(Transport& transport, double value) {
-  return combine(transport, std::isnan(value) ? -std::numeric_limits<double>::infinity() : value,
+double global_min(Communicator& communicator, double value) {
+  return combine(communicator, std::isnan(value) ? -std::numeric_limits<double>::infinity() : value,
                  [](double a, double b) { return std::min(a, b); });
 }
 
-Index global_sum(Transport& transport, Index value) {
-  return combine(transport, value, [](Index a, Index b) { return a + b; });
+Index global_sum(Communicator& communicator, Index value) {
+  return combine(communicator, value, [](Index a, Index b) { return a + b; });
 }
 
-bool global_any(Transport& transport, bool value) { return global_sum(transport, Index{value}) != 0; }
+bool global_any(Communicator& communicator, bool value) { return global_sum(communicator, Index{value}) != 0; }
 
-double global_sum(Transport& transport, const numerics::ExactSum& sum) {
-  return combine(transport, sum,
+double global_sum(Communicator& communicator, const numerics::ExactSum& sum) {
+  return combine(communicator, sum,
                  [](numerics::ExactSum a, const numerics::ExactSum& b) {
                    a.add(b);
                    return a;
@@ -46,11 +46,11 @@ double global_sum(Transport& transport, const numerics::ExactSum& sum) {
       .value();
 }
 
-Index sum_before(Transport& transport, Index value) {
-  std::vector<Index> all(static_cast<std::size_t>(transport.count()));
-  transport.gather(&value, sizeof value, all.data());
+Index sum_before(Communicator& communicator, Index value) {
+  std::vector<Index> all(static_cast<std::size_t>(communicator.size()));
+  communicator.gather(&value, sizeof value, all.data());
   Index sum = 0;
-  for (std::size_t b = 0; b < static_cast<std::size_t>(transport.number()); ++b) sum += all[b];
+  for (std::size_t b = 0; b < static_cast<std::size_t>(communicator.rank()); ++b) sum += all[b];
   return sum;
 }
 

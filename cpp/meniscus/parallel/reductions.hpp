@@ -5,21 +5,21 @@
 #pragma once
 
 #include "meniscus/numerics/exact_sum.hpp"
-#include "meniscus/parallel/transport.hpp"
+#include "meniscus/parallel/communicator.hpp"
 
 namespace meniscus::parallel {
 
 /// NaN counts as infinite: a maximum of magnitudes tells whether any is not finite.
-double global_max(Transport& transport, double value);
+double global_max(Communicator& communicator, double value);
 /// NaN counts as minus infinity.
-double global_min(Transport& transport, double value);
-Index global_sum(Transport& transport, Index value);
-bool global_any(Transport& transport, bool value);
+double global_min(Communicator& communicator, double value);
+Index global_sum(Communicator& communicator, Index value);
+bool global_any(Communicator& communicator, bool value);
 
 /// The exact sum of what all blocks have added, rounded to the nearest double.
-double global_sum(Transport& transport, const numerics::ExactSum& sum);
+double global_sum(Communicator& communicator, const numerics::ExactSum& sum);
 
 /// The sum of the values of the blocks with a lower number.
-Index sum_before(Transport& transport, Index value);
+Index sum_before(Communicator& communicator, Index value);
 
 }  // namespace meniscus::parallel

@@ -59,44 +59,44 @@ class Mailbox {
   std::exception_ptr failure_;
 };
 
-class ThreadTransport final : public Transport {
+class ThreadCommunicator final : public Communicator {
  public:
-  ThreadTransport(Mailbox& mailbox, int number) : mailbox_(mailbox), number_(number) {}
+  ThreadCommunicator(Mailbox& mailbox, int rank) : mailbox_(mailbox), rank_(rank) {}
 
-  int number() const override { return number_; }
-  int count() const override { return mailbox_.count; }
+  int rank() const override { return rank_; }
+  int size() const override { return mailbox_.count; }
 
   void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) override {
-    for (const Message& m : outgoing) mailbox_.send(number_, m);
-    for (const Message& m : incoming) mailbox_.receive(number_, m);
+    for (const Message& m : outgoing) mailbox_.send(rank_, m);
+    for (const Message& m : incoming) mailbox_.receive(rank_, m);
   }
 
   void gather(const void* own, std::size_t bytes, void* all) override {
     constexpr int tag = -1;
     auto* to = static_cast<std::byte*>(all);
-    std::memcpy(to + static_cast<std::size_t>(number_) * bytes, own, bytes);
-    std::byte* from = to + static_cast<std::size_t>(number_) * bytes;
-    for (int b = 0; b < count(); ++b)
-      if (b != number_) mailbox_.send(number_, {b, tag, from, bytes});
-    for (int b = 0; b < count(); ++b)
-      if (b != number_) mailbox_.receive(number_, {b, tag, to + static_cast<std::size_t>(b) * bytes, bytes});
+    std::memcpy(to + static_cast<std::size_t>(rank_) * bytes, own, bytes);
+    std::byte* from = to + static_cast<std::size_t>(rank_) * bytes;
+    for (int b = 0; b < size(); ++b)
+      if (b != rank_) mailbox_.send(rank_, {b, tag, from, bytes});
+    for (int b = 0; b < size(); ++b)
+      if (b != rank_) mailbox_.receive(rank_, {b, tag, to + static_cast<std::size_t>(b) * bytes, bytes});
   }
 
  private:
   Mailbox& mailbox_;
-  int number_;
+  int rank_;
 };
 
 }  // namespace
 
-void run_thread_blocks(int count, const std::function<void(const std::shared_ptr<Transport>&)>& program) {
+void run_thread_blocks(int count, const std::function<void(const std::shared_ptr<Communicator>&)>& program) {
   require(count >= 1, "a domain has at least 1 block, got ", count);
   Mailbox mailbox(count);
   std::vector<std::thread> threads;
   for (int b = 0; b < count; ++b)
     threads.emplace_back([&, b] {
       try {
-        program(std::make_shared<ThreadTransport>(mailbox, b));
+        program(std::make_shared<ThreadCommunicator>(mailbox, b));
       } catch (const Stopped&) {
         // The block that failed has left its exception.
       } catch (...) {

@@ -11,7 +11,7 @@
 
 namespace meniscus::solids {
 
-enum class NodeHold : std::uint8_t {
+enum class ConstraintKind : std::uint8_t {
   free,
   fixed,    ///< does not move
   moved,    ///< follows a path
@@ -29,9 +29,9 @@ struct NodeMotion {
 /// Constrained nodes of a body, with the kind of their constraints.
 class Constraints {
  public:
-  explicit Constraints(Index nodes) : hold_(static_cast<std::size_t>(nodes), NodeHold::free) {}
+  explicit Constraints(Index nodes) : kinds_(static_cast<std::size_t>(nodes), ConstraintKind::free) {}
 
-  Index nodes() const { return static_cast<Index>(hold_.size()); }
+  Index nodes() const { return static_cast<Index>(kinds_.size()); }
 
   /// Each replaces earlier constraints of the nodes. Throws InvalidArgument for an unknown node; then nothing is changed.
   void fix(std::span<const std::int32_t> nodes);
@@ -53,10 +53,10 @@ class Constraints {
   /// Restores the sliding nodes and their directions exactly, from the state of another object.
   void restore_sliding(std::span<const std::int32_t> nodes, std::span<const Directions> directions);
 
-  NodeHold hold(Index node) const { return hold_[static_cast<std::size_t>(node)]; }
+  ConstraintKind kind(Index node) const { return kinds_[static_cast<std::size_t>(node)]; }
 
   /// All constrained nodes, ascending, with the projection onto their free velocities.
-  const std::vector<std::int32_t>& held() const { return held_; }
+  const std::vector<std::int32_t>& constrained() const { return constrained_; }
   const std::vector<Eigen::Matrix3d>& projections() const { return projections_; }
 
   /// The moved nodes, ascending.
@@ -69,12 +69,12 @@ class Constraints {
 
  private:
   void check(std::span<const std::int32_t> nodes) const;
-  void set(std::span<const std::int32_t> nodes, NodeHold hold);
+  void set(std::span<const std::int32_t> nodes, ConstraintKind kind);
   void rebuild();
 
-  std::vector<NodeHold> hold_;
+  std::vector<ConstraintKind> kinds_;
   std::map<std::int32_t, Directions> directions_;
-  std::vector<std::int32_t> held_, moved_;
+  std::vector<std::int32_t> constrained_, moved_;
   std::vector<Eigen::Matrix3d> projections_;
 };
 

@@ -13,7 +13,7 @@ from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, 
 from meniscus.fluids.pressure.sampled_solid import SampledSolid
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
-from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexParticles, add_vortex_forces
+from meniscus.fluids.vorticity.vortex_particles import VortexKernel, VortexParticles, add_vortex_forces
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.extrapolation import extrapolate
 from meniscus.grid.uniform import Grid
@@ -108,7 +108,13 @@ class ProjectionStage:
 
 
 def add_forces_of_vortices(
-    velocity: MacField, vortices: VortexParticles | None, dt: float, strength: float, kernel: Kernel, time: float, workspace: Workspace
+    velocity: MacField,
+    vortices: VortexParticles | None,
+    dt: float,
+    strength: float,
+    kernel: VortexKernel,
+    time: float,
+    workspace: Workspace,
 ) -> None:
     """Add the forces of vortex particles, if there are any, to a velocity for dt, in place; arguments as for `add_vortex_forces`."""
     if vortices is not None and len(vortices) and strength:

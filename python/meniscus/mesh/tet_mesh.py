@@ -107,16 +107,16 @@ class TetMesh(SimplexMesh):
         """
         return quality_of(self, positions)
 
-    def degenerate(self, positions: Floats, *, least_volume: float = 1e-3, least_aspect: float = 1e-3, out: Bools | None = None) -> Bools:
+    def degenerate(self, positions: Floats, *, min_volume: float = 1e-3, min_aspect: float = 1e-3, out: Bools | None = None) -> Bools:
         """Return which tetrahedra (m,) of a deformed mesh are inverted or collapsed.
 
-        A tetrahedron counts if its signed volume is at most `least_volume` times that at rest, its smallest altitude is below
-        `least_aspect` times its longest edge, or a position is not finite.
+        A tetrahedron counts if its signed volume is at most `min_volume` times that at rest, its smallest altitude is below
+        `min_aspect` times its longest edge, or a position is not finite.
 
         Args:
             positions: (n, 3) float64, C-contiguous, m.
-            least_volume: a ratio; 0 allows all volumes above zero.
-            least_aspect: a ratio; that of a regular tetrahedron is 0.816.
+            min_volume: a ratio; 0 allows all volumes above zero.
+            min_aspect: a ratio; that of a regular tetrahedron is 0.816.
             out: (m,) bool to write to; a new array by default.
 
         Raises:
@@ -127,7 +127,7 @@ class TetMesh(SimplexMesh):
         x = self.check_positions("positions", positions)
         m = len(self._elements)
         result = np.empty(m, bool) if out is None else check_out("out", out, (m,), np.dtype(bool))
-        volume, aspect = _checks.number("least_volume", least_volume), _checks.number("least_aspect", least_aspect)
+        volume, aspect = _checks.number("min_volume", min_volume), _checks.number("min_aspect", min_aspect)
         _mesh.find_degenerate(x, self._elements, self._rest_measures, volume, aspect, result)
         return result
 

@@ -27,7 +27,7 @@ class TriangleMesh(SimplexMesh):
 
     _corners = 3
     _elements_name = "triangles"
-    _topology_names = (*SimplexMesh._topology_names, "bend_pairs", "neighbours", "nonmanifold_edges", "pinched_vertices", "_boundary")
+    _topology_names = (*SimplexMesh._topology_names, "hinges", "neighbours", "nonmanifold_edges", "pinched_vertices", "_boundary")
 
     def __init__(self, vertices: Floats, triangles: Ints) -> None:
         super().__init__(vertices, triangles)
@@ -74,13 +74,13 @@ class TriangleMesh(SimplexMesh):
         return self._topology.neighbours(self._elements)  # type: ignore[no-any-return]
 
     @cached_property
-    def bend_pairs(self) -> Ints:
+    def hinges(self) -> Ints:
         """The edges with two triangles, and the other corners of these: (b, 4) as i, j, k, l; read-only.
 
         Edges i < j are in ascending order. The triangle of k passes the edge from i to j, that of l from j to i. Edges with more than two
         triangles are ignored.
         """
-        return self._topology.bend_pairs(self._elements)  # type: ignore[no-any-return]
+        return self._topology.hinges(self._elements)  # type: ignore[no-any-return]
 
     @cached_property
     def nonmanifold_edges(self) -> Ints:

@@ -16,10 +16,10 @@ from meniscus.numerics.predicates import incircle, insphere, orient2d, orient3d
 from meniscus.numerics.rotation import RotationMethod, SingularValues, polar_rotation, svd3
 
 __all__ = [
+    "CompensationScheme",
     "ConvergenceStudy",
     "FractalNoise",
     "RotationMethod",
-    "Scheme",
     "SingularValues",
     "amplification",
     "incircle",
@@ -32,12 +32,12 @@ __all__ = [
     "svd3",
 ]
 
-Scheme = Literal["forward-euler", "bfecc", "maccormack"]
+CompensationScheme = Literal["forward-euler", "bfecc", "maccormack"]
 
-SCHEME = CoreOption(Scheme, _numerics.CompensationScheme)
+COMPENSATION_SCHEME = CoreOption(CompensationScheme, _numerics.CompensationScheme)
 
 
-def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
+def amplification(scheme: CompensationScheme, z: npt.ArrayLike) -> Any:
     """Return the factor by which one step multiplies y in y' = lambda y, z = dt lambda, with forward Euler as the building block.
 
     It is computed by performing the step: forward with 1 + z, back with 1 - z, compensated as in the grid schemes.
@@ -51,7 +51,7 @@ def amplification(scheme: Scheme, z: npt.ArrayLike) -> Any:
 
     Source: Selle 2008, section 2.5.
     """
-    return _numerics.amplification(SCHEME("scheme", scheme), np.asarray(z, dtype=np.complex128))
+    return _numerics.amplification(COMPENSATION_SCHEME("scheme", scheme), np.asarray(z, dtype=np.complex128))
 
 
 @dataclass(frozen=True)

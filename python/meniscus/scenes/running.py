@@ -285,7 +285,7 @@ class _Run:
 
     def _restore(self, found: Checkpoint) -> None:
         self._scene.restore(found.state)
-        self._stepper.restore(found.progress)
+        self._stepper.restore({name: found.progress[name] for name in self._stepper.state})
         self._frames_done = int(found.progress["frames done"])
         self._diagnostics = dict(found.progress["diagnostics"])
         assert self._folder is not None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from meniscus import _checks
+from meniscus.core.stateful import Stateful
 
 
-class TimeStepper:
-    """Clock of a run, with steps that end exactly on frames.
+class TimeStepper(Stateful):
+    """Clock of a run, with steps that end exactly on frames. Its state is the time and the numbers of the frame and of the step.
 
     Args:
         end: time of the last frame, s; the first frame (number 0) is at time 0.
@@ -22,9 +22,9 @@ class TimeStepper:
     def __init__(self, end: float, frames: int = 1) -> None:
         self.end = _checks.positive("end", end)
         self.frames = _checks.integer("frames", frames, 1)
-        self.time = 0.0
-        self.frame = 0
-        self.step = 0
+        self.time = self.declare("time", 0.0)
+        self.frame = self.declare("frame", 0)
+        self.step = self.declare("step", 0)
 
     @property
     def finished(self) -> bool:
@@ -58,12 +58,7 @@ class TimeStepper:
         self.time += dt
         return False
 
-    def snapshot(self) -> dict[str, float | int]:
-        """Return the position of the run, for `restore`."""
-        return {"time": self.time, "frame": self.frame, "step": self.step}
-
-    def restore(self, snapshot: Mapping[str, float | int]) -> None:
-        """Restore a snapshot of a clock with the same end and frames."""
-        self.time = float(snapshot["time"])
-        self.frame = _checks.integer("frame", snapshot["frame"], 0, self.frames + 1)
-        self.step = _checks.integer("step", snapshot["step"], 0)
+    def _state_replaced(self) -> None:
+        self.time = float(self.time)
+        self.frame = _checks.integer("frame", self.frame, 0, self.frames + 1)
+        self.step = _checks.integer("step", self.step, 0)

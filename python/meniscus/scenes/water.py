@@ -11,7 +11,7 @@ import numpy as np
 from meniscus.fluids.liquid.options import LiquidOptions, SurfaceOrder, Tracking
 from meniscus.fluids.liquid.solver import LiquidSolver
 from meniscus.grid import ScalarField
-from meniscus.grid.transport.advection import LimiterName, Method
+from meniscus.grid.transport.advection import Limiter, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.fluid import FluidScene
 from meniscus.scenes.frame_meshes import box_of, solid_meshes
@@ -28,7 +28,7 @@ class Water(FluidScene[LiquidSolver]):
 
     cfl: float = parameter(1.0, "cells that the fastest liquid passes in a step")
     method: Method = parameter("maccormack", "transport of the velocity")
-    limiter: LimiterName = parameter("reversion", "limiter of the transport")
+    limiter: Limiter = parameter("reversion", "limiter of the transport")
     surface_order: SurfaceOrder = parameter("second", "order of the transport at the surface")
     tracking: Tracking = parameter("particle-level-set", "of the surface")
     spray: bool = parameter(True, "let escaped particles fly on as drops")

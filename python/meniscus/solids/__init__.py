@@ -19,7 +19,7 @@ from meniscus.solids.elements.tetrahedra import (
 from meniscus.solids.external import Drag, PointLoads, Pressure, WindDrag
 from meniscus.solids.force import FORCES, Force, Tangent
 from meniscus.solids.integrators.stages import advance_positions, commit, extrapolate_velocity, solve_velocity
-from meniscus.solids.options import Elasticity, Finish, IntegratorName, NewtonInfo, StepInfo, TimeStepLimits, VerletFormName
+from meniscus.solids.options import ImplicitElasticity, Integrator, NewmarkFinish, NewtonInfo, StepInfo, TimeStepLimits, VerletForm
 from meniscus.solids.springs.altitude_and_bending import (
     AltitudeSelection,
     AltitudeSprings,
@@ -40,13 +40,13 @@ __all__ = [
     "DihedralBending",
     "Drag",
     "EdgeSprings",
-    "Elasticity",
     "FaceForceFormula",
-    "Finish",
     "FiniteElements",
     "Force",
-    "IntegratorName",
+    "ImplicitElasticity",
+    "Integrator",
     "Material",
+    "NewmarkFinish",
     "NewtonInfo",
     "PointLoads",
     "Pressure",
@@ -63,7 +63,7 @@ __all__ = [
     "TetElements",
     "TimeStepLimits",
     "TriangleMembrane",
-    "VerletFormName",
+    "VerletForm",
     "WindDrag",
     "advance_positions",
     "commit",

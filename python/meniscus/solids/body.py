@@ -20,8 +20,8 @@ from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
 from meniscus.solids.options import (
     STABILITY,
-    Elasticity,
-    IntegratorName,
+    ImplicitElasticity,
+    Integrator,
     StepInfo,
     TimeStepLimits,
     integrator_of,
@@ -195,7 +195,7 @@ class DeformableBody(NodeConstraints, Stateful):
 
     # --- time ----------------------------------------------------------------------------------------------------------------
 
-    def step(self, dt: float, integrator: IntegratorName = "newmark", **options: Any) -> StepInfo:
+    def step(self, dt: float, integrator: Integrator = "newmark", **options: Any) -> StepInfo:
         """Advance by dt seconds.
 
         Args:
@@ -253,9 +253,9 @@ class DeformableBody(NodeConstraints, Stateful):
 
     def limits(
         self,
-        integrator: IntegratorName = "newmark",
+        integrator: Integrator = "newmark",
         *,
-        elasticity: Elasticity = "explicit",
+        elasticity: ImplicitElasticity = "explicit",
         cfl: float = 0.9,
         max_strain: float = 0.1,
         max_motion: float = math.inf,
@@ -276,7 +276,7 @@ class DeformableBody(NodeConstraints, Stateful):
         """
         integrator_of(integrator)
         implicit = integrator == "implicit-euler" or (
-            integrator == "newmark" and _checks.choice("elasticity", elasticity, Elasticity) != "explicit"
+            integrator == "newmark" and _checks.choice("elasticity", elasticity, ImplicitElasticity) != "explicit"
         )
         cfl, strain = _checks.positive("cfl", cfl), _checks.positive("max_strain", max_strain)
         frequency, whole = self._core.time_step_limits(self._workspace)
@@ -292,7 +292,7 @@ class DeformableBody(NodeConstraints, Stateful):
         dt = limits[cause]
         return TimeStepLimits(dt, cause if dt < math.inf else "none", **limits)
 
-    def max_dt(self, integrator: IntegratorName = "newmark", **options: Any) -> float:
+    def max_dt(self, integrator: Integrator = "newmark", **options: Any) -> float:
         """Return the longest step (s) that `limits` allows; infinite where there is no limit. Options and errors as there."""
         return self.limits(integrator, **options).dt
 
@@ -317,7 +317,7 @@ class DeformableBody(NodeConstraints, Stateful):
     def __repr__(self) -> str:
         """One line: nodes, forces, constraints, time."""
         names = ", ".join(type(f).__name__ for f in self._forces) or "no forces"
-        return f"<{type(self).__name__} {len(self)} nodes, {len(self.held)} held, {names}, t = {self.time:g} s>"
+        return f"<{type(self).__name__} {len(self)} nodes, {len(self.constrained)} constrained, {names}, t = {self.time:g} s>"
 
     # --- internals -----------------------------------------------------------------------------------------------------------
 
@@ -330,7 +330,7 @@ class DeformableBody(NodeConstraints, Stateful):
     def _setup(self) -> dict[str, Any]:
         """Forces and constraints."""
         sliding, normals = self._core.sliding()
-        holds = {"held": self._core.held, "moved": self._core.moved, "sliding": sliding, "normals": normals}
+        holds = {"constrained": self._core.constrained, "moved": self._core.moved, "sliding": sliding, "normals": normals}
         return {"forces": list(self._forces), "paths": list(self._paths), "targets": dict(self._targets), **holds}
 
     @_setup.setter
@@ -338,7 +338,7 @@ class DeformableBody(NodeConstraints, Stateful):
         for force in setup["forces"]:
             self.add(force)
         self._paths, self._targets = setup["paths"], setup["targets"]
-        self._core.fix(np.setdiff1d(setup["held"], np.union1d(setup["moved"], setup["sliding"])).astype(np.int32))
+        self._core.fix(np.setdiff1d(setup["constrained"], np.union1d(setup["moved"], setup["sliding"])).astype(np.int32))
         self._core.move(setup["moved"])
         self._core.restore_sliding(setup["sliding"], setup["normals"])
 

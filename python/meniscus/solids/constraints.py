@@ -75,9 +75,9 @@ class NodeConstraints:
         self._core.release(where)
 
     @property
-    def held(self) -> npt.NDArray[np.int32]:
+    def constrained(self) -> npt.NDArray[np.int32]:
         """The nodes that are pinned, moved or sliding, ascending."""
-        return self._core.held
+        return self._core.constrained
 
     def _nodes(self, nodes: npt.ArrayLike) -> npt.NDArray[np.int32]:
         """Return indices or a mask as int32; the body checks their range."""

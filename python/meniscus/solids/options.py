@@ -11,19 +11,19 @@ from meniscus._options import CoreOption
 from meniscus.numerics.solve import SolveInfo, facts
 from meniscus.solids.force import TANGENT, Tangent
 
-IntegratorName = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
+Integrator = Literal["explicit-euler", "symplectic-euler", "rk2", "rk4", "verlet", "velocity-verlet", "newmark", "implicit-euler"]
 """Integrator of a step."""
-Finish = Literal["trapezoid", "backward-euler"]
+NewmarkFinish = Literal["trapezoid", "backward-euler"]
 """Last stage of a Newmark step."""
-Elasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
+ImplicitElasticity = Literal["explicit", "half-step", "full-step", "first-half-step", "first-full-step"]
 """Solves of a Newmark step with implicit elastic forces, and their part of the step."""
-VerletFormName = Literal["positions", "velocities"]
+VerletForm = Literal["positions", "velocities"]
 """Form of Verlet's method."""
 
-INTEGRATOR = CoreOption(IntegratorName, _solids.Integrator)
-FINISH = CoreOption(Finish, _solids.NewmarkFinish)
-ELASTICITY = CoreOption(Elasticity, _solids.ImplicitElasticity)
-VERLET_FORM = CoreOption(VerletFormName, _solids.VerletForm)
+INTEGRATOR = CoreOption(Integrator, _solids.Integrator)
+NEWMARK_FINISH = CoreOption(NewmarkFinish, _solids.NewmarkFinish)
+IMPLICIT_ELASTICITY = CoreOption(ImplicitElasticity, _solids.ImplicitElasticity)
+VERLET_FORM = CoreOption(VerletForm, _solids.VerletForm)
 
 STABILITY: dict[str, float] = {
     "explicit-euler": 2.0,
@@ -67,7 +67,7 @@ class StepInfo:
         integrator: its name.
         solves: reports of the linear solves, in order; for Newton's method only the last one.
         newton: report of Newton's method, if it was used.
-        fell_back: a tangent was indefinite, and the definite one was used instead.
+        used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
         converged: whether all of this met its tolerances.
         max_speed: of the nodes at the end, m/s.
     """
@@ -76,7 +76,7 @@ class StepInfo:
     integrator: str
     solves: tuple[SolveInfo, ...]
     newton: NewtonInfo | None
-    fell_back: bool
+    used_definite_tangent: bool
     converged: bool
     max_speed: float
 
@@ -106,9 +106,9 @@ def step_options(
     max_iterations: int = 1000,
     preconditioner: bool = True,
     tangent: Tangent = "definite",
-    elasticity: Elasticity = "explicit",
-    finish: Finish = "trapezoid",
-    form: VerletFormName = "positions",
+    elasticity: ImplicitElasticity = "explicit",
+    finish: NewmarkFinish = "trapezoid",
+    form: VerletForm = "positions",
     newton: bool = True,
     newton_tolerance: float = 1e-8,
     max_newton: int = 200,
@@ -122,8 +122,8 @@ def step_options(
     o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
     o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
     o.tangent = TANGENT("tangent", tangent)
-    o.elasticity = ELASTICITY("elasticity", elasticity)
-    o.finish = FINISH("finish", finish)
+    o.elasticity = IMPLICIT_ELASTICITY("elasticity", elasticity)
+    o.finish = NEWMARK_FINISH("finish", finish)
     o.verlet = VERLET_FORM("form", form)
     o.newton = _checks.one_of_type("newton", newton, bool)
     o.newton_tolerance = _checks.positive("newton_tolerance", newton_tolerance)
@@ -142,7 +142,7 @@ def step_info(dt: float, integrator: str, raw: Any) -> StepInfo:
     n = raw.newton
     newton = None if n is None else NewtonInfo(n.iterations, n.linear_iterations, n.halvings, n.residual, n.converged, n.round_off)
     solves = tuple(SolveInfo(**facts(s, 0.0)) for s in raw.solves)
-    return StepInfo(dt, integrator, solves, newton, raw.fell_back, raw.converged, raw.max_speed)
+    return StepInfo(dt, integrator, solves, newton, raw.used_definite_tangent, raw.converged, raw.max_speed)
 
 
-INTEGRATORS: tuple[str, ...] = get_args(IntegratorName)
+INTEGRATORS: tuple[str, ...] = get_args(Integrator)

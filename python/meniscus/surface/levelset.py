@@ -17,7 +17,7 @@ from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
-from meniscus.surface.redistancing.redistance import Interface, Method, redistance
+from meniscus.surface.redistancing.redistance import EikonalMethod, InterfaceDistance, redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 
@@ -136,8 +136,8 @@ class LevelSet(State):
         self,
         *,
         band: float | None = None,
-        method: Method = "parallel",
-        interface: Interface = "closest-point",
+        method: EikonalMethod = "parallel",
+        interface: InterfaceDistance = "closest-point",
         hidden: npt.ArrayLike | None = None,
         workspace: Workspace | None = None,
     ) -> int:

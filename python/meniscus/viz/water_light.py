@@ -73,10 +73,10 @@ class Tracer:
 
     def _pass_water(self, color: Floats, weight: Floats, active: npt.NDArray[Any], inside: npt.NDArray[Any], far: Floats) -> None:
         """Apply absorption along a path through water, and add scattered light."""
-        wet = active[inside]
+        in_water = active[inside]
         kept = np.exp(-np.minimum(far[inside], self.reach)[:, None] * self.absorption)
-        color[wet] += weight[wet] * (1 - kept) * _SCATTER * 1.6
-        weight[wet] *= kept
+        color[in_water] += weight[in_water] * (1 - kept) * _SCATTER * 1.6
+        weight[in_water] *= kept
 
     def _through(
         self,
@@ -88,11 +88,11 @@ class Tracer:
         inside: npt.NDArray[Any],
         triangle: npt.NDArray[Any],
         barycentric: Floats,
-        wet: npt.NDArray[Any],
+        in_water: npt.NDArray[Any],
         bounce: int,
     ) -> tuple[npt.NDArray[Any], Floats, Floats, npt.NDArray[Any]]:
         """Continue rays at the surface of the water that they have met: refracted, or totally reflected."""
-        active, at, d, triangle, barycentric = active[wet], at[wet], d[wet], triangle[wet], barycentric[wet]
+        active, at, d, triangle, barycentric = active[in_water], at[in_water], d[in_water], triangle[in_water], barycentric[in_water]
         flat = self.scene.face_normals[triangle]
         normal = self.scene.normals_at(triangle, barycentric)
         # The triangle says which side a ray comes from; its state may be wrong where a ray has met an edge.
@@ -227,10 +227,10 @@ class Tracer:
             power = np.where(inside, power * np.exp(-far * self.absorption[1]), power)
             at = x + far[:, None] * d
             self._collect(at[body == -2], power[body == -2])
-            wet = body == 0
-            if not wet.any():
+            in_water = body == 0
+            if not in_water.any():
                 break
-            at, d, power, triangle, barycentric = at[wet], d[wet], power[wet], triangle[wet], barycentric[wet]
+            at, d, power, triangle, barycentric = at[in_water], d[in_water], power[in_water], triangle[in_water], barycentric[in_water]
             flat = self.scene.face_normals[triangle]
             normal = self.scene.normals_at(triangle, barycentric)
             entering = dot(d, flat) < 0

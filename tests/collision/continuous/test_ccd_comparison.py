@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import ccd_queries
-from support.ccd_oracle import KINDS, Kind
+from support.ccd import cases, queries
+from support.ccd.oracle import KINDS, Kind
 from support.exact import hulls_meet, integers
 
 import meniscus as ms
@@ -25,7 +25,7 @@ UNIT_FACE = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cubic_agrees_on_generic_queries(kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.mixture(ccd_queries.GENERIC, rng, 100_000, kind)
+    start, end = queries.mixture(queries.GENERIC, rng, 100_000, kind)
     expected = EXACT[kind](start, end, mode="any")
     differences = np.count_nonzero(np.isfinite(CUBIC[kind](start, end)) != expected)
     assert differences <= 10  # 99.99 %
@@ -33,9 +33,9 @@ def test_cubic_agrees_on_generic_queries(kind: Kind, rng: np.random.Generator) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("family", ccd_queries.DEGENERATE)
+@pytest.mark.parametrize("family", queries.DEGENERATE)
 def test_cubic_misses_no_degenerate_contact(family: str, kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.DEGENERATE[family](rng, 200, kind)
+    start, end = queries.DEGENERATE[family](rng, 200, kind)
     found = np.isfinite(CUBIC[kind](start, end))
     assert not (EXACT[kind](start, end, mode="any") & ~found).any()
 
@@ -45,12 +45,12 @@ def test_cubic_misses_no_degenerate_contact(family: str, kind: Kind, rng: np.ran
     "family", ["small_grid", "in_plane", "in_tilted_plane", "on_a_line", "parallel_edges", "flat_elements", "translations", "static_pairs"]
 )
 def test_cubic_reports_nothing_else_where_gaps_are_wide(family: str, kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.DEGENERATE[family](rng, 400, kind)
+    start, end = queries.DEGENERATE[family](rng, 400, kind)
     assert (np.isfinite(CUBIC[kind](start, end)) == EXACT[kind](start, end, mode="any")).all()
 
 
-@pytest.mark.parametrize("case", ccd_queries.CASES, ids=lambda c: c.name)
-def test_cubic_on_known_cases(case: ccd_queries.Case) -> None:
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
+def test_cubic_on_known_cases(case: cases.Case) -> None:
     (time,) = CUBIC[case.kind](case.start[None], case.end[None])
     if case.first is None:
         assert time == np.inf
@@ -62,7 +62,7 @@ def test_cubic_on_known_cases(case: ccd_queries.Case) -> None:
 def test_what_the_cubic_cannot_do(kind: Kind, rng: np.random.Generator) -> None:
     """Elements that pass each other a little apart collide with any safe tolerance."""
     for family in ("near_misses", "near_double_roots", "hair"):
-        start, end = ccd_queries.DEGENERATE[family](rng, 400, kind)
+        start, end = queries.DEGENERATE[family](rng, 400, kind)
         wrong = np.isfinite(CUBIC[kind](start, end)) & ~EXACT[kind](start, end, mode="any")
         assert wrong.sum() > 40, family
 
@@ -109,7 +109,7 @@ def reference(kind: Kind, start: np.ndarray, end: np.ndarray, indices: list[int]
 @pytest.mark.parametrize("n", [200, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_simplices_against_linear_feasibility(kind: Kind, n: int, rng: np.random.Generator) -> None:
-    parts = [ccd_queries.mixture(ccd_queries.GENERIC, rng, n, kind), ccd_queries.mixture(ccd_queries.DEGENERATE, rng, 2 * n, kind)]
+    parts = [queries.mixture(queries.GENERIC, rng, n, kind), queries.mixture(queries.DEGENERATE, rng, 2 * n, kind)]
     start, end = (np.concatenate([p[k] for p in parts]) for k in range(2))
     indices = rng.permuted(np.tile(np.arange(4, dtype=np.int32), (len(start), 1)), axis=1)
     expected = [reference(kind, s, e, i) for s, e, i in zip(start, end, indices.tolist(), strict=True)]
@@ -120,7 +120,7 @@ def test_simplices_against_linear_feasibility(kind: Kind, n: int, rng: np.random
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_ways_to_solve_the_systems_agree(kind: Kind, rng: np.random.Generator) -> None:
-    parts = [ccd_queries.mixture(ccd_queries.GENERIC, rng, 4000, kind), ccd_queries.mixture(ccd_queries.DEGENERATE, rng, 4000, kind)]
+    parts = [queries.mixture(queries.GENERIC, rng, 4000, kind), queries.mixture(queries.DEGENERATE, rng, 4000, kind)]
     start, end = (np.concatenate([p[k] for p in parts]) for k in range(2))
     first, *others = (SIMPLEX[kind](start, end, method=m) for m in METHODS)
     for other in others:
@@ -132,7 +132,7 @@ def test_all_ways_to_solve_the_systems_agree(kind: Kind, rng: np.random.Generato
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", ["translations", "real_translations", "static_pairs"])
 def test_simplices_agree_with_straight_motion_where_elements_are_translated(family: str, kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.DEGENERATE[family](rng, 4000, kind)
+    start, end = queries.DEGENERATE[family](rng, 4000, kind)
     expected = EXACT[kind](start, end, mode="any")
     assert expected.sum() > 100
     for method in METHODS:
@@ -141,7 +141,7 @@ def test_simplices_agree_with_straight_motion_where_elements_are_translated(fami
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_simplices_do_not_depend_on_the_order_of_the_points(kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.mixture(ccd_queries.DEGENERATE, rng, 1000, kind)
+    start, end = queries.mixture(queries.DEGENERATE, rng, 1000, kind)
     indices = np.tile(np.array([7, 1, 5, 3], np.int32), (1000, 1))
     expected = np.isfinite(SIMPLEX[kind](start, end, indices).times)
     for order in [[0, 2, 3, 1], [0, 1, 3, 2]] if kind == "vertex-face" else [[1, 0, 2, 3], [2, 3, 0, 1]]:
@@ -296,7 +296,7 @@ def test_options() -> None:
 @pytest.mark.usefixtures("default_parallelism")
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_bits_on_any_number_of_threads(kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.mixture(ccd_queries.DEGENERATE, rng, 1000, kind)
+    start, end = queries.mixture(queries.DEGENERATE, rng, 1000, kind)
     results = []
     for threads in (1, 2, 3, 5, 8):
         ms.set_num_threads(threads)

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from support import ccd_oracle, ccd_queries
-from support.ccd_oracle import KINDS, Answer, Kind
+from support.ccd import cases, oracle, queries
+from support.ccd.oracle import KINDS, Answer, Kind
 from support.collision import FRAMES, public_frames
 
 import meniscus as ms
@@ -33,9 +33,9 @@ TIMES: dict[Kind, Callable[..., np.ndarray]] = {
 def questions(kind: Kind) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
     """Ten thousand queries, most of them generic, with their exact answers."""
     rng = np.random.default_rng(2012)
-    parts = [ccd_queries.mixture(ccd_queries.GENERIC, rng, 7000, kind), ccd_queries.mixture(ccd_queries.DEGENERATE, rng, 3000, kind)]
+    parts = [queries.mixture(queries.GENERIC, rng, 7000, kind), queries.mixture(queries.DEGENERATE, rng, 3000, kind)]
     start, end = (np.concatenate([p[k] for p in parts]) for k in range(2))
-    return start, end, ccd_oracle.solve_all(kind, start, end)
+    return start, end, oracle.solve_all(kind, start, end)
 
 
 def first_difference(kind: Kind, got: np.ndarray, expected: np.ndarray) -> str:
@@ -45,13 +45,13 @@ def first_difference(kind: Kind, got: np.ndarray, expected: np.ndarray) -> str:
 
 
 @pytest.mark.parametrize("mode", ["parity", "any"])
-@pytest.mark.parametrize("case", ccd_queries.CASES, ids=lambda c: c.name)
-def test_known_cases(case: ccd_queries.Case, mode: Mode) -> None:
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
+def test_known_cases(case: cases.Case, mode: Mode) -> None:
     assert contacts(case.kind, case.start[None], case.end[None], mode).tolist() == [getattr(case, mode)]
 
 
-@pytest.mark.parametrize("case", ccd_queries.CASES, ids=lambda c: c.name)
-def test_times_of_known_cases(case: ccd_queries.Case) -> None:
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
+def test_times_of_known_cases(case: cases.Case) -> None:
     (time,) = TIMES[case.kind](case.start[None], case.end[None], tolerance=1e-7)
     if case.first is None:
         assert time == np.inf
@@ -130,6 +130,6 @@ def test_public_frames(name: str) -> None:
     if name == "cloth-funnel":
         for kind, rows in elements.items():
             chosen = np.union1d(np.flatnonzero(contacts(kind, scene.start[rows], scene.end[rows], "any")), np.arange(0, len(rows), 50))
-            answers = ccd_oracle.solve_all(kind, scene.start[rows[chosen]], scene.end[rows[chosen]])
+            answers = oracle.solve_all(kind, scene.start[rows[chosen]], scene.end[rows[chosen]])
             touches = contacts(kind, scene.start[rows[chosen]], scene.end[rows[chosen]], "any")
             assert [a.any for a in answers] == touches.tolist()

@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support import ccd_oracle, ccd_queries
-from support.ccd_oracle import KINDS, Answer, Kind
+from support.ccd import cases, oracle, queries
+from support.ccd.oracle import KINDS, Answer, Kind
 
 
-@pytest.mark.parametrize("case", ccd_queries.CASES, ids=lambda c: c.name)
-def test_known_cases(case: ccd_queries.Case) -> None:
-    answer = ccd_oracle.solve(case.kind, case.start, case.end)
+@pytest.mark.parametrize("case", cases.CASES, ids=lambda c: c.name)
+def test_known_cases(case: cases.Case) -> None:
+    answer = oracle.solve(case.kind, case.start, case.end)
     assert (answer.boundary, answer.interior) == (case.boundary, case.interior)
     assert (answer.first is None) == (case.first is None)
     if answer.first is not None and case.first is not None:
@@ -40,7 +40,7 @@ CHECKSUMS = {
 @pytest.mark.parametrize(("name", "kind"), CHECKSUMS)
 def test_same_as_in_cpp(name: str, kind: Kind) -> None:
     total = 0xCBF29CE484222325
-    for answer in ccd_oracle.solve_all(kind, *ccd_queries.shared(name, 20120701, 500, kind)):
+    for answer in oracle.solve_all(kind, *queries.shared(name, 20120701, 500, kind)):
         first = 0 if answer.first is None else int(answer.first.bracket(Fraction(1, 1 << 20))[0] * (1 << 20)) + 1
         code = answer.boundary | answer.interior << 1 | min(answer.times, 15) << 3 | answer.infinite << 7 | first << 8
         total = (total ^ code) * 0x100000001B3 % (1 << 64)
@@ -54,23 +54,23 @@ def _summary(answer: Answer) -> tuple[bool, int, int, bool]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_symmetries(kind: Kind, rng: np.random.Generator) -> None:
     """Corners in another order, the mirror image, another scale, and the motion backwards."""
-    start, end = ccd_queries.mixture(ccd_queries.DEGENERATE, rng, 120, kind)
+    start, end = queries.mixture(queries.DEGENERATE, rng, 120, kind)
     orders = [[0, 2, 3, 1], [0, 1, 3, 2]] if kind == "vertex-face" else [[1, 0, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0]]
     for s, e in zip(start, end, strict=True):
-        answer = ccd_oracle.solve(kind, s, e)
+        answer = oracle.solve(kind, s, e)
         for order in orders:
-            other = ccd_oracle.solve(kind, s[order], e[order])
+            other = oracle.solve(kind, s[order], e[order])
             assert _summary(other) == _summary(answer)
             assert (other.first is None) or other.first.order(answer.first) == 0  # type: ignore[arg-type]
-        assert _summary(ccd_oracle.solve(kind, -s[:, ::-1], -e[:, ::-1])) == _summary(answer)
-        assert _summary(ccd_oracle.solve(kind, e, s)) == _summary(answer)
+        assert _summary(oracle.solve(kind, -s[:, ::-1], -e[:, ::-1])) == _summary(answer)
+        assert _summary(oracle.solve(kind, e, s)) == _summary(answer)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("family", [*ccd_queries.GENERIC, "far_away", "hair"])
+@pytest.mark.parametrize("family", [*queries.GENERIC, "far_away", "hair"])
 def test_generic_answers_against_floating_point(family: str, kind: Kind, rng: np.random.Generator) -> None:
     """Roots of the cubic in floating point, where they are far from every border."""
-    start, end = {**ccd_queries.GENERIC, **ccd_queries.DEGENERATE}[family](rng, 300, kind)
+    start, end = {**queries.GENERIC, **queries.DEGENERATE}[family](rng, 300, kind)
     judged = 0
     for s, e in zip(start, end, strict=True):
         i, j, k = ((1, 2), (1, 3), (1, 0)) if kind == "vertex-face" else ((0, 1), (2, 3), (0, 2))
@@ -90,7 +90,7 @@ def test_generic_answers_against_floating_point(family: str, kind: Kind, rng: np
                 count += min([*inside, root.real, 1 - root.real]) > 0
         if clear:
             judged += 1
-            assert _summary(ccd_oracle.solve(kind, s, e))[:2] == (False, count)
+            assert _summary(oracle.solve(kind, s, e))[:2] == (False, count)
     assert judged > 100
 
 
@@ -100,19 +100,19 @@ def test_generic_answers_against_floating_point(family: str, kind: Kind, rng: np
     [("touching_at_start", 0.0), ("touching_at_end", 1.0), ("touching_midway", 0.5), ("touching_at_quarter", 0.25)],
 )
 def test_constructed_contacts(family: str, time: float, kind: Kind, rng: np.random.Generator) -> None:
-    start, end = ccd_queries.DEGENERATE[family](rng, 100, kind)
+    start, end = queries.DEGENERATE[family](rng, 100, kind)
     for s, e in zip(start, end, strict=True):
-        answer = ccd_oracle.solve(kind, s, e)
+        answer = oracle.solve(kind, s, e)
         assert answer.first is not None
         assert answer.first.compare(Fraction(time)) <= 0
-        assert ccd_oracle.touches(kind, (1 - time) * s + time * e)
+        assert oracle.touches(kind, (1 - time) * s + time * e)
         assert answer.boundary or 0 < time < 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_multiplicities(kind: Kind, rng: np.random.Generator) -> None:
     for name, multiplicity in (("double_roots", 2), ("triple_roots", 3)):
-        for answer in ccd_oracle.solve_all(kind, *ccd_queries.DEGENERATE[name](rng, 50, kind)):
+        for answer in oracle.solve_all(kind, *queries.DEGENERATE[name](rng, 50, kind)):
             assert _summary(answer) == (False, multiplicity, 1, False)
 
 
@@ -124,9 +124,9 @@ def test_roots_and_intersections_are_conserved(rng: np.random.Generator) -> None
             start, end = (rng.integers(-largest, largest + 1, (5, 3)).astype(float) for _ in range(2))
             pairs: list[tuple[Kind, list[int]]] = [("vertex-face", [i, 2, 3, 4]) for i in (0, 1)]
             pairs += [("edge-edge", [0, 1, i, j]) for i, j in ((2, 3), (3, 4), (4, 2))]
-            answers = [ccd_oracle.solve(kind, start[rows], end[rows]) for kind, rows in pairs]
+            answers = [oracle.solve(kind, start[rows], end[rows]) for kind, rows in pairs]
             if not any(a.boundary for a in answers):
-                before, after = ccd_oracle.edge_meets_face(start), ccd_oracle.edge_meets_face(end)
+                before, after = oracle.edge_meets_face(start), oracle.edge_meets_face(end)
                 assert (before != after) == (sum(a.parity for a in answers) % 2 == 1)
                 changes += before != after
     assert changes > 50

@@ -139,14 +139,14 @@ int wrong_labels(std::uint64_t trial) {
   }
   const auto blocks = parallel::cut_domain<3>(shape, periodic, cells);
   std::atomic<int> wrong{0};
-  parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Transport>& transport) {
+  parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Communicator>& communicator) {
     parallel::HaloLayout<3> own = layout;
-    own.block = blocks[static_cast<std::size_t>(transport->number())];
+    own.block = blocks[static_cast<std::size_t>(communicator->rank())];
     Coord<3> padded;
     for (std::size_t d = 0; d < 3; ++d) padded[d] = own.block.shape[d] + own.on_side[d] + 2 * ghost;
     own.strides = c_strides<3>(padded);
     for (const Index s : own.strides) own.origin += ghost * s;
-    const parallel::HaloPlan<3> plan(own, transport);
+    const parallel::HaloPlan<3> plan(own, communicator);
     std::vector<std::int32_t> labels(static_cast<std::size_t>(product<3>(padded)), -1);
     // Visits all samples with the label that they should have, and whether they are owned or beyond the domain.
     const auto each = [&](auto&& visit) {

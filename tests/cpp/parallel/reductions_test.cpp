@@ -66,18 +66,18 @@ TEST_CASE("an exact sum does not depend on the order of its terms or on where th
     std::rotate(all.begin(), all.begin() + rotate_by, all.end());
     CHECK(std::bit_cast<std::uint64_t>(exact(all)) == std::bit_cast<std::uint64_t>(expected));
   }
-  parallel::run_thread_blocks(5, [&](const std::shared_ptr<parallel::Transport>& transport) {
-    const auto b = static_cast<std::size_t>(transport->number());
+  parallel::run_thread_blocks(5, [&](const std::shared_ptr<parallel::Communicator>& communicator) {
+    const auto b = static_cast<std::size_t>(communicator->rank());
     numerics::ExactSum own;
     for (std::size_t i = b * b * 160; i < std::min<std::size_t>((b + 1) * (b + 1) * 160, all.size()); ++i) own.add(all[i]);
-    const double found = parallel::global_sum(*transport, own);
-    const Index number = transport->number();
-    const bool right = found == expected && parallel::global_max(*transport, static_cast<double>(number)) == 4.0 &&
-                       parallel::global_min(*transport, static_cast<double>(number)) == 0.0 &&
-                       parallel::global_sum(*transport, number) == 10 &&
-                       parallel::sum_before(*transport, number) == number * (number - 1) / 2 &&
-                       parallel::global_any(*transport, number == 3) && !parallel::global_any(*transport, false) &&
-                       std::isinf(parallel::global_max(*transport, number == 2 ? std::nan("") : 0.0));
+    const double found = parallel::global_sum(*communicator, own);
+    const Index number = communicator->rank();
+    const bool right = found == expected && parallel::global_max(*communicator, static_cast<double>(number)) == 4.0 &&
+                       parallel::global_min(*communicator, static_cast<double>(number)) == 0.0 &&
+                       parallel::global_sum(*communicator, number) == 10 &&
+                       parallel::sum_before(*communicator, number) == number * (number - 1) / 2 &&
+                       parallel::global_any(*communicator, number == 3) && !parallel::global_any(*communicator, false) &&
+                       std::isinf(parallel::global_max(*communicator, number == 2 ? std::nan("") : 0.0));
     if (!right) throw std::runtime_error("a reduction is wrong in block " + std::to_string(number));
   });
 }

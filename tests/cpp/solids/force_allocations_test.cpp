@@ -22,7 +22,7 @@ struct Strip {
   std::vector<mesh::Point> x;
   std::vector<mesh::Triangle> triangles;
   std::vector<solids::Ends> edges;
-  std::vector<solids::FourNodes> pairs;
+  std::vector<solids::FourNodes> hinges;
 
   explicit Strip(std::int32_t n) {
     for (std::int32_t i = 0; i <= n; ++i) {
@@ -35,7 +35,7 @@ struct Strip {
       triangles.push_back({a, a + 3, a + 1});
       edges.push_back({a, a + 2});
       edges.push_back({a, a + 3});
-      pairs.push_back({a, a + 3, a + 1, a + 2});
+      hinges.push_back({a, a + 3, a + 1, a + 2});
     }
   }
 };
@@ -49,14 +49,14 @@ std::vector<std::unique_ptr<solids::Force>> forces_of(const Strip& s) {
   const solids::SpringOptions biphasic{ones, false, ones, {}, solids::StressStrain(pieces)};
   all.push_back(std::make_unique<solids::EdgeSprings>(s.edges, ones, linear, solids::AtZeroLength::none, along));
   all.push_back(std::make_unique<solids::EdgeSprings>(s.edges, ones, biphasic, solids::AtZeroLength::last_direction, along));
-  const std::vector<double> per_pair(s.pairs.size(), 1.0);
-  const std::vector<double> angles(s.pairs.size(), 0.1);
-  const solids::SpringOptions of_pairs{per_pair, false, per_pair};
+  const std::vector<double> per_hinge(s.hinges.size(), 1.0);
+  const std::vector<double> angles(s.hinges.size(), 0.1);
+  const solids::SpringOptions of_hinges{per_hinge, false, per_hinge};
   for (const auto law : {solids::BendingLaw::shell, solids::BendingLaw::bridson})
-    all.push_back(std::make_unique<solids::DihedralBending>(solids::DihedralBending::Parameters{s.pairs, angles, law, 1e-6},
-                                                            of_pairs, s.x));
-  const solids::SpringOptions per_length{per_pair, true, per_pair};
-  all.push_back(std::make_unique<solids::AltitudeSprings>(solids::AltitudeSprings::Parameters{s.pairs, -1, 1e-3, 0.01, 1e-3},
+    all.push_back(std::make_unique<solids::DihedralBending>(solids::DihedralBending::Parameters{s.hinges, angles, law, 1e-6},
+                                                            of_hinges, s.x));
+  const solids::SpringOptions per_length{per_hinge, true, per_hinge};
+  all.push_back(std::make_unique<solids::AltitudeSprings>(solids::AltitudeSprings::Parameters{s.hinges, -1, 1e-3, 0.01, 1e-3},
                                                           per_length, s.x));
   const std::vector<std::int32_t> parents{0, 1, 2, 3, 4, 5};
   const std::vector<double> weights(6, 0.5);

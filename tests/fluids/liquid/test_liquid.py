@@ -69,7 +69,7 @@ def check_rest(solver: LiquidSolver, height: float, axis: int) -> None:
 
 @pytest.mark.parametrize("tracking", TRACKING)
 def test_a_falling_ball(dimension: int, tracking: Any, dtype: type) -> None:
-    """It gains g dt in every step, wherever it is wet, and keeps its shape."""
+    """It gains g dt in every step, wherever there is liquid, and keeps its shape."""
     n = 32
     tolerance = 1e-10 if dtype is np.float64 else 2e-4
     middle = np.full(dimension, 0.5)
@@ -85,10 +85,10 @@ def test_a_falling_ball(dimension: int, tracking: Any, dtype: type) -> None:
         solver.step(dt)
         fallen += speed * dt
         speed += G * dt
-    wet = solver.faces.wet(solver.levelset)
+    liquid = solver.faces.liquid(solver.levelset)
     for d in range(dimension):
         expected = -speed if d == dimension - 1 else 0.0
-        assert np.abs(solver.velocity.component(d) - expected)[wet[d]].max() < tolerance
+        assert np.abs(solver.velocity.component(d) - expected)[liquid[d]].max() < tolerance
     middle[-1] -= fallen
     exact = LevelSet(solver.grid, "cells", dtype)
     Sphere(tuple(middle), 0.2).sample(exact.field)
@@ -207,7 +207,7 @@ def test_outflow_through_an_open_side() -> None:
 
 
 def test_viscous_film(dimension: int) -> None:
-    """A film between a sticky floor and air reaches its parabola, carried by gravity along the floor."""
+    """A film between a no-slip floor and air reaches its parabola, carried by gravity along the floor."""
     nu, slope, height, n = 0.05, 1.3, 0.5, 16
     grid = ms.Grid((4,) * (dimension - 1) + (n,), 1 / n, periodic=(True,) * (dimension - 1) + (False,))
     gravity = (slope, *(0.0,) * (dimension - 2), -G)

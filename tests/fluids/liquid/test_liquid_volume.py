@@ -29,7 +29,7 @@ class Liquid:
             self.levelset.unite(shape)
 
     def follow(self) -> None:
-        self.volume.follow(self.velocity, 0.0, self.levelset, None)
+        self.volume.update_after_motion(self.velocity, 0.0, self.levelset, None)
 
 
 def ball(dimension: int, x: float, radius: float = 0.15) -> Sphere:
@@ -63,7 +63,7 @@ def test_vanished_parts_are_shared_and_new_ones_expect_what_they_have(dimension:
     liquid.fill(ball(dimension, 0.25))
     liquid.follow()
     assert liquid.volume.expected.sum() == pytest.approx(before / 2, rel=1e-12)
-    liquid.volume.share()
+    liquid.volume.distribute_unassigned()
     assert liquid.volume.expected.sum() == pytest.approx(before, rel=1e-12)
     liquid.fill(ball(dimension, 0.25), ball(dimension, 0.7))
     liquid.follow()
@@ -78,7 +78,7 @@ def test_labels_follow_the_flow(dimension: int) -> None:
     first, second = liquid.volume.expected[1:]
     liquid.velocity.u[...] = np.where(np.arange(N + 1).reshape((-1,) + (1,) * (dimension - 1)) < N // 2, 0.4, -0.4)
     liquid.fill(ball(dimension, 0.7), ball(dimension, 0.3, 0.1))
-    liquid.volume.follow(liquid.velocity, 1.0, liquid.levelset, None)
+    liquid.volume.update_after_motion(liquid.velocity, 1.0, liquid.levelset, None)
     assert liquid.volume.expected[1:] == pytest.approx([second, first], rel=1e-12)
 
 
@@ -87,7 +87,7 @@ def test_sources_change_what_is_expected_by_what_they_add(dimension: int) -> Non
     liquid.fill(ball(dimension, 0.3))
     liquid.volume.reset(liquid.levelset, None)
     liquid.fill(ball(dimension, 0.3), ball(dimension, 0.7))
-    liquid.volume.change("emitted", liquid.levelset, None)
+    liquid.volume.update_after_sources("emitted", liquid.levelset, None)
     totals = liquid.volume.totals
     assert totals["emitted"] == pytest.approx(liquid.volume.total - totals["initial"], rel=1e-12)
     assert liquid.volume.expected[1:] == pytest.approx(liquid.volume.volumes[1:], rel=1e-12)
@@ -95,13 +95,13 @@ def test_sources_change_what_is_expected_by_what_they_add(dimension: int) -> Non
 
 @pytest.mark.parametrize("outward", [1.0, -1.0])
 def test_what_crosses_a_side(outward: float, dimension: int, dtype: type) -> None:
-    """Half of an open side is wet: the flux is half its area times the speed."""
+    """Half of an open side is liquid: the flux is half its area times the speed."""
     liquid = Liquid(dimension, dtype, {"x+": ms.Open()})
     y = liquid.levelset.field.coordinates()[-1]
     liquid.levelset.array[...] = y - 0.5
     liquid.volume.reset(liquid.levelset, None)
     liquid.velocity.u[...] = outward * 2.0
-    liquid.volume.cross_sides(liquid.levelset, liquid.velocity, 0.01)
+    liquid.volume.account_side_flows(liquid.levelset, liquid.velocity, 0.01)
     went, came = ("outflow", "inflow") if outward > 0 else ("inflow", "outflow")
     assert liquid.volume.totals[went] == pytest.approx(0.01, rel=1e-6)
     assert liquid.volume.totals[came] == 0.0

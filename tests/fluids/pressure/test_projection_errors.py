@@ -66,7 +66,7 @@ def test_other_grids_and_types(velocity: ms.MacField) -> None:
     refused(velocity, TypeError, "solid must be", solid=ms.CellField(grid))
     refused(velocity, TypeError, "liquid must be of dtype bool", liquid=np.ones(grid.shape))
     refused(velocity, ValueError, "liquid must have shape", liquid=np.ones((3,) * grid.dimension, bool))
-    refused(velocity, ValueError, "flux_fix must be one of 'volume', 'walls', not 'both'", flux_fix="both")
+    refused(velocity, ValueError, "flux_correction must be one of 'volume', 'walls', not 'both'", flux_correction="both")
     refused(velocity, ValueError, "method must be one of", method="jacobi")
     refused(velocity, ValueError, "tolerance must be", tolerance=0.0)
     refused(velocity, ValueError, "max_iterations must be", max_iterations=0)

@@ -44,14 +44,14 @@ def test_hydrostatic_pressure_below_a_free_surface(dimension: int, slope: float,
     pressure = ms.CellField(grid)
     velocity = set_faces(ms.MacField(grid, boundary=ms.Prescribed((0.0,) * dimension)), lambda *x: tuple(-G * dt * normal))
     project(velocity, dt, density=800.0, liquid=phi, air_pressure=air, pressure=pressure, tolerance=1e-13)
-    wet = phi.array <= 0
+    in_liquid = phi.array <= 0
     exact = air - 800.0 * G * phi.array
-    assert np.abs(pressure.array - exact)[wet].max() < 1e-10 * np.abs(exact).max()
-    assert np.all(pressure.array[~wet] == air)
+    assert np.abs(pressure.array - exact)[in_liquid].max() < 1e-10 * np.abs(exact).max()
+    assert np.all(pressure.array[~in_liquid] == air)
     for d in range(dimension):
         c = velocity.component(d)
         n = grid.shape[d]
-        wide = np.pad(wet, [(1, 1) if k == d else (0, 0) for k in range(dimension)])
+        wide = np.pad(in_liquid, [(1, 1) if k == d else (0, 0) for k in range(dimension)])
         touching = wide.take(range(n + 1), axis=d) | wide.take(range(1, n + 2), axis=d)
         assert np.abs(c[touching]).max() < 1e-11
 
@@ -81,8 +81,8 @@ def test_pressure_driven_flow_through_a_channel(dimension: int, solid: bool) -> 
     assert np.all(inside == ((y > 0.19) & (y < 0.81) if solid else y > 0))
     assert np.abs(u[inside] - expected).max() < 1e-12 * expected
     x = np.meshgrid(*ms.CellField(grid).coordinates(), indexing="ij")[0]
-    wet = pressure.array != 0
-    assert np.abs(pressure.array - (7.0 - 9.0 * x / length))[wet].max() < 1e-11
+    in_liquid = pressure.array != 0
+    assert np.abs(pressure.array - (7.0 - 9.0 * x / length))[in_liquid].max() < 1e-11
 
 
 def test_pressure_scales_with_density_over_time(dimension: int) -> None:
@@ -134,7 +134,7 @@ def test_regions_with_opposite_flux_are_corrected_independently(fix: Any, dimens
     grid = grid_of(dimension)
     velocity = ms.MacField(grid)
     body = piston(grid, np.float64, {0.24: 0.5})
-    info = project(velocity, 0.1, body, flux_fix=fix, tolerance=1e-12)
+    info = project(velocity, 0.1, body, flux_correction=fix, tolerance=1e-12)
     left, right = info.regions
     assert (left.closed, right.closed) == (True, True)
     # Out of the left region flows nothing, its wall recedes: outflow through the wall of speed 0.5 over the cross-section.
@@ -191,11 +191,11 @@ def test_pressure_given_along_a_free_surface(dimension: int, periodic: bool) -> 
     pressure = ms.CellField(grid)
     velocity = set_faces(ms.MacField(grid, boundary=ms.Prescribed((0.0,) * dimension)), lambda *x: tuple(dt / density * slope))
     project(velocity, dt, density=density, liquid=phi, air_pressure=air, surface_pressure=jump, pressure=pressure, tolerance=1e-13)
-    wet = phi.array <= 0
-    assert np.abs(pressure.array - (jump.array + air))[wet].max() < 1e-10 * np.abs(jump.array).max()
-    assert np.all(pressure.array[~wet] == air)
+    in_liquid = phi.array <= 0
+    assert np.abs(pressure.array - (jump.array + air))[in_liquid].max() < 1e-10 * np.abs(jump.array).max()
+    assert np.all(pressure.array[~in_liquid] == air)
     for d in range(dimension):
-        wide = np.pad(wet, [(1, 1) if k == d else (0, 0) for k in range(dimension)])
+        wide = np.pad(in_liquid, [(1, 1) if k == d else (0, 0) for k in range(dimension)])
         n = grid.shape[d]
         touching = wide.take(range(n + 1), axis=d) | wide.take(range(1, n + 2), axis=d)
         assert np.abs(velocity.component(d)[touching]).max() < 1e-11

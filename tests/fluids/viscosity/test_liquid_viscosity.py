@@ -112,8 +112,8 @@ def definition(v: ms.MacField, strength: float, phi: np.ndarray, nu: np.ndarray,
 
 
 @pytest.mark.parametrize("strength", [0.3, 30.0])
-@pytest.mark.parametrize("wet", ["full", "drop", "pool"])
-def test_the_minimum_by_its_definition(wet: str, strength: float, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("region", ["full", "drop", "pool"])
+def test_the_minimum_by_its_definition(region: str, strength: float, rng: np.random.Generator) -> None:
     """A viscosity that varies, below a lid; the masses of drops and pools are known as well as probes tell."""
     n = 10
     grid = ms.Grid((n, n), 1.0)
@@ -121,7 +121,7 @@ def test_the_minimum_by_its_definition(wet: str, strength: float, rng: np.random
     nu = ms.CellField(grid)
     nu.array = rng.uniform(0.2, 1.0, nu.shape)
     x, y = np.meshgrid(np.arange(n) + 0.5, np.arange(n) + 0.5, indexing="ij")
-    phi = {"full": 0 * x - 9, "drop": np.hypot(x - 5.2, y - 4.9) - 3.6, "pool": y - 6.3 + 0.5 * np.cos(x)}[wet]
+    phi = {"full": 0 * x - 9, "drop": np.hypot(x - 5.2, y - 4.9) - 3.6, "pool": y - 6.3 + 0.5 * np.cos(x)}[region]
     liquid = ms.CellField(grid)
     liquid.array = phi
     expected, masses = definition(v, strength, phi, nu.array, 1.5)
@@ -129,7 +129,7 @@ def test_the_minimum_by_its_definition(wet: str, strength: float, rng: np.random
     diffuse_liquid(v, strength, nu, liquid=liquid, tolerance=TIGHT)
     for d, u in enumerate(components(v)):
         inside = masses[d] > 0.2
-        assert np.abs(u - expected[d])[inside].max() < (1e-9 if wet == "full" else 0.02)
+        assert np.abs(u - expected[d])[inside].max() < (1e-9 if region == "full" else 0.02)
     assert largest_difference(components(v), before) > 0.5
 
 

@@ -340,18 +340,18 @@ def test_film_that_flows_down_a_wall(axis: int) -> None:
         rng = np.random.default_rng(1)
         solver = ViscositySolver(grid)
         u = v.component(axis)
-        wet = np.arange(n) + 0.5 < height * n
+        in_liquid = np.arange(n) + 0.5 < height * n
         along = np.moveaxis(u, axis, 0)
-        along[:, ~wet] = rng.normal(size=(5, int((~wet).sum())))
+        along[:, ~in_liquid] = rng.normal(size=(5, int((~in_liquid).sum())))
         along[-1] = along[0]
-        air = along[:, ~wet].copy()
+        air = along[:, ~in_liquid].copy()
         for _ in range(6):
-            along[:, wet] += 4.0 * g
+            along[:, in_liquid] += 4.0 * g
             diffuse(v, 4.0, nu, liquid=liquid, solver=solver, tolerance=1e-12)
-        assert np.array_equal(along[:, ~wet], air)
-        centres = (np.arange(n)[wet] + 0.5) / n
+        assert np.array_equal(along[:, ~in_liquid], air)
+        centres = (np.arange(n)[in_liquid] + 0.5) / n
         exact = g / (2 * nu) * centres * (2 * height - centres)
-        errors.append(np.abs(along[:, wet] - exact).max())
+        errors.append(np.abs(along[:, in_liquid] - exact).max())
     assert errors[0] < 0.25 * g / (2 * nu) / 16**2 * 1.2
     assert errors[0] > 3.8 * errors[1] > 3.8**2 * errors[2]
 

@@ -98,7 +98,7 @@ def test_which_are_degenerate(rng: np.random.Generator) -> None:
     volume, shape = m.measures(x), m.quality(x)
     for ratio, aspect in ((1e-3, 1e-3), (0.0, 0.0), (0.5, 0.1), (-1e9, 0.2)):
         expected = (volume <= ratio * m.volumes) | (shape.aspect < aspect)
-        found = m.degenerate(x, least_volume=ratio, least_aspect=aspect)
+        found = m.degenerate(x, min_volume=ratio, min_aspect=aspect)
         assert (found == expected).all()
         if ratio >= 0:
             assert 0 < found.sum() < len(found)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.forces import bend_pairs, edges_of, herring_bone, sphere, tet_block
+from support.forces.meshes import edges_of, herring_bone, hinges, sphere, tet_block
 from support.motion import symplectic, volumes
 
 from meniscus.solids import (
@@ -244,13 +244,13 @@ def folded_strip(angle: float) -> tuple[np.ndarray, np.ndarray]:
 
 def fold(x: np.ndarray) -> float:
     """The angle between the two triangles on both sides of the fold, which joins the nodes 2 and 3."""
-    pairs = bend_pairs(herring_bone(2, 1)[1])
+    pairs = hinges(herring_bone(2, 1)[1])
     return float(dihedral_angles(pairs[(pairs[:, :2] == (2, 3)).all(axis=1)], x)[0])
 
 
 def test_a_folded_strip_recovers_its_angle_with_altitude_springs_and_dihedral_bending_but_not_with_bending_springs() -> None:
     rest, t = folded_strip(0.5 * np.pi)
-    pairs = bend_pairs(t)
+    pairs = hinges(t)
     flat = np.ascontiguousarray(folded_strip(0.0)[0])
     edges = EdgeSprings(edges_of(t), SpringOptions(stiffness=10.0, damping=1.0), rest)
     bending = BendingSprings(pairs, SpringOptions(stiffness=10.0, damping=1.0), rest)
@@ -272,14 +272,14 @@ def test_a_folded_strip_recovers_its_angle_with_altitude_springs_and_dihedral_be
 
 def test_pairs_that_are_flat_at_rest_have_no_altitude_spring() -> None:
     v, t = herring_bone(3, 3)
-    springs = ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=1.0), v)
+    springs = ShellAltitudeSprings(hinges(t), SpringOptions(stiffness=1.0), v)
     assert not springs.rest_lengths.any()
     rough = np.random.default_rng(1).standard_normal(v.shape)
     assert not springs.forces(rough).any()
     assert not springs.stiffness_bounds(rough).any()
     # One raised vertex: the pairs around it are not flat, and the others still are.
     v[5, 2] = 0.5
-    some = ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=1.0), v)
+    some = ShellAltitudeSprings(hinges(t), SpringOptions(stiffness=1.0), v)
     assert 0 < (some.rest_lengths[:, 0] > 0).sum() < len(some.tets)
     assert (volumes(v, some.tets) >= 0).all()
 
@@ -288,10 +288,10 @@ def test_a_shell_squashed_to_a_disk_recovers() -> None:
     rest, t = sphere()
     forces = [
         EdgeSprings(edges_of(t), SpringOptions(stiffness=10.0, damping=1.0), rest),
-        BendingSprings(bend_pairs(t), SpringOptions(stiffness=2.0, damping=0.3), rest),
-        ShellAltitudeSprings(bend_pairs(t), SpringOptions(stiffness=10.0, damping=1.0), rest),
+        BendingSprings(hinges(t), SpringOptions(stiffness=2.0, damping=0.3), rest),
+        ShellAltitudeSprings(hinges(t), SpringOptions(stiffness=10.0, damping=1.0), rest),
     ]
     x = symplectic(forces, np.ascontiguousarray(rest * [1, 1, 0]), 1.0, 0.02, 8000)
-    pairs = bend_pairs(t)
+    pairs = hinges(t)
     assert np.abs(dihedral_angles(pairs, x) - dihedral_angles(pairs, rest)).max() <= 0.02
     assert np.linalg.norm(x[:, None] - x[None, :], axis=2).max() == pytest.approx(2.0, rel=0.01)

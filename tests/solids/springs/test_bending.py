@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.forces import bend_pairs, edges_of, herring_bone
+from support.forces.meshes import edges_of, herring_bone, hinges
 from support.motion import symplectic
 
 from meniscus.solids import BendingSprings, DihedralBending, EdgeSprings, SpringOptions, dihedral_angles
@@ -112,7 +112,7 @@ def test_given_rest_angles() -> None:
 def test_stiffer_strips_droop_less() -> None:
     v, t = herring_bone(6, 1)
     fixed = np.flatnonzero(v[:, 0] <= 1)
-    pairs = bend_pairs(t)
+    pairs = hinges(t)
     edges = EdgeSprings(edges_of(t), SpringOptions(stiffness=200.0, damping_fraction=0.2, masses=0.1), v)
     for kind in ("shell", "sine", "bridson", "springs"):
         droop = []

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.forces import matrix
+from support.forces.checks import matrix
 from support.motion import symplectic
 
 import meniscus as ms

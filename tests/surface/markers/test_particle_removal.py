@@ -40,7 +40,7 @@ def test_markers_that_the_surface_has_passed(phi: LevelSet, reach: float, dimens
     value = phi.sample(p.positions)
     gone = (p["sign"] * value < 0) & (np.abs(value) <= reach)
     left = p.ids[~gone].copy()
-    assert core.remove_passed_markers(phi.field._core, p._core, reach, 0.0, Workspace()) == gone.sum() > 0
+    assert core.remove_markers_on_wrong_side(phi.field._core, p._core, reach, 0.0, Workspace()) == gone.sum() > 0
     assert same_bits(p.ids, left)
 
 

@@ -31,7 +31,7 @@ def down(dimension: int, g: float = 9.81) -> tuple[float, ...]:
 
 
 def test_removal_takes_who_is_too_far_out(dimension, dtype):
-    p = pool(dimension, dtype, outer="bubbles", removal=1.5)
+    p = pool(dimension, dtype, escaped_outside="bubbles", removal_distance=1.5)
     r = 0.02
     heights = np.array([0.29, 0.3 + 1.4 * r, 0.3 + 1.6 * r, 0.6, 0.3 - 1.4 * r, 0.3 - 1.6 * r, 0.1])
     signs = np.array([-1, -1, -1, -1, 1, 1, 1], np.int8)
@@ -42,7 +42,7 @@ def test_removal_takes_who_is_too_far_out(dimension, dtype):
     velocity.component(0)[...] = np.arange(p.grid.shape[0] + 1).reshape((-1,) + (1,) * (dimension - 1)) / p.grid.shape[0]
     removal = p.remove_escaped(velocity)
     assert removal.spray.count == 2
-    assert removal.outer.count == 2
+    assert removal.outside.count == 2
     assert len(p.particles) == 3
     np.testing.assert_array_equal(p.spray.positions, x[[2, 3]])
     np.testing.assert_array_equal(p.bubbles.positions, x[[5, 6]])
@@ -54,18 +54,20 @@ def test_removal_takes_who_is_too_far_out(dimension, dtype):
     assert p.spray_volume == pytest.approx(2 * share, rel=1e-5)
 
 
-@pytest.mark.parametrize("outer", ["keep", "delete", "bubbles"])
-def test_what_becomes_of_the_outside(outer):
-    p = pool(2, outer=outer, spray=False, ball="marker")
+@pytest.mark.parametrize("escaped_outside", ["keep", "delete", "bubbles"])
+def test_what_becomes_of_the_outside(escaped_outside):
+    p = pool(2, escaped_outside=escaped_outside, spray=False, removed_radii_from="marker")
     p.particles.append(np.array([[0.5, 0.1], [0.5, 0.9]]), sign=np.array([1, -1], np.int8), radius=np.full(2, 0.01))
     p.remove_escaped(ms.MacField(p.grid))
-    assert (len(p.particles), len(p.bubbles), len(p.spray)) == {"keep": (2, 0, 0), "delete": (1, 0, 0), "bubbles": (1, 1, 0)}[outer]
-    if outer == "bubbles":
+    assert (len(p.particles), len(p.bubbles), len(p.spray)) == {"keep": (2, 0, 0), "delete": (1, 0, 0), "bubbles": (1, 1, 0)}[
+        escaped_outside
+    ]
+    if escaped_outside == "bubbles":
         assert p.bubbles["radius"][0] == 0.01
 
 
 def test_bubbles_ride_with_the_flow_and_surface():
-    p = pool(2, outer="bubbles")
+    p = pool(2, escaped_outside="bubbles")
     p.particles.append(np.array([[0.5, 0.2]]), sign=np.array([1], np.int8), radius=np.array([0.01]))
     velocity = ms.MacField(p.grid, boundary=ms.ZeroGradient())
     velocity.v[...] = 0.5
@@ -285,7 +287,7 @@ def test_momentum_is_deposited_to_the_last_bit_that_counts(scale, dimension):
 
 def test_counts_are_conserved():
     """A splash: every droplet that was removed flies, has left, or is back."""
-    p = pool(2, cells=32, level=0.5, removal=0.3, reseed_every=4)
+    p = pool(2, cells=32, level=0.5, removal_distance=0.3, reseed_every=4)
     p.seed()
     velocity = ms.MacField(p.grid)
     x, y = (c.ravel() for c in np.meshgrid((np.arange(32) + 0.5) / 32, np.arange(33) / 32, indexing="ij"))

@@ -119,7 +119,7 @@ def test_with_free_slip_the_flow_and_scalars_go_on_into_the_solid(periodic: bool
     for d in range(3):
         assert np.array_equal(velocity.component(d), expected.component(d))
     assert np.array_equal(density.array, field.array)
-    boundary.stick(velocity)
+    boundary.set_solid_velocity(velocity)
     assert np.array_equal(velocity.component(0), expected.component(0))
 
 

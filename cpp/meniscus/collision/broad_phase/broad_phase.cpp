@@ -12,11 +12,11 @@ namespace {
 /// Leaves whose elements one task looks for.
 constexpr Index chunk = 32;
 /// Longer lists are not sorted by counting, which takes the square of their length.
-constexpr Index most_counted = 768;
+constexpr Index max_counted = 768;
 /// Room behind a list for stores of whole vectors.
 constexpr Index slack = 16;
 /// Levels of a tree over 2^31 elements, and eight children of each node waiting.
-constexpr std::size_t most_waiting = 8 * 11;
+constexpr std::size_t max_waiting = 8 * 11;
 
 using Chunk = PairScratch::Chunk;
 
@@ -47,7 +47,7 @@ inline Index overlapping_leaves(const PackedBoxTree& tree, const BoxQuery<float>
     int level;
     Index node;
   };
-  std::array<Waiting, most_waiting> stack;
+  std::array<Waiting, max_waiting> stack;
   std::size_t top = 0;
   Index n = 0;
   stack[top++] = {tree.levels() - 1, 0};
@@ -162,7 +162,7 @@ bool empty(const PairQuery& query) { return query.first->size() == 0 || query.se
 /// Writes the pairs of `element` with its n partners, which are different and followed by some slack, in ascending order.
 template <class V>
 inline void write_sorted(std::int32_t element, std::int32_t* partners, Index n, ElementPair* out) {
-  if (n > most_counted) {
+  if (n > max_counted) {
     std::sort(partners, partners + n);
     for (Index i = 0; i < n; ++i) out[i] = {element, partners[i]};
     return;
@@ -288,7 +288,7 @@ class WaitingPairs {
     std::fill(first_ + complete_, first_ + n_, first.elements(leaf)[lane]);
     complete_ = n_;
   }
-  bool full() const { return n_ > PairBlock::most - lanes; }
+  bool full() const { return n_ > PairBlock::capacity - lanes; }
   bool empty() const { return n_ == 0; }
   /// The pairs as a block; the memory is used again from the next `add` on. If asked to, puts the lower number first.
   PairBlock take(Index chunk_number, bool lower_first) {
@@ -313,7 +313,7 @@ class WaitingPairs {
   }
 
  private:
-  static constexpr std::size_t room = PairBlock::most + lanes;
+  static constexpr std::size_t room = PairBlock::capacity + lanes;
   std::int32_t first_[room];
   std::int32_t second_[room];
   std::int32_t first_corner_[A][room];

@@ -76,7 +76,7 @@ class PairList {
 /// A block of at most `most` pairs, and their vertices: those of the first element, then those of the second. Pairs of edges and
 /// faces, which have five vertices, come without them.
 struct PairBlock {
-  static constexpr std::size_t most = 256;
+  static constexpr std::size_t capacity = 256;
   /// Number of the piece of a search. Blocks of one chunk come one after the other, on one thread.
   Index chunk;
   std::span<const ElementPair> pairs;

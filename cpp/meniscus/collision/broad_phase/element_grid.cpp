@@ -12,8 +12,8 @@ namespace {
 
 constexpr Index chunk = 4096;
 /// Elements that cover more cells are kept in a list.
-constexpr double most_covered = 512;
-constexpr double cells_per_element = 2;
+constexpr double max_covered = 512;
+constexpr double cells_per_element = 2;  // of the grid, on average
 
 }  // namespace
 
@@ -27,17 +27,17 @@ void ElementGrid::for_each_cell(const mesh::Box& box, F&& f) const {
       for (c[2] = first[2]; c[2] <= last[2]; ++c[2]) f(number_of(c));
 }
 
-ElementGrid::ElementGrid(const mesh::Box& region, double cell_size, Index most_cells) {
+ElementGrid::ElementGrid(const mesh::Box& region, double cell_size, Index max_cells) {
   require(cell_size > 0, "the cells of a grid must have a size above zero, not ", cell_size);
-  lay_out(region, cell_size, most_cells);
+  lay_out(region, cell_size, max_cells);
   begin_.assign(static_cast<std::size_t>(product<3>(cells_)) + 1, 0);
   count_.assign(begin_.size() - 1, 0);
   late_head_.assign(count_.size(), -1);
 }
 
-void ElementGrid::lay_out(const mesh::Box& region, double cell_size, Index most_cells) {
+void ElementGrid::lay_out(const mesh::Box& region, double cell_size, Index max_cells) {
   region_ = region;
-  const double most = static_cast<double>(std::max<Index>(most_cells, 1));
+  const double most = static_cast<double>(std::max<Index>(max_cells, 1));
   // No difference of two finite numbers is larger than this times two.
   constexpr double largest = std::numeric_limits<double>::max();
   const mesh::Point half = (0.5 * region.high - 0.5 * region.low).cwiseMax(0.0);
@@ -52,7 +52,7 @@ void ElementGrid::lay_out(const mesh::Box& region, double cell_size, Index most_
     if (n <= most || size_ == largest) break;
     size_ = std::min(size_ * std::max(1.02, std::cbrt(n / most)), largest);
   }
-  if (product<3>(cells_) > std::max<Index>(most_cells, 8)) cells_ = {1, 1, 1};
+  if (product<3>(cells_) > std::max<Index>(max_cells, 8)) cells_ = {1, 1, 1};
 }
 
 void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) {
@@ -96,7 +96,7 @@ void ElementGrid::build(std::span<const mesh::Box> boxes, Workspace& workspace) 
     for (Index i = b; i < e; ++i) {
       note_first_cell(static_cast<std::int32_t>(i));
       const double c = covered(boxes[static_cast<std::size_t>(i)]);
-      offset.data()[i] = c > most_covered ? 0 : static_cast<Index>(c);
+      offset.data()[i] = c > max_covered ? 0 : static_cast<Index>(c);
     }
   });
   Index total = 0;
@@ -148,7 +148,7 @@ void ElementGrid::insert(std::int32_t element, const mesh::Box& box) {
   present_[e] = 1;
   boxes_[e] = box;
   note_first_cell(element);
-  if (covered(box) > most_covered) {
+  if (covered(box) > max_covered) {
     large_.push_back(element);
     return;
   }
@@ -175,7 +175,7 @@ void ElementGrid::remove(std::int32_t element) {
   require(element >= 0 && contains(element), "element ", element, " is not in the grid");
   const auto e = static_cast<std::size_t>(element);
   present_[e] = 0;
-  if (covered(boxes_[e]) > most_covered) {
+  if (covered(boxes_[e]) > max_covered) {
     std::erase(large_, element);
     return;
   }

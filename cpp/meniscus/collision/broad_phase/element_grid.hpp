@@ -17,8 +17,8 @@ class ElementGrid {
  public:
   ElementGrid() = default;
 
-  /// An empty grid over `region` with cells of this size, m, or larger ones, so that there are at most about `most_cells`.
-  ElementGrid(const mesh::Box& region, double cell_size, Index most_cells);
+  /// An empty grid over `region` with cells of this size, m, or larger ones, so that there are at most about `max_cells`.
+  ElementGrid(const mesh::Box& region, double cell_size, Index max_cells);
 
   /// Empties the grid and puts in the element i with boxes[i], for all i: with cells of the mean size of the boxes, and at most
   /// about two per element.
@@ -101,7 +101,7 @@ class ElementGrid {
   }
   template <class F>
   void for_each_cell(const mesh::Box& box, F&& f) const;
-  void lay_out(const mesh::Box& region, double cell_size, Index most_cells);
+  void lay_out(const mesh::Box& region, double cell_size, Index max_cells);
 
   mesh::Box region_;
   double size_ = 1;

@@ -14,8 +14,8 @@ constexpr int needed_bits(int width) { return 22 * (width + 4) + 64; }
 
 using Narrow = numerics::FixedInteger<64>;
 using Wide = numerics::FixedInteger<1120>;
-constexpr int most_bits = 1074;
-static_assert(needed_bits(2098 + most_bits) <= Wide::capacity_bits);
+constexpr int max_bits = 1074;  // binary places of a double below the point
+static_assert(needed_bits(2098 + max_bits) <= Wide::capacity_bits);
 
 /// Kind of contact of the elements at one time.
 enum class Meeting { none, within, rim };

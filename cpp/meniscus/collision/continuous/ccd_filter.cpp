@@ -56,11 +56,11 @@ MENISCUS_INLINE void test_steps(Block& block, std::size_t n) {
 }
 
 /// Fills the lanes with the pieces of a few pairs, one pair after the other.
-MENISCUS_INLINE void cut_steps(const Suspect* suspects, std::size_t n, Block& block) {
+MENISCUS_INLINE void cut_steps(const Candidate* candidates, std::size_t n, Block& block) {
   constexpr auto count = static_cast<std::size_t>(pieces_per_step);
   for (std::size_t i = 0; i < n; ++i) {
-    const double* const start = &suspects[i].start.a.x;
-    const double* const end = &suspects[i].end.a.x;
+    const double* const start = &candidates[i].start.a.x;
+    const double* const end = &candidates[i].end.a.x;
     for (std::size_t k = 0; k < 9; ++k) {
       double* const from = block.row[k].data() + count * i;
       double* const to = block.row[k + 9].data() + count * i;
@@ -73,9 +73,9 @@ MENISCUS_INLINE void cut_steps(const Suspect* suspects, std::size_t n, Block& bl
       }
     }
     for (std::size_t j = 0; j < count; ++j) {
-      block.extent[0][count * i + j] = suspects[i].extent.x;
-      block.extent[1][count * i + j] = suspects[i].extent.y;
-      block.extent[2][count * i + j] = suspects[i].extent.z;
+      block.extent[0][count * i + j] = candidates[i].extent.x;
+      block.extent[1][count * i + j] = candidates[i].extent.y;
+      block.extent[2][count * i + j] = candidates[i].extent.z;
     }
   }
 }
@@ -92,7 +92,7 @@ MENISCUS_INLINE void test_pieces(Block& block, std::size_t n) {
 
 /// Scales the differences of a pair by a power of two, so that the greatest is about 1. What this loses of small differences does
 /// not matter where the extents are then within range.
-void rescale(Suspect& s) {
+void rescale(Candidate& s) {
   const double greatest = std::max({s.extent.x, s.extent.y, s.extent.z});
   if (!(greatest > 0 && greatest <= std::numeric_limits<double>::max())) return;
   const int exponent = -std::ilogb(greatest);
@@ -106,7 +106,7 @@ void rescale(Suspect& s) {
 
 template <bool edges>
 std::size_t find(std::span<const mesh::Point> start, std::span<const mesh::Point> end, std::span<const Stencil> pairs,
-                 std::array<Suspect, block_size>& suspects) {
+                 std::array<Candidate, block_size>& candidates) {
   Block block;
   gather<edges>(start, end, pairs, block);
   const std::size_t n = pairs.size();
@@ -114,7 +114,7 @@ std::size_t find(std::span<const mesh::Point> start, std::span<const mesh::Point
   std::size_t found = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (block.apart[i] != 0) continue;
-    Suspect& s = suspects[found++];
+    Candidate& s = candidates[found++];
     s.pair = static_cast<std::uint32_t>(i);
     s.pieces = (1u << pieces_per_step) - 1;
     s.start = block.start(i);
@@ -127,17 +127,17 @@ std::size_t find(std::span<const mesh::Point> start, std::span<const mesh::Point
   for (std::size_t first = 0; first < found; first += group) {
     const std::size_t count = std::min(group, found - first);
     simd_dispatch([&] {
-      cut_steps(suspects.data() + first, count, block);
+      cut_steps(candidates.data() + first, count, block);
       test_pieces<edges>(block, count * pieces_per_step);
     });
     for (std::size_t i = 0; i < count; ++i) {
-      Suspect s = suspects[first + i];
+      Candidate s = candidates[first + i];
       if (within_range(s.extent)) {
         s.pieces = 0;
         for (unsigned j = 0; j < pieces_per_step; ++j)
           if (block.apart[i * pieces_per_step + j] == 0) s.pieces |= 1u << j;
       }
-      if (s.pieces != 0) suspects[kept++] = s;
+      if (s.pieces != 0) candidates[kept++] = s;
     }
   }
   return kept;
@@ -145,9 +145,9 @@ std::size_t find(std::span<const mesh::Point> start, std::span<const mesh::Point
 
 }  // namespace
 
-std::size_t find_suspects(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
-                          std::span<const Stencil> pairs, std::array<Suspect, block_size>& suspects) {
-  return kind == PairKind::edge_edge ? find<true>(start, end, pairs, suspects) : find<false>(start, end, pairs, suspects);
+std::size_t find_candidates(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                            std::span<const Stencil> pairs, std::array<Candidate, block_size>& candidates) {
+  return kind == PairKind::edge_edge ? find<true>(start, end, pairs, candidates) : find<false>(start, end, pairs, candidates);
 }
 
 }  // namespace meniscus::collision::ccd

@@ -17,7 +17,7 @@
 namespace meniscus::collision::ccd {
 
 /// A pair that may touch.
-struct Suspect {
+struct Candidate {
   /// Its number in the block.
   std::uint32_t pair;
   /// Bit j is set if it may touch in [j / 8, (j + 1) / 8] of the step.
@@ -34,10 +34,10 @@ inline constexpr std::size_t block_size = 64;
 inline constexpr int pieces_per_step = 8;
 
 /// The pair does not touch before this time.
-inline double earliest(const Suspect& s) { return static_cast<double>(std::countr_zero(s.pieces)) / pieces_per_step; }
+inline double earliest(const Candidate& s) { return static_cast<double>(std::countr_zero(s.pieces)) / pieces_per_step; }
 
-/// Fills `suspects` with those of at most `block_size` pairs that may touch, in order, and returns their number.
-std::size_t find_suspects(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
-                          std::span<const Stencil> pairs, std::array<Suspect, block_size>& suspects);
+/// Fills `candidates` with those of at most `block_size` pairs that may touch, in order, and returns their number.
+std::size_t find_candidates(PairKind kind, std::span<const mesh::Point> start, std::span<const mesh::Point> end,
+                            std::span<const Stencil> pairs, std::array<Candidate, block_size>& candidates);
 
 }  // namespace meniscus::collision::ccd

@@ -9,17 +9,18 @@ constexpr int max_depth = 8;
 template <bool edges>
 class Isolator {
  public:
-  Isolator(const Suspect& suspect, Search search, double tolerance) : suspect_(suspect), search_(search), tolerance_(tolerance) {}
+  Isolator(const Candidate& candidate, Search search, double tolerance)
+      : candidate_(candidate), search_(search), tolerance_(tolerance) {}
 
   Isolation run() {
     // Neighbouring pieces together, so that a root between them does no harm.
     for (unsigned j = 0; j < pieces_per_step && !done_;) {
-      if ((suspect_.pieces >> j & 1u) == 0) {
+      if ((candidate_.pieces >> j & 1u) == 0) {
         ++j;
         continue;
       }
       unsigned end = j + 1;
-      while (end < pieces_per_step && (suspect_.pieces >> end & 1u) != 0) ++end;
+      while (end < pieces_per_step && (candidate_.pieces >> end & 1u) != 0) ++end;
       scan(static_cast<double>(j) / pieces_per_step, static_cast<double>(end) / pieces_per_step, max_depth);
       j = end;
     }
@@ -30,12 +31,13 @@ class Isolator {
   enum class Contact { none, inside, open };
 
   Differences at(double t) const {
-    if (t == 0) return suspect_.start;
-    if (t == 1) return suspect_.end;
+    if (t == 0) return candidate_.start;
+    if (t == 1) return candidate_.end;
     const auto mix = [t](const Vector& x, const Vector& y) { return (1 - t) * x + t * y; };
-    return {mix(suspect_.start.a, suspect_.end.a), mix(suspect_.start.b, suspect_.end.b), mix(suspect_.start.c, suspect_.end.c)};
+    return {mix(candidate_.start.a, candidate_.end.a), mix(candidate_.start.b, candidate_.end.b),
+            mix(candidate_.start.c, candidate_.end.c)};
   }
-  PieceSigns signs(double low, double high) const { return piece_signs<edges>(at(low), at(high), suspect_.extent); }
+  PieceSigns signs(double low, double high) const { return piece_signs<edges>(at(low), at(high), candidate_.extent); }
 
   /// True if all coefficients have a certain sign that changes once along them: there is one root, and it is simple.
   static bool one_root(const PieceSigns& s) {
@@ -112,7 +114,7 @@ class Isolator {
     return Contact::open;
   }
 
-  const Suspect& suspect_;
+  const Candidate& candidate_;
   Search search_;
   double tolerance_;
   bool done_ = false;
@@ -121,12 +123,12 @@ class Isolator {
 
 }  // namespace
 
-Isolation isolate_contacts(PairKind kind, const Suspect& suspect, Search search, double tolerance) {
+Isolation isolate_contacts(PairKind kind, const Candidate& candidate, Search search, double tolerance) {
   Isolation open;
   open.complete = false;
-  if (!within_range(suspect.extent)) return open;
-  return kind == PairKind::edge_edge ? Isolator<true>(suspect, search, tolerance).run()
-                                     : Isolator<false>(suspect, search, tolerance).run();
+  if (!within_range(candidate.extent)) return open;
+  return kind == PairKind::edge_edge ? Isolator<true>(candidate, search, tolerance).run()
+                                     : Isolator<false>(candidate, search, tolerance).run();
 }
 
 }  // namespace meniscus::collision::ccd

@@ -29,7 +29,7 @@ struct Isolation {
   double high = 0;
 };
 
-/// The contacts of a suspect, the first of them to within `tolerance` in t if the search is for that.
-Isolation isolate_contacts(PairKind kind, const Suspect& suspect, Search search, double tolerance = 1);
+/// The contacts of a candidate, the first of them to within `tolerance` in t if the search is for that.
+Isolation isolate_contacts(PairKind kind, const Candidate& candidate, Search search, double tolerance = 1);
 
 }  // namespace meniscus::collision::ccd

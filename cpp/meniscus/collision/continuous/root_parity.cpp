@@ -20,7 +20,7 @@ static_assert(needed_bits(2098) <= Wide::capacity_bits);
 
 /// Rays are tried until one meets no edge. Almost all do: of those with components up to `ray_size`, only the ones in a few
 /// planes fail.
-constexpr unsigned most_rays = 64;
+constexpr unsigned max_rays = 64;
 constexpr std::int64_t ray_size = 1 << 20;
 constexpr std::uint64_t ray_seed = 20120701;
 
@@ -83,7 +83,7 @@ class RayCaster {
   /// Zero is on the border, or the number of zeros within is odd. No value if the sequence of rays is exhausted.
   std::optional<bool> collides(unsigned first_ray) const {
     if (on_border_) return true;
-    for (unsigned k = 0; k < most_rays; ++k) {
+    for (unsigned k = 0; k < max_rays; ++k) {
       const Philox4 random = CounterRandom(ray_seed, first_ray + k, 0).words(0);
       V ray;
       for (std::size_t d = 0; d < 3; ++d) ray[d] = Z(static_cast<std::int64_t>(random[d] % (2 * ray_size + 1)) - ray_size);

@@ -293,7 +293,7 @@ bool boxes_apart(const SimplexPair& pair) {
 /// Coordinates of `width` bits have minors of three times as many, and up to five times before the divisions of the elimination.
 constexpr int bits_of_minors(int width) { return 3 * width + 12; }
 constexpr int bits_of_elimination(int width) { return 5 * width + 20; }
-constexpr int widest = 2098;
+constexpr int widest = 2098;  // bits of the range of doubles
 
 /// One double holds 53 bits, so this is more than numbers within the range of doubles need.
 using ExpansionRing = numerics::ExpansionNumber<40>;

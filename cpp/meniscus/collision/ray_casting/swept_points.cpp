@@ -9,7 +9,7 @@ namespace {
 
 constexpr Index triangle_chunk = 2048;
 constexpr Index point_chunk = 64;
-constexpr std::size_t batch = 32;
+constexpr std::size_t batch = 32;  // contact tests answered together
 
 /// Contact tests of some points, gathered and answered together. Nothing is allocated.
 class ContactBatch {

@@ -31,9 +31,9 @@ double face_circulation(const Flow<D>& flow, const Vec<double, D>& face, int axi
 }  // namespace
 
 template <class T, int D>
-void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double time, FlowSampling sampling, Workspace& workspace) {
+void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double time, FaceSampling sampling, Workspace& workspace) {
   require(std::isfinite(time), "time must be finite, got ", time);
-  require(sampling == FlowSampling::pointwise || flow.has_potential(),
+  require(sampling == FaceSampling::pointwise || flow.has_potential(),
           "a flow with sources has no potential; sample it with sampling='pointwise'");
   const grid::Grid<D>& grid = velocity.grid();
   std::array<Workspace::Lease<T>, D> result;
@@ -48,7 +48,7 @@ void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double tim
         for (c[D - 1] = 0; c[D - 1] < view.extents[D - 1]; ++c[D - 1]) {
           const Vec<double, D> x = grid::sample_position<D>(grid, layout.stagger, c);
           *view.at(c) =
-              static_cast<T>(sampling == FlowSampling::pointwise ? flow.velocity(x, time)[axis]
+              static_cast<T>(sampling == FaceSampling::pointwise ? flow.velocity(x, time)[axis]
                                                                  : face_circulation(flow, x, axis, grid.spacing(), time));
         }
       }
@@ -94,8 +94,8 @@ void advance_points(const Flow<D>& flow, double* points, Index n, double time, d
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                                       \
-  template void sample_flow<float, D>(const Flow<D>&, grid::MacField<float, D>&, double, FlowSampling, Workspace&);   \
-  template void sample_flow<double, D>(const Flow<D>&, grid::MacField<double, D>&, double, FlowSampling, Workspace&); \
+  template void sample_flow<float, D>(const Flow<D>&, grid::MacField<float, D>&, double, FaceSampling, Workspace&);   \
+  template void sample_flow<double, D>(const Flow<D>&, grid::MacField<double, D>&, double, FaceSampling, Workspace&); \
   template void sample_flow<D>(const Flow<D>&, const double*, Index, double, double*);                                \
   template void advance_points<D>(const Flow<D>&, double*, Index, double, double, grid::Trace, Workspace&);
 MENISCUS_INSTANTIATE(2)

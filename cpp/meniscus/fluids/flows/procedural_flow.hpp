@@ -75,14 +75,14 @@ FlowPointer<3> deformation_flow(double length, double period);
 template <int D>
 FlowPointer<D> weighted_sum(std::vector<FlowPointer<D>> flows, std::vector<double> weights);
 
-enum class FlowSampling {
+enum class FaceSampling {
   pointwise,      ///< the formula at face centres
   discrete_curl,  ///< differences of the potential around each face: discretely divergence-free
 };
 
 /// Sets the faces of `velocity` to the flow at time t. Throws InvalidArgument for a discrete curl of a flow without a potential.
 template <class T, int D>
-void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double time, FlowSampling sampling, Workspace& workspace);
+void sample_flow(const Flow<D>& flow, grid::MacField<T, D>& velocity, double time, FaceSampling sampling, Workspace& workspace);
 
 /// velocities (n, D) at points (n, D), both row-major.
 template <int D>

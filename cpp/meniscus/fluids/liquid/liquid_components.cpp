@@ -61,13 +61,13 @@ std::int32_t label_around(const grid::Grid<D>& grid, const Coord<D>& c, const st
 }  // namespace
 
 template <class T, int D>
-void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet) {
+void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* mask) {
   const auto a = static_cast<std::size_t>(axis);
   const grid::FieldView<const T, D> phi = liquid.view();
   const double spacing = liquid.grid().spacing();
   Coord<D> faces = phi.extents;
   ++faces[a];
-  const auto is_wet = [&](Coord<D> c) {
+  const auto is_liquid = [&](Coord<D> c) {
     c[a] = grid::image_of_cell(liquid.grid(), axis, c[a]);
     if (c[a] < 0) return false;
     return is_liquid_value(*phi.at(c), spacing);
@@ -77,7 +77,7 @@ void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet) 
       c[D - 1] = k;
       Coord<D> lower = c;
       --lower[a];
-      wet[first + k] = is_wet(c) || is_wet(lower);
+      mask[first + k] = is_liquid(c) || is_liquid(lower);
     }
   });
 }

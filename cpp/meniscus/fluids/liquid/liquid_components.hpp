@@ -9,10 +9,10 @@
 
 namespace meniscus::fluids {
 
-/// wet[face] = whether a cell next to the face across `axis` is liquid in the pressure solve (see free_surface.hpp); owned
+/// mask[face] = whether a cell next to the face across `axis` is liquid in the pressure solve (see free_surface.hpp); owned
 /// extents of that component. There is no liquid beyond the sides of the domain.
 template <class T, int D>
-void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* wet);
+void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* mask);
 
 /// Traces each cell that has a label now back along the velocity for dt seconds. Its origin is the label of the cell in which the
 /// trace ends, else the most frequent label around that cell (the smallest of several), else zero. Zero in air.

@@ -74,9 +74,9 @@ void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field
           for (std::size_t d = 0; d < D; ++d)
             if (s >> d & 1) p += step[d][static_cast<std::size_t>(part >> d & 1)];
           v[static_cast<std::size_t>(s)] = static_cast<double>(*p);
-          const bool wet = *p <= 0;
-          all &= wet;
-          any |= wet;
+          const bool inside = *p <= 0;
+          all &= inside;
+          any |= inside;
         }
         if (all || !any) {
           to[part] = all ? 1.0f : 0.0f;

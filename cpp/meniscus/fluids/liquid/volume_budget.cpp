@@ -4,11 +4,11 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/radix_sort.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
-#include "meniscus/fluids/liquid/surroundings.hpp"
+#include "meniscus/fluids/liquid/near_surface.hpp"
 #include "meniscus/grid/rows.hpp"
-#include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/extraction/level_set_components.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
+#include "meniscus/surface/markers/particle_spray.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ constexpr double resolved = D == 2 ? 12.0 : 40.0;
 
 /// A run of cells along a row that come from one part and belong to another, as one number.
 template <class Visit>
-void for_runs(const std::int32_t* origin, const std::int32_t* label, Index length, std::uint64_t count, Visit&& visit) {
+void visit_runs(const std::int32_t* origin, const std::int32_t* label, Index length, std::uint64_t count, Visit&& visit) {
   for (Index k = 0; k < length;) {
     const Index first = k++;
     while (k < length && origin[k] == origin[first] && label[k] == label[first]) ++k;
@@ -37,7 +37,8 @@ void for_runs(const std::int32_t* origin, const std::int32_t* label, Index lengt
 }  // namespace
 
 template <class T, int D>
-void measure_parts(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace) {
+void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
+                        Workspace& workspace) {
   const grid::Field<T, D>* phi = &liquid.levelset;
   if (liquid.solid) {
     subtract_solid(liquid.levelset, *liquid.solid, liquid.scratch);
@@ -68,34 +69,35 @@ void VolumeBudget<D>::set(std::span<const double> volumes, std::span<const doubl
 }
 
 template <int D>
-void VolumeBudget<D>::take_measured() {
+void VolumeBudget<D>::commit_measured() {
   parallel_for(0, cells(), 1 << 16,
                [&](Index begin, Index end) { std::copy_n(next_.data() + begin, end - begin, labels_.data() + begin); });
   volumes_ = next_volumes_;
 }
 
 template <int D>
-void VolumeBudget<D>::hand_on(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace) {
+void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin,
+                                             Workspace& workspace) {
   const std::size_t count = next_volumes_.size();
   if (amounts.size() == 2 && count == 2) {  // one part that stays one
-    handed_ = amounts;
-    known_.assign(2, 1);
+    transferred_ = amounts;
+    has_origin_.assign(2, 1);
     return;
   }
-  handed_.assign(count, 0.0);
-  known_.assign(count, 0);
+  transferred_.assign(count, 0.0);
+  has_origin_.assign(count, 0);
   const Index length = grid_.local_shape()[D - 1];
   const Index rows = cells() / length;
   const auto starts = workspace.take<Index>(rows + 1);
   Index* const start = starts.data();
-  const auto row_runs = [&](Index r, auto&& visit) {
-    for_runs(origin + r * length, next_.data() + r * length, length, count, visit);
+  const auto visit_row_runs = [&](Index r, auto&& visit) {
+    visit_runs(origin + r * length, next_.data() + r * length, length, count, visit);
   };
   start[0] = 0;
   parallel_for(0, rows, std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       start[r + 1] = 0;
-      row_runs(r, [&](std::uint64_t, Index) { ++start[r + 1]; });
+      visit_row_runs(r, [&](std::uint64_t, Index) { ++start[r + 1]; });
     }
   });
   for (Index r = 0; r < rows; ++r) start[r + 1] += start[r];
@@ -106,7 +108,7 @@ void VolumeBudget<D>::hand_on(const std::vector<double>& amounts, const std::int
   parallel_for(0, rows, std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
       Index i = start[r];
-      row_runs(r, [&](std::uint64_t key, Index n) {
+      visit_row_runs(r, [&](std::uint64_t key, Index n) {
         keys.data()[i] = key;
         lengths.data()[i++] = n;
       });
@@ -138,8 +140,8 @@ void VolumeBudget<D>::hand_on(const std::vector<double>& amounts, const std::int
     for (Index begin = first; begin < last;) {
       const Index end = end_of(begin, 1);
       const std::size_t label = keys.data()[begin] % count;
-      handed_[label] += amount * (volume_of(begin, end) / all);
-      known_[label] = 1;
+      transferred_[label] += amount * (volume_of(begin, end) / all);
+      has_origin_[label] = 1;
       begin = end;
     }
     first = last;
@@ -149,59 +151,59 @@ void VolumeBudget<D>::hand_on(const std::vector<double>& amounts, const std::int
 template <int D>
 template <class T>
 void VolumeBudget<D>::reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
-  measure_parts(liquid, next_.data(), next_volumes_, workspace);
+  measure_components(liquid, next_.data(), next_volumes_, workspace);
   const NoInterrupts commit;
-  take_measured();
+  commit_measured();
   expected_ = volumes_;
   unassigned_ = 0.0;
 }
 
 template <int D>
 template <class T>
-void VolumeBudget<D>::follow(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
-                             Workspace& workspace) {
+void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
+                                          Workspace& workspace) {
   require(velocity.grid() == grid_, "the velocity must have the grid of the liquid");
-  measure_parts(liquid, next_.data(), next_volumes_, workspace);
+  measure_components(liquid, next_.data(), next_volumes_, workspace);
   {
     const auto origin = workspace.take<std::int32_t>(cells());
     component_origins<T, D>(velocity, dt, labels_.data(), next_.data(), origin.data());
-    hand_on(expected_, origin.data(), workspace);
+    transfer_to_components(expected_, origin.data(), workspace);
   }
   const NoInterrupts commit;
   const double before = total_expected();
-  take_measured();
+  commit_measured();
   expected_.resize(volumes_.size());
-  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = known_[i] ? handed_[i] : volumes_[i];
+  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = has_origin_[i] ? transferred_[i] : volumes_[i];
   unassigned_ += before - total_expected();
 }
 
 /// Takes the liquid in `next_`; the part of an excess is that of its cells. Returns the change of the volume.
 template <int D>
-double VolumeBudget<D>::take_changed(Workspace& workspace) {
+double VolumeBudget<D>::commit_change(Workspace& workspace) {
   amounts_.resize(volumes_.size());
   for (std::size_t i = 0; i < amounts_.size(); ++i) amounts_[i] = expected_[i] - volumes_[i];
-  hand_on(amounts_, labels_.data(), workspace);
+  transfer_to_components(amounts_, labels_.data(), workspace);
   const double before = total_volume();
-  take_measured();
+  commit_measured();
   expected_.resize(volumes_.size());
-  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = volumes_[i] + handed_[i];
+  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = volumes_[i] + transferred_[i];
   return total_volume() - before;
 }
 
 template <int D>
 template <class T>
-double VolumeBudget<D>::change(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
-  measure_parts(liquid, next_.data(), next_volumes_, workspace);
+double VolumeBudget<D>::update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
+  measure_components(liquid, next_.data(), next_volumes_, workspace);
   const NoInterrupts commit;
   const double before = total_expected();
-  const double change = take_changed(workspace);
+  const double change = commit_change(workspace);
   unassigned_ += before + change - total_expected();
   return change;
 }
 
 /// Adds `amounts_`, whose sum over all cells is `sum`, to what is expected.
 template <int D>
-void VolumeBudget<D>::move(double sum) {
+void VolumeBudget<D>::add_to_expected(double sum) {
   const double before = total_expected();
   for (std::size_t i = 1; i < expected_.size(); ++i) expected_[i] = std::max(expected_[i] + amounts_[i], 0.0);
   expected_[0] = 0.0;
@@ -210,22 +212,22 @@ void VolumeBudget<D>::move(double sum) {
 
 template <int D>
 template <class T>
-typename VolumeBudget<D>::Crossing VolumeBudget<D>::cross_side(const grid::MacField<T, D>& velocity,
-                                                               const grid::Field<T, D>& fractions, int axis, bool upper,
-                                                               double dt) {
+typename VolumeBudget<D>::SideFlow VolumeBudget<D>::account_side_flow(const grid::MacField<T, D>& velocity,
+                                                                      const grid::Field<T, D>& fractions, int axis, bool upper,
+                                                                      double dt) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const auto a = static_cast<std::size_t>(axis);
   const grid::FieldView<const T, D> u = velocity.component(axis).view();
-  const grid::FieldView<const T, D> wet = fractions.view();
-  const Coord<D> strides = c_strides<D>(wet.extents);
-  Coord<D> side = wet.extents;
+  const grid::FieldView<const T, D> fraction = fractions.view();
+  const Coord<D> strides = c_strides<D>(fraction.extents);
+  Coord<D> side = fraction.extents;
   side[a] = 1;
-  const Index cell = upper ? wet.extents[a] - 1 : 0;
-  const Index before = wet.extents[a] == 1 ? 0 : upper ? -wet.strides[a] : wet.strides[a];
+  const Index cell = upper ? fraction.extents[a] - 1 : 0;
+  const Index before = fraction.extents[a] == 1 ? 0 : upper ? -fraction.strides[a] : fraction.strides[a];
   const T outward = upper ? T(1) : T(-1);
   const double scale = dt * cell_ / grid_.spacing();
   const NoInterrupts whole;
-  Crossing result;
+  SideFlow result;
   for (const bool out : {true, false}) {
     amounts_.assign(expected_.size(), 0.0);
     double sum = 0.0;
@@ -236,7 +238,7 @@ typename VolumeBudget<D>::Crossing VolumeBudget<D>::cross_side(const grid::MacFi
         rest /= static_cast<std::size_t>(side[d]);
       }
       c[a] = cell;
-      const T* last = wet.at(c);
+      const T* last = fraction.at(c);
       const T part = before ? std::clamp(T(1.5) * *last - T(0.5) * last[before], T(0), T(1)) : *last;
       Coord<D> face = c;
       face[a] += upper;
@@ -245,7 +247,7 @@ typename VolumeBudget<D>::Crossing VolumeBudget<D>::cross_side(const grid::MacFi
       sum += std::abs(amount);
       amounts_[static_cast<std::size_t>(labels_[dot<D>(c, strides)])] -= amount;
     }
-    if (sum > 0.0) move(out ? -sum : sum);
+    if (sum > 0.0) add_to_expected(out ? -sum : sum);
     (out ? result.outflow : result.inflow) = sum;
   }
   return result;
@@ -263,7 +265,7 @@ Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_around(Workspace& workspa
 /// Moves the volumes of flagged drops, times `sign`, to the parts around them.
 template <int D>
 template <class T>
-void VolumeBudget<D>::move_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace) {
+void VolumeBudget<D>::transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace) {
   const Index n = drops.size();
   if (std::none_of(flags, flags + n, [](std::uint8_t f) { return f != 0; })) return;
   const surface::SprayColumns<T, D> s(drops);
@@ -285,31 +287,27 @@ void VolumeBudget<D>::move_drops(grid::ParticleSet& drops, const std::uint8_t* f
     amounts_[static_cast<std::size_t>(around.data()[dot<D>(c, strides)])] += volume;
     sum += volume;
   }
-  move(sum);
+  add_to_expected(sum);
 }
 
 template <int D>
 template <class T>
-void VolumeBudget<D>::drops_left(grid::ParticleSet& drops, Index first, Workspace& workspace) {
+void VolumeBudget<D>::subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace) {
   const auto flags = workspace.take<std::uint8_t>(drops.size());
   for (Index i = 0; i < drops.size(); ++i) flags.data()[i] = i >= first;
-  move_drops<T>(drops, flags.data(), -1.0, workspace);
+  transfer_drops<T>(drops, flags.data(), -1.0, workspace);
 }
 
 template <int D>
 template <class T>
-void VolumeBudget<D>::drops_join(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace) {
-  const surface::SprayColumns<T, D> s(drops);
-  const Index n = drops.size();
-  const auto phi = workspace.take<T>(n);
-  grid::sample_points(levelset, s.position, n, grid::Interpolation::linear, time, phi.data());
-  const auto flags = workspace.take<std::uint8_t>(n);
-  for (Index i = 0; i < n; ++i) flags.data()[i] = phi.data()[i] <= s.radius[i];
-  move_drops<T>(drops, flags.data(), 1.0, workspace);
+void VolumeBudget<D>::add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time,
+                                        Workspace& workspace) {
+  const auto flags = surface::flag_returned(levelset, drops, -1, 1.0, time, workspace);
+  transfer_drops<T>(drops, flags.data(), 1.0, workspace);
 }
 
 template <int D>
-void VolumeBudget<D>::share() {
+void VolumeBudget<D>::distribute_unassigned() {
   const auto small = [&](std::size_t i) { return volumes_[i] < resolved<D> * cell_; };
   bool any_resolved = false;
   for (std::size_t i = 1; i < volumes_.size(); ++i) any_resolved |= !small(i);
@@ -332,15 +330,16 @@ void VolumeBudget<D>::share() {
 
 template class VolumeBudget<2>;
 template class VolumeBudget<3>;
-#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
-  template void measure_parts<T, D>(const MeasuredLiquid<T, D>&, std::int32_t*, std::vector<double>&, Workspace&);         \
-  template void VolumeBudget<D>::reset<T>(const MeasuredLiquid<T, D>&, Workspace&);                                        \
-  template void VolumeBudget<D>::follow<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, Workspace&);  \
-  template double VolumeBudget<D>::change<T>(const MeasuredLiquid<T, D>&, Workspace&);                                     \
-  template typename VolumeBudget<D>::Crossing VolumeBudget<D>::cross_side<T>(const grid::MacField<T, D>&,                  \
-                                                                             const grid::Field<T, D>&, int, bool, double); \
-  template void VolumeBudget<D>::drops_left<T>(grid::ParticleSet&, Index, Workspace&);                                     \
-  template void VolumeBudget<D>::drops_join<T>(grid::ParticleSet&, grid::Field<T, D>&, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
+  template void measure_components<T, D>(const MeasuredLiquid<T, D>&, std::int32_t*, std::vector<double>&, Workspace&);   \
+  template void VolumeBudget<D>::reset<T>(const MeasuredLiquid<T, D>&, Workspace&);                                       \
+  template void VolumeBudget<D>::update_after_motion<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, \
+                                                        Workspace&);                                                      \
+  template double VolumeBudget<D>::update_after_sources<T>(const MeasuredLiquid<T, D>&, Workspace&);                      \
+  template typename VolumeBudget<D>::SideFlow VolumeBudget<D>::account_side_flow<T>(                                      \
+      const grid::MacField<T, D>&, const grid::Field<T, D>&, int, bool, double);                                          \
+  template void VolumeBudget<D>::subtract_drops<T>(grid::ParticleSet&, Index, Workspace&);                                \
+  template void VolumeBudget<D>::add_joining_drops<T>(grid::ParticleSet&, grid::Field<T, D>&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -28,7 +28,8 @@ struct MeasuredLiquid {
 
 /// Labels the connected parts of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
 template <class T, int D>
-void measure_parts(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes, Workspace& workspace);
+void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
+                        Workspace& workspace);
 
 /// Search for the distance by which the surface of a part moves so that the part has its expected volume. The volume grows with
 /// the distance: by the area of the surface at first, then as between the last two distances, and always between those that were
@@ -62,7 +63,7 @@ class VolumeBudget {
   const std::vector<double>& volumes() const { return volumes_; }
   const std::vector<double>& expected() const { return expected_; }
   double total_volume() const { return std::accumulate(volumes_.begin(), volumes_.end(), 0.0); }
-  /// Expected of no part until `share`.
+  /// Expected of no part until `distribute_unassigned`.
   double unassigned() const { return unassigned_; }
   /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length.
   void set(std::span<const double> volumes, std::span<const double> expected, double unassigned);
@@ -74,32 +75,34 @@ class VolumeBudget {
 
   /// Updates the parts after the liquid has moved along a velocity for dt.
   template <class T>
-  void follow(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt, Workspace& workspace);
+  void update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
+                           Workspace& workspace);
 
   /// Updates the expected volumes after sources or drains have changed the liquid; returns the change of its volume.
   template <class T>
-  double change(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
+  double update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  struct Crossing {
+  struct SideFlow {
     double outflow = 0.0;
     double inflow = 0.0;
   };
   /// Accounts for the flow through a side of the domain in dt. The liquid part of a face is extrapolated linearly from the
   /// fractions of the two cells before it.
   template <class T>
-  Crossing cross_side(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, int axis, bool upper, double dt);
+  SideFlow account_side_flow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, int axis, bool upper,
+                             double dt);
 
   /// Subtracts the volumes of the drops from index `first` on from the parts around them.
   template <class T>
-  void drops_left(grid::ParticleSet& drops, Index first, Workspace& workspace);
+  void subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
 
-  /// Adds the volumes of the drops that join the liquid (phi <= radius, as in `surface::reincorporate` with a fraction of 1) to
-  /// the parts around them.
+  /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
+  /// parts around them.
   template <class T>
-  void drops_join(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
+  void add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
 
   /// Distributes the unassigned volume over the parts. Those too small to be resolved are expected to stay as they are.
-  void share();
+  void distribute_unassigned();
 
   /// Moves the surface of each part so that it has its expected volume, by at most 0.3 cells; returns the largest distance, m.
   /// Nothing is changed if anything is thrown.
@@ -107,15 +110,15 @@ class VolumeBudget {
   double correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
  private:
-  /// Transfers amounts of the present parts to those with the labels in `next_`: into `handed_`, with `known_`.
-  void hand_on(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
-  void take_measured();
-  bool match_parts();
-  void take_matched();
-  double take_changed(Workspace& workspace);
-  void move(double total);
+  /// Transfers amounts of the present parts to those with the labels in `next_`: into `transferred_`, with `has_origin_`.
+  void transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
+  void commit_measured();
+  bool match_components();
+  void commit_matched();
+  double commit_change(Workspace& workspace);
+  void add_to_expected(double total);
   template <class T>
-  void move_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
+  void transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
   Workspace::Lease<std::int32_t> labels_around(Workspace& workspace) const;
   double total_expected() const { return std::accumulate(expected_.begin(), expected_.end(), 0.0); }
   Index cells() const { return labels_.size(); }
@@ -130,8 +133,8 @@ class VolumeBudget {
   // Scratch, by label.
   std::vector<double> next_volumes_;
   std::vector<double> volume_per_cell_;
-  std::vector<double> handed_;
-  std::vector<std::uint8_t> known_;
+  std::vector<double> transferred_;
+  std::vector<std::uint8_t> has_origin_;
   std::vector<double> amounts_;
   std::vector<DistanceSearch> searches_;
   std::vector<std::int32_t> next_of_;

@@ -13,7 +13,7 @@ namespace {
 
 /// Cells that a correction moves the surface by, at most.
 constexpr double largest_move = 0.3;
-constexpr int passes = 8;
+constexpr int passes = 8;  // at most; each moves the surfaces again by what is still missing
 /// Relative, of a corrected volume, within the largest move.
 constexpr double accuracy = 1e-9;
 
@@ -114,7 +114,7 @@ void DistanceSearch::advance(double volume, double expected, double area) {
 /// Whether the parts in `next_` are those in `labels_`, one to one; then takes their volumes. Their numbers may differ, as parts
 /// are numbered by their first cells.
 template <int D>
-bool VolumeBudget<D>::match_parts() {
+bool VolumeBudget<D>::match_components() {
   if (next_volumes_.size() != volumes_.size()) return false;
   next_of_.assign(volumes_.size(), 0);
   origin_of_.assign(volumes_.size(), 0);
@@ -141,13 +141,13 @@ bool VolumeBudget<D>::match_parts() {
   return true;
 }
 
-/// Takes the labels in `next_`, which `match_parts` has found to be those of the same parts.
+/// Takes the labels in `next_`, which `match_components` has found to be those of the same parts.
 template <int D>
-void VolumeBudget<D>::take_matched() {
+void VolumeBudget<D>::commit_matched() {
   const NoInterrupts whole;
   amounts_ = expected_;
   for (std::size_t i = 1; i < expected_.size(); ++i) expected_[static_cast<std::size_t>(next_of_[i])] = amounts_[i];
-  take_measured();
+  commit_measured();
 }
 
 template <int D>
@@ -184,22 +184,22 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       for (std::size_t i = 1; i < searches_.size(); ++i)
         if (expected_[i] > cell_ && amounts_[i] > 0) searches_[i].advance(volumes_[i], expected_[i], amounts_[i]);
       move_surface(before.data(), around.data(), searches_, liquid.levelset);
-      measure_parts(liquid, next_.data(), next_volumes_, workspace);
-      matched = match_parts();
+      measure_components(liquid, next_.data(), next_volumes_, workspace);
+      matched = match_components();
       if (matched) continue;
       // A thin part broke off or closed: go on from there.
       farthest += farthest_of(searches_);
       limit = largest_move * h - farthest;
       const double all = total_expected();
-      take_changed(workspace);
+      commit_change(workspace);
       unassigned_ += all - total_expected();
-      share();
+      distribute_unassigned();
       searches_.assign(volumes_.size(), DistanceSearch(limit));
       keep(before.data());
       around = labels_around(workspace);
     }
     const double moved = farthest + farthest_of(searches_);
-    if (matched) take_matched();
+    if (matched) commit_matched();
     return moved;
   } catch (...) {
     const NoInterrupts whole;

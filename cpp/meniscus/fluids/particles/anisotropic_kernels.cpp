@@ -80,7 +80,7 @@ AnisotropicKernel<D> anisotropic_kernel(const grid::CellParticles<D>& particles,
   if (count > (D == 3 ? alone_3d : alone_2d) && eigen.info() == Eigen::Success) {
     rotation = eigen.eigenvectors();
     const double largest = std::clamp(eigen.eigenvalues()[D - 1], alone_size * alone_size, longest);
-    for (int d = 0; d < D; ++d) size[d] = std::clamp(eigen.eigenvalues()[d], largest / most_anisotropy, largest);
+    for (int d = 0; d < D; ++d) size[d] = std::clamp(eigen.eigenvalues()[d], largest / max_anisotropy, largest);
   }
   AnisotropicKernel<D> kernel;
   const Vector shift = (smoothing * mean).cwiseMax(-farthest * support).cwiseMin(farthest * support);

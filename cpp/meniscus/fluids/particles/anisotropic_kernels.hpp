@@ -18,7 +18,7 @@ struct AnisotropicKernel {
 };
 
 /// Ratio of the largest to the smallest variance of a neighbourhood, at most.
-inline constexpr double most_anisotropy = 4.0;
+inline constexpr double max_anisotropy = 4.0;
 
 /// The kernel of one particle at `x` in `cell`; `support`: of its neighbourhood, in cells.
 template <int D>

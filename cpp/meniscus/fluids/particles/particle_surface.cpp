@@ -16,7 +16,7 @@ namespace {
 using Flag = std::uint8_t;
 
 /// Largest radius, support and band of spheres, in cells: twice this is how far searches go.
-constexpr double most_support = 8.0;
+constexpr double max_support = 8.0;
 
 /// Cells around one that must all hold particles for it to be deep in the liquid, whatever the kernels are.
 constexpr Index deep_layers = 2;
@@ -157,12 +157,12 @@ void require_options(const ParticleSurfaceOptions& options, double h) {
   const double support = options.support / h;
   require(band > 0.0 && std::isfinite(band), "band must be positive and finite, not ", options.band);
   if (options.method != ParticleSurface::anisotropic)
-    require(options.radius > 0.0 && options.radius / h <= most_support, "radius must be positive and at most ", most_support,
+    require(options.radius > 0.0 && options.radius / h <= max_support, "radius must be positive and at most ", max_support,
             " cells, not ", options.radius);
   if (options.method == ParticleSurface::spheres)
-    require(band <= most_support, "with spheres the band must be at most ", most_support, " cells, not ", options.band);
+    require(band <= max_support, "with spheres the band must be at most ", max_support, " cells, not ", options.band);
   else
-    require(support > 0.0 && support <= most_support, "support must be positive and at most ", most_support, " cells, not ",
+    require(support > 0.0 && support <= max_support, "support must be positive and at most ", max_support, " cells, not ",
             options.support);
 }
 
@@ -180,7 +180,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   const double longest = spheres       ? evaluation.radius + evaluation.band
                          : anisotropic ? 2.0 * evaluation.support
                                        : evaluation.support;
-  Index reach = std::min(reach_of(longest), grid::most_reach);
+  Index reach = std::min(reach_of(longest), grid::max_reach);
   // A cell without particles within reach is air; a cell with full cells all around is deep
   // liquid, except with spheres that leave gaps.
   const bool gaps = spheres && evaluation.radius < 0.5 * std::sqrt(static_cast<double>(D));
@@ -200,7 +200,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   if (anisotropic) {
     kernels = workspace.take<AnisotropicKernel<D>>(particles);
     occupy(full);
-    spread(grid, full, scratch, std::min(deep + reach, grid::most_reach + deep_layers), true);
+    spread(grid, full, scratch, std::min(deep + reach, grid::max_reach + deep_layers), true);
     const double farthest = parallel_reduce(
         Index{0}, cells, Index{256}, 0.0,
         [&](Index begin, Index end) {

@@ -23,8 +23,8 @@ bool is_liquid_value(T phi, double spacing) {
 
 /// Distance, in cells, of the free surface from the liquid one of two neighbouring samples; the other is in air.
 template <class T>
-double distance_to_surface(double wet, double dry) {
-  const double fraction = wet / (wet - dry);
+double distance_to_surface(double liquid, double air) {
+  const double fraction = liquid / (liquid - air);
   return fraction < smallest_depth<T> ? smallest_depth<T> : fraction < 1 ? fraction : 1.0;
 }
 

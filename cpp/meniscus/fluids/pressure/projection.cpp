@@ -11,7 +11,7 @@
 namespace meniscus::fluids {
 
 template <int D>
-PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.block(), grid.transport()) {}
+PressureSolver<D>::PressureSolver(const grid::Grid<D>& grid) : grid_(grid), layout_(grid.block(), grid.communicator()) {}
 
 template <int D>
 Index PressureSolver<D>::bytes() const {
@@ -55,7 +55,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   set_dirichlet(velocity.boundary(), problem, scale);
   set_right_hand_side(faces, velocity, problem);
   add_dirichlet_to_right_hand_side();
-  balance(options.flux_fix, report);
+  balance(options.flux_correction, report);
   const bool warm = problem.warm_start && problem.pressure;
   if (warm) {
     const grid::FieldView<const double, D> p = std::as_const(*problem.pressure).view();
@@ -176,7 +176,7 @@ void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
 }
 
 template <int D>
-void PressureSolver<D>::balance(FluxFix fix, ProjectionReport<D>& report) {
+void PressureSolver<D>::balance(FluxCorrection fix, ProjectionReport<D>& report) {
   const auto& regions = poisson_.regions().regions();
   report.regions.resize(regions.size());
   poisson_.regions().sum(poisson_.b.data(), sums_);
@@ -189,7 +189,7 @@ void PressureSolver<D>::balance(FluxFix fix, ProjectionReport<D>& report) {
     if (!regions[r].closed) sums_[r] = 0;
     any |= sums_[r] != 0;
   }
-  if (fix == FluxFix::walls && any) add_at_walls(sums_);
+  if (fix == FluxCorrection::walls && any) add_at_walls(sums_);
 }
 
 template <int D>

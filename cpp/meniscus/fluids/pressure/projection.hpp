@@ -16,14 +16,14 @@
 namespace meniscus::fluids {
 
 /// Correction of a net flux through the walls of a closed region, which no incompressible flow can satisfy.
-enum class FluxFix {
+enum class FluxCorrection {
   volume,  ///< the whole region takes it, evenly: its divergence becomes the same small number everywhere
   walls,   ///< the cells at its walls take it, in proportion to the wall's area, as if the wall moved a little differently
 };
 
 struct ProjectionOptions {
   numerics::SolveOptions solve;
-  FluxFix flux_fix = FluxFix::volume;
+  FluxCorrection flux_correction = FluxCorrection::volume;
   /// Change the velocity even where the tolerance was not met.
   bool accept_unconverged = false;
 };
@@ -85,12 +85,12 @@ class PressureSolver {
   template <class T>
   void set_dirichlet(const grid::Boundary<D>& boundary, const PressureProblem<T, D>& problem, double scale);
   /// The pressure given on the face between a liquid cell and air (or a side of the domain), in the units of the solve.
-  double given_pressure(Index wet, Index dry, bool on_side) const {
+  double given_pressure(Index liquid, Index air, bool on_side) const {
     if (!has_dirichlet_) return 0.0;
-    double q = dirichlet_[dry];
+    double q = dirichlet_[air];
     if (has_surface_ && !on_side) {
-      const double theta = has_phi_ ? distance_to_surface<double>(phi_[wet], phi_[dry]) : 1.0;
-      q += (1 - theta) * surface_[wet] + theta * surface_[dry];
+      const double theta = has_phi_ ? distance_to_surface<double>(phi_[liquid], phi_[air]) : 1.0;
+      q += (1 - theta) * surface_[liquid] + theta * surface_[air];
     }
     return q;
   }
@@ -98,7 +98,7 @@ class PressureSolver {
   void set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
                            const PressureProblem<T, D>& problem);
   void add_dirichlet_to_right_hand_side();
-  void balance(FluxFix fix, ProjectionReport<D>& report);
+  void balance(FluxCorrection fix, ProjectionReport<D>& report);
   void add_at_walls(const std::vector<double>& excess);
   double wall_area(Index cell) const;
   template <class T>

@@ -48,7 +48,7 @@ Coord<D> with_last_faces(const grid::Grid<D>& grid) {
 
 template <int D>
 LiquidViscositySolver<D>::LiquidViscositySolver(const grid::Grid<D>& grid)
-    : grid_(grid), cells_(grid.block(), grid.transport()), layout_(with_last_faces<D>(grid), cells_.periodic) {}
+    : grid_(grid), cells_(grid.block(), grid.communicator()), layout_(with_last_faces<D>(grid), cells_.periodic) {}
 
 template <int D>
 Index LiquidViscositySolver<D>::bytes() const {

@@ -24,7 +24,7 @@ enum Given : std::uint8_t { not_given, given_by_side, given_by_solid, in_air };
 
 /// Whether there is no liquid on either side of face `c` across `axis`. Beyond a side of the domain is nothing.
 template <class T, int D>
-bool dry_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, const grid::Grid<D>& grid) {
+bool air_beside(int axis, Coord<D> c, const grid::FieldView<const T, D>& liquid, const grid::Grid<D>& grid) {
   const auto a = static_cast<std::size_t>(axis);
   const Index face = c[a];
   for (const Index cell : {face - 1, face}) {
@@ -128,7 +128,7 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
     given[static_cast<std::size_t>(upper)] =
         !grid_.shared(axis, upper) &&
         grid::fixes_normal_velocity(velocity.boundary()[static_cast<std::size_t>(grid::side_index(axis, upper))]);
-  const grid::FieldView<const T, D> wet = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
+  const grid::FieldView<const T, D> liquid_view = liquid ? std::as_const(*liquid).view() : grid::FieldView<const T, D>{};
   for_each_cell_row<D>(layout, [&](Coord<D> c, Index first, Index count) {
     const T* u = view.at(c);
     const T* moving = solid_velocity ? solid_velocity->component(axis).view().at(c) : nullptr;
@@ -136,8 +136,8 @@ void ViscositySolver<D>::describe(int axis, const grid::MacField<T, D>& velocity
       c[D - 1] = k;
       const bool on_side = (given[0] && c[a] == 0) || (given[1] && c[a] == extents[a] - 1);
       const bool inside = solid && at_face<D>(std::as_const(*solid).view(), axis, c) <= 0;
-      const bool dry = liquid && dry_beside<T, D>(axis, c, wet, grid_);
-      own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : dry ? in_air : not_given;
+      const bool air = liquid && air_beside<T, D>(axis, c, liquid_view, grid_);
+      own.fixed[first + k] = on_side ? given_by_side : inside ? given_by_solid : air ? in_air : not_given;
       own.value[first + k] =
           inside && !on_side && sticks ? (moving ? static_cast<double>(moving[k]) : 0.0) : static_cast<double>(u[k]);
     }

@@ -7,7 +7,7 @@
 namespace meniscus::grid {
 
 /// Largest range of a search in one direction, in cells.
-inline constexpr Index most_reach = 16;
+inline constexpr Index max_reach = 16;
 
 /// Positions of particles in cells from the lower corner of the domain, (n, D), in the order of their cells, each of them inside
 /// of its cell.
@@ -27,7 +27,7 @@ MENISCUS_INLINE void for_each_neighbor(const CellParticles<D>& particles, const 
   static_assert(D == 2 || D == 3);
   const Grid<D>& grid = *particles.grid;
   const Coord<D>& n = grid.shape();
-  std::array<std::array<CellImage, 2 * most_reach + 1>, D> images;
+  std::array<std::array<CellImage, 2 * max_reach + 1>, D> images;
   for (std::size_t d = 0; d < D; ++d)
     for (Index o = -reach; o <= reach; ++o)
       images[d][static_cast<std::size_t>(o + reach)] = mirrored_cell(grid, static_cast<int>(d), cell[d] + o);

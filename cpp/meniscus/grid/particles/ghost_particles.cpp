@@ -86,7 +86,7 @@ ParticleSet with_ghost_particles(const ParticleSet& own, const Grid<D>& grid, Wo
         outgoing.push_back({neighbour, 2 * d + side, out(s).first, out(s).second});
         incoming.push_back({neighbour, 2 * d + 1 - side, in(s).first, in(s).second});
       }
-      grid.transport()->exchange(outgoing, incoming);
+      grid.communicator()->exchange(outgoing, incoming);
     };
     const auto number = [](Index& n) { return std::pair(reinterpret_cast<std::byte*>(&n), sizeof n); };
     const auto content = [](PackedRows& r) { return std::pair(r.bytes.data(), r.bytes.size()); };

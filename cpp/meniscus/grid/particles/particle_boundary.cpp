@@ -12,7 +12,7 @@ namespace meniscus::grid {
 namespace {
 
 /// Most steps out of a solid.
-constexpr int most_steps = 10;
+constexpr int max_steps = 10;
 
 /// The number of type T next to a side that is not outside of it, so that what is put onto the side is in the domain.
 template <class T>
@@ -69,13 +69,13 @@ ParticleFate push_out(const FieldProbe<double, D>& solid, T* x, Vec<double, D>* 
   const double gap = solid_gap * solid.grid().spacing();
   Eigen::Map<Vec<T, D>> position(x);
   ParticleFate fate = ParticleFate::stays;
-  for (int i = 0; i <= most_steps; ++i) {
+  for (int i = 0; i <= max_steps; ++i) {
     const Vec<double, D> at = position.template cast<double>();
     const ProbedValue<D> s = solid(at);
     const double slope = s.gradient.norm();
     if (normal && slope > 0.0) *normal = s.gradient / slope;
     if (s.value > 0.0) return fate;
-    if (slope == 0.0 || i == most_steps) break;
+    if (slope == 0.0 || i == max_steps) break;
     // The level set is flatter than a distance in the middle of a solid only, between several nearest points.
     const Vec<double, D> moved = at + (gap - s.value) / std::max(1.0, slope) / slope * s.gradient;
     position = sides.nearest(moved).template cast<T>();

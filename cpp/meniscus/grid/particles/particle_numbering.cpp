@@ -11,22 +11,22 @@ namespace meniscus::grid {
 namespace {
 
 /// The keys of every other block.
-std::vector<std::vector<Index>> keys_of_others(parallel::Transport& transport, std::vector<Index>& own) {
+std::vector<std::vector<Index>> keys_of_others(parallel::Communicator& communicator, std::vector<Index>& own) {
   constexpr int tag = -2;
-  const auto blocks = static_cast<std::size_t>(transport.count());
+  const auto blocks = static_cast<std::size_t>(communicator.size());
   std::vector<Index> sizes(blocks);
   const auto size = static_cast<Index>(own.size());
-  transport.gather(&size, sizeof size, sizes.data());
+  communicator.gather(&size, sizeof size, sizes.data());
   std::vector<std::vector<Index>> keys(blocks);
   std::vector<parallel::Message> outgoing, incoming;
   for (std::size_t b = 0; b < blocks; ++b) {
     const auto block = static_cast<int>(b);
-    if (block == transport.number()) continue;
+    if (block == communicator.rank()) continue;
     keys[b].resize(static_cast<std::size_t>(sizes[b]));
     outgoing.push_back({block, tag, reinterpret_cast<std::byte*>(own.data()), own.size() * sizeof(Index)});
     incoming.push_back({block, tag, reinterpret_cast<std::byte*>(keys[b].data()), keys[b].size() * sizeof(Index)});
   }
-  transport.exchange(outgoing, incoming);
+  communicator.exchange(outgoing, incoming);
   return keys;
 }
 
@@ -51,17 +51,17 @@ void number_new_particles(ParticleSet& particles, Index first, const Grid<D>& gr
                    [&](Index a, Index b) { return cell[static_cast<std::size_t>(a)] < cell[static_cast<std::size_t>(b)]; });
   for (std::size_t k = 0; k < keys.size(); ++k) keys[k] = cell[static_cast<std::size_t>(order[k])];
 
-  parallel::Transport& transport = *grid.transport();
+  parallel::Communicator& communicator = *grid.communicator();
   const Index base = particles.next_id() - n;
   auto* ids = reinterpret_cast<Index*>(particles.ids().data.data()) + first;
-  const auto others = keys_of_others(transport, keys);
+  const auto others = keys_of_others(communicator, keys);
   for (std::size_t k = 0; k < keys.size(); ++k) {
     // A cell belongs to one block, so keys of different blocks differ.
     auto rank = static_cast<Index>(k);
     for (const auto& theirs : others) rank += std::lower_bound(theirs.begin(), theirs.end(), keys[k]) - theirs.begin();
     ids[order[k]] = base + rank;
   }
-  particles.set_next_id(base + parallel::global_sum(transport, n));
+  particles.set_next_id(base + parallel::global_sum(communicator, n));
 }
 
 template void number_new_particles<2>(ParticleSet&, Index, const Grid<2>&);

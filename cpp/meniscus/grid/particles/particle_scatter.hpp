@@ -58,16 +58,16 @@ void add_across_seam(const FieldLayout<D>& layout, T* first, int axis, int upper
   const Index inner = c_strides<D>(padded)[a] * width;
   const Index outer = product<D>(padded) * width / (padded[a] * inner);
   const std::size_t bytes = static_cast<std::size_t>(outer * inner) * sizeof(T);
-  std::byte* buffer = layout.grid.transport()->buffer(bytes);
+  std::byte* buffer = layout.grid.communicator()->buffer(bytes);
   auto* values = reinterpret_cast<T*>(buffer);
   const auto plane = [&](Index o, Index i) { return first + (o * padded[a] + ghost_width + i) * inner; };
   const parallel::Message message{layout.grid.block().neighbour[2 * a + static_cast<std::size_t>(upper)], axis, buffer, bytes};
   if (sends) {
     for (Index o = 0; o < outer; ++o) std::copy_n(plane(o, sent), inner, values + o * inner);
-    layout.grid.transport()->exchange({&message, 1}, {});
+    layout.grid.communicator()->exchange({&message, 1}, {});
     return;
   }
-  layout.grid.transport()->exchange({}, {&message, 1});
+  layout.grid.communicator()->exchange({}, {&message, 1});
   for (Index o = 0; o < outer; ++o) {
     const T* from = values + o * inner;
     T* to = plane(o, received);

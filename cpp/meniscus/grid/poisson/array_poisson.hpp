@@ -15,7 +15,7 @@ namespace meniscus::grid {
 template <int D>
 class ArrayPoissonSolver {
  public:
-  explicit ArrayPoissonSolver(const Grid<D>& grid) : layout_(grid.block(), grid.transport()) {}
+  explicit ArrayPoissonSolver(const Grid<D>& grid) : layout_(grid.block(), grid.communicator()) {}
 
   /// Sets the matrix. `faces`: per axis, one more value along that axis than cells; not negative. `active`: nonzero where a cell
   /// is an unknown; null: everywhere.

@@ -25,9 +25,9 @@ struct CellLayout {
   CellLayout() = default;
   /// All cells of a domain.
   CellLayout(const Coord<D>& n, const std::array<bool, D>& p)
-      : CellLayout(parallel::whole_domain<D>(n, p), parallel::no_transport()) {}
+      : CellLayout(parallel::whole_domain<D>(n, p), parallel::single_block_communicator()) {}
   /// The cells of one block.
-  CellLayout(const parallel::DomainBlock<D>& block, const std::shared_ptr<parallel::Transport>& transport)
+  CellLayout(const parallel::DomainBlock<D>& block, const std::shared_ptr<parallel::Communicator>& communicator)
       : cells(block.shape), first(block.first), domain(block.domain), periodic(block.periodic) {
     Index s = 1;
     for (int d = D - 1; d >= 0; --d) {
@@ -43,7 +43,7 @@ struct CellLayout {
     h.origin = origin;
     h.strides = strides;
     h.corners = false;
-    halo = parallel::HaloPlan<D>(h, transport);
+    halo = parallel::HaloPlan<D>(h, communicator);
   }
 
   Index index(const Coord<D>& c) const { return origin + dot<D>(c, strides); }

@@ -9,7 +9,7 @@
 namespace meniscus::grid {
 namespace {
 
-constexpr Index most_blocks = segment_cells / cell_block;
+constexpr Index max_blocks = segment_cells / cell_block;
 
 template <class C>
 void zero(Block<C>& block) {
@@ -121,7 +121,7 @@ void FaceMatrix<C, D>::finish() {
     merge_short_runs(kinds, row_blocks);
     for (Index k = 0; k < row_blocks;) {
       Index end = k + 1;
-      while (end < row_blocks && kinds[end] == kinds[k] && end - k < most_blocks) ++end;
+      while (end < row_blocks && kinds[end] == kinds[k] && end - k < max_blocks) ++end;
       if (kinds[k] != SegmentKind::empty)
         segments.push_back({layout.row(r) + k * cell_block, static_cast<std::int32_t>(end - k), kinds[k],
                             static_cast<std::uint8_t>(layout.parity(c))});

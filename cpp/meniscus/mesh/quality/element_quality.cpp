@@ -144,7 +144,7 @@ void measure_quality(const TriangleMeshView& mesh, std::span<ElementQuality> out
   measure(mesh, out, [&](Index t) { return triangle_quality({mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2)}); });
 }
 
-Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double least_volume, double least_aspect,
+Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double min_volume, double min_aspect,
                       std::span<bool> out) {
   return parallel_reduce(
       0, mesh.size(), chunk, Index{0},
@@ -152,8 +152,8 @@ Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volu
         Index count = 0;
         for (Index t = b; t < e; ++t) {
           const TetSizes s = sizes_of(scaled(corners_of(mesh, t)));
-          const bool sound = signed_volume(mesh, t) > least_volume * rest_volumes[static_cast<std::size_t>(t)] &&
-                             tet_aspect(s.six_volumes, s.largest_double_area, s.longest_squared) >= least_aspect;
+          const bool sound = signed_volume(mesh, t) > min_volume * rest_volumes[static_cast<std::size_t>(t)] &&
+                             tet_aspect(s.six_volumes, s.largest_double_area, s.longest_squared) >= min_aspect;
           out[static_cast<std::size_t>(t)] = !sound;
           count += !sound;
         }

@@ -26,9 +26,9 @@ ElementQuality triangle_quality(const std::array<Point, 3>& corners);
 void measure_quality(const TetMeshView& mesh, std::span<ElementQuality> out);
 void measure_quality(const TriangleMeshView& mesh, std::span<ElementQuality> out);
 
-/// out[t] = the signed volume is at most `least_volume` times `rest_volumes[t]`, or the aspect is below `least_aspect`, or either
+/// out[t] = the signed volume is at most `min_volume` times `rest_volumes[t]`, or the aspect is below `min_aspect`, or either
 /// is NaN. Returns the number of such elements.
-Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double least_volume, double least_aspect,
+Index find_degenerate(const TetMeshView& mesh, std::span<const double> rest_volumes, double min_volume, double min_aspect,
                       std::span<bool> out);
 
 }  // namespace meniscus::mesh

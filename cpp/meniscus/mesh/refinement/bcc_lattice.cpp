@@ -8,7 +8,7 @@
 namespace meniscus::mesh {
 namespace {
 
-constexpr Index most_nodes = 2147483647;
+constexpr Index max_nodes = 2147483647;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ BccLattice::BccLattice(const Point& origin, double cell, const Coord<3>& cubes) 
     require(n >= 1, "a lattice needs at least one cube along each axis, not ", n);
     total *= static_cast<double>(n) + 1;
   }
-  require(total < static_cast<double>(most_nodes), "a lattice of ", cubes[0], " x ", cubes[1], " x ", cubes[2],
+  require(total < static_cast<double>(max_nodes), "a lattice of ", cubes[0], " x ", cubes[1], " x ", cubes[2],
           " cubes is too large: take a larger cell size");
   corners_ = (cubes[0] + 1) * (cubes[1] + 1) * (cubes[2] + 1);
 }
@@ -34,7 +34,7 @@ BccLattice BccLattice::covering(const Point& lower, const Point& upper, double c
   for (int d = 0; d < 3; ++d) {
     const double first = std::floor(lower[d] / cell) - 1;
     const double last = std::ceil(upper[d] / cell) + 1;
-    require(last - first < static_cast<double>(most_nodes), "the cell size ", cell, " is too small for the box");
+    require(last - first < static_cast<double>(max_nodes), "the cell size ", cell, " is too small for the box");
     origin[d] = first * cell;
     cubes[static_cast<std::size_t>(d)] = static_cast<Index>(last - first);
   }

@@ -16,7 +16,7 @@ void sort_unique(auto& list) {
 
 }  // namespace
 
-double least_sine(const Point& a, const Point& b, const Point& c, const Point& d) {
+double min_sine(const Point& a, const Point& b, const Point& c, const Point& d) {
   const Point ab = b - a, ac = c - a, ad = d - a, bc = c - b, bd = d - b;
   // Normals of the faces opposite of each corner, outwards, of the length of twice their areas.
   const std::array<Point, 4> n{bc.cross(bd), ad.cross(ac), ab.cross(ad), ac.cross(ab)};

@@ -12,7 +12,7 @@ namespace meniscus::mesh {
 /// tetrahedron is inverted. A value of at least s < 0.7 bounds all angles to [asin(s), 180 - asin(s / 0.7)] degrees.
 ///
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007, section 2.
-double least_sine(const Point& a, const Point& b, const Point& c, const Point& d);
+double min_sine(const Point& a, const Point& b, const Point& c, const Point& d);
 
 /// A vertex, and the feature that it is bound to; the caller defines the meaning of the latter.
 struct EditedVertex {
@@ -46,7 +46,7 @@ class TetEditor {
   /// The tetrahedra at a vertex, in no particular order.
   std::span<const std::int32_t> star(std::int32_t v) const { return stars_[z(v)]; }
 
-  double quality(const Tet& t) const { return least_sine(position(t[0]), position(t[1]), position(t[2]), position(t[3])); }
+  double quality(const Tet& t) const { return min_sine(position(t[0]), position(t[1]), position(t[2]), position(t[3])); }
 
   /// Number of tetrahedra that have all of these corners.
   int tets_with(std::int32_t a, std::int32_t b, std::int32_t c) const;

@@ -46,7 +46,7 @@ std::vector<std::array<std::int32_t, 2>> boundary_segments(std::span<const Trian
   return found;
 }
 
-std::vector<std::array<std::int32_t, 4>> bend_pairs(std::span<const Triangle> triangles, const TriangleTopology& topology) {
+std::vector<std::array<std::int32_t, 4>> hinges(std::span<const Triangle> triangles, const TriangleTopology& topology) {
   std::vector<std::array<std::int32_t, 4>> found;
   for (Index e = 0; e < static_cast<Index>(topology.edges().size()); ++e) {
     const auto at = topology.triangles_at(e);

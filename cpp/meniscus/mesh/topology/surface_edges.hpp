@@ -15,7 +15,7 @@ std::vector<std::array<std::int32_t, 2>> boundary_segments(std::span<const Trian
 /// The edges with two triangles, in ascending order, as (i, j, k, l): edge i < j, and the corners of the two triangles that are
 /// not on it. The triangle of k traverses it from i to j, that of l from j to i; if their orientations differ and both traverse
 /// it alike, k belongs to the first. Edges with more triangles are ignored.
-std::vector<std::array<std::int32_t, 4>> bend_pairs(std::span<const Triangle> triangles, const TriangleTopology& topology);
+std::vector<std::array<std::int32_t, 4>> hinges(std::span<const Triangle> triangles, const TriangleTopology& topology);
 
 /// The vertices, ascending, whose triangles are not a single fan: connected over edges that at most two triangles have, they fall
 /// into several parts.

@@ -5,7 +5,7 @@
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-using detail::for_triangle_packs;
+using detail::for_packs;
 using detail::MembraneAxes;
 using detail::MembraneFields;
 using detail::MembraneTangent;
@@ -15,13 +15,13 @@ using detail::PackVec2;
 namespace {
 
 /// Below this stretch, quotients by stretches are cut off.
-constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
+constexpr double min_stretch_exact = 1e-8, min_stretch_definite = 1e-2;
 
 }  // namespace
 
 void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent) {
-  const Pack least = splat(tangent == Tangent::definite ? least_stretch_definite : least_stretch_exact);
-  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  const Pack least = splat(tangent == Tangent::definite ? min_stretch_definite : min_stretch_exact);
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       double* const to = fields_.data() + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
@@ -54,8 +54,8 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
     });
 }
 
-void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool carried) const {
-  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool green) const {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const double* const from = fields_.data() + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
@@ -63,7 +63,7 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool carried) c
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
       mesh::Point* const out = &corner_[3 * pack_size * i];
-      if (carried) {
+      if (green) {
         const PackMat32 m{vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3)};
         const PackMat32 g = detail::gradient(d, detail::row_of(e, 0), detail::row_of(e, 1));
         const Pack xx = dot(m.a, g.a), yy = dot(m.b, g.b), xy = 0.5 * (dot(m.a, g.b) + dot(m.b, g.a));
@@ -86,14 +86,14 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool carried) c
   });
 }
 
-Block3 TriangleMembrane::block(Index element, int a, int b, bool carried) const {
+Block3 TriangleMembrane::block(Index element, int a, int b, bool green) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
-  if (carried) {
+  if (green) {
     const auto y = [&](int k) {
       const auto row = [&](int n) { return Vector2(rest_[pack].y[2 * n][lane], rest_[pack].y[2 * n + 1][lane]); };
       return k == 0 ? Vector2(-row(0) - row(1)) : row(k - 1);
@@ -124,26 +124,14 @@ Block3 TriangleMembrane::block(Index element, int a, int b, bool carried) const 
   return u * k * u.transpose();
 }
 
-void TriangleMembrane::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
-  if (matrix_) {
-    matrix_->multiply(dx, -scale, f);
-    return;
-  }
-  multiply(dx, tangent_ == Tangent::frozen);
-  gather_.add<mesh::Point>(corner_, scale, f);
-}
+void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_ == Tangent::frozen); }
 
 void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
     multiply(v, true);
     gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
   }
-  if (options_.mass_damping > 0) {
-    const double factor = scale * options_.mass_damping;
-    parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
-    });
-  }
+  add_mass_damping(v, scale, f);
 }
 
 void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
@@ -156,14 +144,14 @@ void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale
         if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(corner / 3, k, k, tangent_ == Tangent::frozen);
         if (damping != 0) blocks[node] -= damping * block(corner / 3, k, k, true);
       }
-      if (options_.mass_damping > 0) blocks[node].diagonal().array() -= damping_scale * options_.mass_damping * mass_[node];
     }
   });
+  add_mass_diagonal(damping_scale, blocks);
 }
 
 void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
   const Pack least = splat(0.05);
-  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
@@ -185,13 +173,7 @@ void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std:
       }
     }
   });
-  parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      double sum = 0;
-      for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
-      stiffness[static_cast<std::size_t>(i)] += sum;
-    }
-  });
+  add_corner_sums(stiffness);
 }
 
 }  // namespace meniscus::solids

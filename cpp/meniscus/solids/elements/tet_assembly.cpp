@@ -85,9 +85,9 @@ namespace {
 MENISCUS_INLINE Pack by_rows(const Pack& v) { return __builtin_shufflevector(v, v, 0, 0, 0, 1, 1, 1, 2, 2); }
 MENISCUS_INLINE Pack by_columns(const Pack& v) { return __builtin_shufflevector(v, v, 0, 1, 2, 0, 1, 2, 0, 1); }
 
-MENISCUS_INLINE void add_block(BlockStiffness::Block& to, const Pack& most, double last) {
+MENISCUS_INLINE void add_block(BlockStiffness::Block& to, const Pack& first_eight, double last) {
   double* const p = to.data();
-  store_pack(p, load_pack(p) + most);
+  store_pack(p, load_pack(p) + first_eight);
   p[8] += last;
 }
 
@@ -100,7 +100,7 @@ MENISCUS_INLINE void add_warped_row(const double* e, int a, BlockStiffness::Bloc
   const Pack za = a == 0 ? z[0] : a == 1 ? z1 : a == 2 ? z2 : z3;
   const Pack lambda_rows = lambda * by_rows(za), mu_columns = mu * by_columns(za), mu_za = mu * za;
   const double last_lambda = (lambda + mu) * za[2];
-  // Half of [za]x T, by rows, each turned once and twice.
+  // Half of [za]x T, by rows, each rotated once and twice.
   Pack once, twice;
   double last_once = 0, last_twice = 0;
   if constexpr (turning) {
@@ -119,23 +119,23 @@ MENISCUS_INLINE void add_warped_row(const double* e, int a, BlockStiffness::Bloc
     const Pack& zb = z[b];
     const Pack product = mu_za * zb;
     const double dot = (product[0] + product[1]) + product[2];
-    Pack most = lambda_rows * by_columns(zb) + mu_columns * by_rows(zb) + Pack{dot, 0, 0, 0, dot, 0, 0, 0};
+    Pack first_eight = lambda_rows * by_columns(zb) + mu_columns * by_rows(zb) + Pack{dot, 0, 0, 0, dot, 0, 0, 0};
     double last = last_lambda * zb[2] + dot;
     if constexpr (turning) {
       // Rows of ([za]x T / 2) times zb as cross products.
-      most -= once * __builtin_shufflevector(zb, zb, 2, 0, 1, 2, 0, 1, 2, 0) -
-              twice * __builtin_shufflevector(zb, zb, 1, 2, 0, 1, 2, 0, 1, 2);
+      first_eight -= once * __builtin_shufflevector(zb, zb, 2, 0, 1, 2, 0, 1, 2, 0) -
+                     twice * __builtin_shufflevector(zb, zb, 1, 2, 0, 1, 2, 0, 1, 2);
       last -= last_once * zb[1] - last_twice * zb[0];
     }
-    add_block(row[place[b]], most, last);
+    add_block(row[place[b]], first_eight, last);
   }
 }
 
 /// The first three lanes of a pack, from three numbers.
-MENISCUS_INLINE Pack three(double x, double y, double z) { return Pack{x, y, z, 0, 0, 0, 0, 0}; }
+MENISCUS_INLINE Pack first_three(double x, double y, double z) { return Pack{x, y, z, 0, 0, 0, 0, 0}; }
 
 /// m u^T as its rows, then u m u^T, added to a block; m and u by columns.
-MENISCUS_INLINE void add_turned(BlockStiffness::Block& to, const Pack (&u)[3], const Pack (&m)[3]) {
+MENISCUS_INLINE void add_rotated(BlockStiffness::Block& to, const Pack (&u)[3], const Pack (&m)[3]) {
   const Pack t = by_rows(m[0]) * by_columns(u[0]) + by_rows(m[1]) * by_columns(u[1]) + by_rows(m[2]) * by_columns(u[2]);
   const double t8 = m[0][2] * u[0][2] + m[1][2] * u[1][2] + m[2][2] * u[2][2];
   const Pack columns0 = __builtin_shufflevector(t, t, 0, 1, 2, 0, 1, 2, 0, 1);
@@ -156,16 +156,19 @@ MENISCUS_INLINE void add_principal_row(const double* e, int a, BlockStiffness::B
   const double* const d = e + F::a;
   const double* const p = e + F::p;
   const double* const q = e + F::q;
-  const Pack in_line[3] = {three(d[0], d[3], d[5]) * za, three(d[3], d[1], d[4]) * za, three(d[5], d[4], d[2]) * za};
-  const Pack crossed[3] = {three(0, q[0], q[2]) * za[0], three(q[0], 0, q[1]) * za[1], three(q[2], q[1], 0) * za[2]};
-  const Pack beside[3] = {three(0, p[0], p[2]) * za[0], three(p[0], 0, p[1]) * za[1], three(p[2], p[1], 0) * za[2]};
-  const Pack unit[3] = {three(1, 0, 0), three(0, 1, 0), three(0, 0, 1)};
+  const Pack in_line[3] = {first_three(d[0], d[3], d[5]) * za, first_three(d[3], d[1], d[4]) * za,
+                           first_three(d[5], d[4], d[2]) * za};
+  const Pack crossed[3] = {first_three(0, q[0], q[2]) * za[0], first_three(q[0], 0, q[1]) * za[1],
+                           first_three(q[2], q[1], 0) * za[2]};
+  const Pack beside[3] = {first_three(0, p[0], p[2]) * za[0], first_three(p[0], 0, p[1]) * za[1],
+                          first_three(p[2], p[1], 0) * za[2]};
+  const Pack unit[3] = {first_three(1, 0, 0), first_three(0, 1, 0), first_three(0, 0, 1)};
   for (int b = 0; b < 4; ++b) {
     const Pack& zb = z[b];
     const Pack diagonal = beside[0] * zb[0] + beside[1] * zb[1] + beside[2] * zb[2];
     Pack m[3];
     for (int c = 0; c < 3; ++c) m[c] = in_line[c] * zb[c] + crossed[c] * zb + unit[c] * diagonal;
-    add_turned(row[place[b]], u, m);
+    add_rotated(row[place[b]], u, m);
   }
 }
 
@@ -176,19 +179,20 @@ MENISCUS_INLINE void add_green_row(const double* e, const double* y, int a, Bloc
   Pack z[4] = {splat(0.0), splat(0.0), splat(0.0), splat(0.0)};
   for (int k = 1; k < 4; ++k) {
     const double* const at = y + 3 * (k - 1) * pack_size;
-    z[k] = three(at[0], at[pack_size], at[2 * pack_size]);
+    z[k] = first_three(at[0], at[pack_size], at[2 * pack_size]);
   }
   z[0] = -(z[1] + z[2] + z[3]);
   const Pack f[3] = {load_pack(e + F::f), load_pack(e + F::f + 3), load_pack(e + F::f + 6)};
   const Pack za = a == 0 ? z[0] : a == 1 ? z[1] : a == 2 ? z[2] : z[3];
   const double lambda = e[F::lambda], mu = e[F::mu];
-  const Pack unit[3] = {three(1, 0, 0), three(0, 1, 0), three(0, 0, 1)}, lambda_za = lambda * za, mu_za = mu * za;
+  const Pack unit[3] = {first_three(1, 0, 0), first_three(0, 1, 0), first_three(0, 0, 1)}, lambda_za = lambda * za,
+             mu_za = mu * za;
   for (int b = 0; b < 4; ++b) {
     const Pack product = mu_za * z[b];
     const double dot = (product[0] + product[1]) + product[2];
     Pack m[3];
     for (int c = 0; c < 3; ++c) m[c] = lambda_za * z[b][c] + z[b] * mu_za[c] + unit[c] * dot;
-    add_turned(row[place[b]], f, m);
+    add_rotated(row[place[b]], f, m);
   }
 }
 

@@ -9,21 +9,15 @@
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-using detail::for_tet_packs;
+using detail::for_packs;
 using detail::with_material;
 
 TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh::Tet> tets, const ElementProperties& properties,
                          const ElementOptions& options)
-    : options_(options), count_(static_cast<Index>(tets.size())), gather_(tets) {
-  require(gather_.nodes() <= static_cast<Index>(rest.size()), "the elements have nodes up to ", gather_.nodes() - 1,
-          ", but there are ", rest.size(), " positions");
-  mesh::require_finite(rest, "the positions at rest");
+    : ConstantStrainElements(rest, tets, properties, options, "elements"), rest_(packs()) {
   require_valid(tets.size(), properties, 0.5, options);
-  const std::size_t count = tets.size(), packs = (count + pack_size - 1) / pack_size;
-  rest_.resize(packs);
-  volume_.resize(count);
-  if (!properties.density.empty()) mass_.assign(static_cast<std::size_t>(gather_.nodes()), 0.0);
-  for (std::size_t slot = 0; slot < packs * pack_size; ++slot) {
+  const std::size_t count = tets.size();
+  for (std::size_t slot = 0; slot < packs() * pack_size; ++slot) {
     const std::size_t e = std::min(slot, count - 1);
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
@@ -49,7 +43,7 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
     }
     const double volume = skip ? 0.0 : det / 6;
     if (slot < count) {
-      volume_[e] = volume;
+      measure_[e] = volume;
       if (!properties.density.empty())
         for (const std::int32_t node : tets[e])
           mass_[static_cast<std::size_t>(node)] += 0.25 * volume * property_of(properties.density, e);
@@ -64,26 +58,15 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
   }
   field_count_ = detail::field_count(options.material);
   // Rows of the matrix are made from packs that begin at any number.
-  fields_.assign(packs * static_cast<std::size_t>(field_count_ * pack_size) + pack_size, 0.0);
-  corner_.assign(packs * pack_size * 4, mesh::Point::Zero());
-  if (options.assembled) matrix_.emplace(tets, gather_);
+  fields_.assign(packs() * static_cast<std::size_t>(field_count_ * pack_size) + pack_size, 0.0);
 }
 
-const BlockStiffness& TetElements::matrix() const {
-  require(matrix_.has_value(), "the stiffness matrix is not kept");
-  return *matrix_;
-}
-
-std::size_t TetElements::nbytes() const {
-  return rest_.capacity() * sizeof(Rest) + gather_.nbytes() + skipped_.capacity() * sizeof(std::int32_t) +
-         (mass_.capacity() + volume_.capacity() + fields_.capacity()) * sizeof(double) +
-         corner_.capacity() * sizeof(mesh::Point) + (matrix_ ? matrix_->nbytes() : 0);
-}
+std::size_t TetElements::nbytes() const { return rest_.capacity() * sizeof(Rest) + common_bytes(); }
 
 template <Material material>
 double TetElements::energy_of(std::span<const mesh::Point> x) const {
   return parallel_reduce(
-      0, static_cast<Index>(rest_.size()), detail::tet_packs_per_piece, 0.0,
+      0, static_cast<Index>(rest_.size()), detail::packs_per_piece, 0.0,
       [&](Index begin, Index end) {
         Pack sum = splat(0.0);
         auto kernel = [&] {
@@ -105,7 +88,7 @@ double TetElements::energy(std::span<const mesh::Point> x) const {
 
 template <Material material>
 void TetElements::add_forces_of(std::span<const mesh::Point> x) const {
-  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const PackMat3 y = detail::rows_of(e.y[0]);
@@ -133,7 +116,7 @@ void put_matrices(const PackMat3& m, std::size_t first, std::span<RowMatrix3> ou
 }  // namespace
 
 void TetElements::deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
-  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       put_matrices(detail::gradient(detail::edges_of(rest_[i], x.data()), detail::rows_of(rest_[i].y[0])), i * pack_size, out);
   });
@@ -141,7 +124,7 @@ void TetElements::deformation_gradients(std::span<const mesh::Point> x, std::spa
 
 template <Material material>
 void TetElements::stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
-  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), detail::rows_of(e.y[0]));
@@ -156,16 +139,13 @@ void TetElements::stresses(std::span<const mesh::Point> x, std::span<RowMatrix3>
 
 double TetElements::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
-      0, static_cast<Index>(rest_.size()), detail::tet_packs_per_piece, 0.0,
+      0, static_cast<Index>(rest_.size()), detail::packs_per_piece, 0.0,
       [&](Index begin, Index end) {
         Pack worst = splat(0.0);
         auto kernel = [&] {
           PackMask acts{};
           const auto edge = [&](const PackVec3& dx, const PackVec3& dv, const PackVec3& rest) {
-            const Pack length = sqrt(dot(dx, dx)), along = abs(dot(dx, dv)), one = splat(1.0);
-            // If two nodes coincide, any relative motion separates them.
-            const Pack rate = select(length > 0.0, along / select(length > 0.0, length, one), sqrt(dot(dv, dv)));
-            worst = max(worst, select(acts, rate / sqrt(dot(rest, rest)), splat(0.0)));
+            worst = max(worst, select(acts, detail::length_rate(dx, dv) / sqrt(dot(rest, rest)), splat(0.0)));
           };
           for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
             const Rest& e = rest_[i];

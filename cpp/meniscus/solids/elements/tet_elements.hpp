@@ -10,40 +10,27 @@
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"
-#include "meniscus/solids/elements/block_stiffness.hpp"
-#include "meniscus/solids/elements/element_options.hpp"
-
-#include <optional>
+#include "meniscus/solids/elements/constant_strain_elements.hpp"
 
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-class TetElements final : public Force {
+class TetElements final : public ConstantStrainElements<4> {
  public:
   TetElements(std::span<const mesh::Point> rest, std::span<const mesh::Tet> tets, const ElementProperties& properties,
               const ElementOptions& options);
 
-  Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const mesh::Point> x) const override;
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
-  bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   std::size_t nbytes() const override;
 
-  Index size() const { return count_; }
-  const ElementOptions& options() const { return options_; }
-  /// Elements that were left out, ascending.
-  std::span<const std::int32_t> skipped() const { return skipped_; }
-  /// Per node, kg; empty without densities.
-  std::span<const double> masses() const { return mass_; }
-  std::span<const double> volumes() const { return volume_; }
-  /// Filled by `linearise`; throws if the matrix is not assembled.
-  const BlockStiffness& matrix() const;
+  /// At rest, m^3.
+  std::span<const double> volumes() const { return measure_; }
 
   void deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   /// First Piola-Kirchhoff stresses, Pa.
@@ -67,6 +54,7 @@ class TetElements final : public Force {
   void linearise_of(std::span<const mesh::Point> x, Tangent tangent);
   template <Material material>
   void add_bounds_of(std::span<const mesh::Point> x) const;
+  void multiply_tangent(std::span<const mesh::Point> dx) const override;
   void multiply(std::span<const mesh::Point> dx, bool green, bool turning) const;
   Block3 block(Index element, int a, int b, bool green, bool turning) const;
   void assemble();
@@ -75,21 +63,10 @@ class TetElements final : public Force {
   std::size_t lane_stride() const { return matrix_ ? static_cast<std::size_t>(field_count_) : 1; }
   bool warped() const { return options_.material == Material::linear || options_.material == Material::corotational; }
 
-  ElementOptions options_;
-  Index count_ = 0;
   std::vector<Rest> rest_;
-  ElementGather<4> gather_;
-  std::vector<std::int32_t> skipped_;
-  std::vector<double> mass_;
-  std::vector<double> volume_;
-  Tangent tangent_ = Tangent::frozen;
-  /// The linearisation: `field_count_` numbers per element. For products they lie eight elements side by side; where a matrix is
-  /// assembled, element after element.
-  std::vector<double> fields_;
+  /// Numbers per element in `fields_`. For products they lie eight elements side by side; where a matrix is assembled, element
+  /// after element.
   int field_count_ = 0;
-  std::optional<BlockStiffness> matrix_;
-  /// Contribution of each corner of each element.
-  mutable std::vector<mesh::Point> corner_;
 };
 
 }  // namespace meniscus::solids

@@ -1,6 +1,7 @@
 /// Common parts of the kernels over tetrahedra, for use inside of `simd_dispatch`.
 #pragma once
 
+#include "meniscus/solids/elements/element_lanes.hpp"
 #include "meniscus/solids/elements/tet_elements.hpp"
 
 namespace meniscus::solids::detail {
@@ -53,9 +54,6 @@ struct FieldWriter {
   }
 };
 
-/// Packs of eight that a thread works on at a time.
-inline constexpr Index tet_packs_per_piece = 64;
-
 /// Values at the nodes 1, 2 and 3 less that at node 0.
 MENISCUS_INLINE PackMat3 edges_of(const TetElements::Rest& e, const mesh::Point* x) {
   Pack p[4][3];
@@ -86,15 +84,6 @@ MENISCUS_INLINE void put_forces(mesh::Point* to, const PackMat3& m, const PackMa
   double* const out = to->data();
   for (int l = 0; l < pack_size; ++l)
     for (int k = 0; k < 12; ++k) out[12 * l + k] = v[k][l];
-}
-
-/// Calls work(first pack, last pack) in parallel.
-template <class Work>
-void for_tet_packs(std::size_t packs, Work&& work) {
-  parallel_for(0, static_cast<Index>(packs), tet_packs_per_piece, [&](Index b, Index e) {
-    auto kernel = [&] { work(static_cast<std::size_t>(b), static_cast<std::size_t>(e)); };
-    simd_dispatch(kernel);
-  });
 }
 
 /// Calls f with the material as a constant.

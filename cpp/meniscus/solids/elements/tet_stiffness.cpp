@@ -4,7 +4,7 @@
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-using detail::for_tet_packs;
+using detail::for_packs;
 using detail::PrincipalFields;
 using detail::WarpedFields;
 using detail::with_material;
@@ -12,7 +12,7 @@ using detail::with_material;
 namespace {
 
 /// Below this sum of two stretches the derivative of the rotation is cut off.
-constexpr double least_stretch_exact = 1e-8, least_stretch_definite = 1e-2;
+constexpr double min_stretch_exact = 1e-8, min_stretch_definite = 1e-2;
 
 /// 2 mu I + 2 c (tr(S) I - S)^-1 for the left stretch S, with c = lambda tr(S - I) - 2 mu: the resistance to turning.
 MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r, const Pack& lambda, const Pack& mu,
@@ -21,7 +21,7 @@ MENISCUS_INLINE PackSym3 turning_stiffness(const PackMat3& f, const PackMat3& r,
   PackMat3 q;
   eigen_lanes(detail::symmetric_part(f * transposed(r)), s, q);
   const Pack c = lambda * (s.x + s.y + s.z - 3.0) - 2.0 * mu;
-  const Pack least = splat(definite ? least_stretch_definite : least_stretch_exact);
+  const Pack least = splat(definite ? min_stretch_definite : min_stretch_exact);
   const auto value = [&](const Pack& sum) {
     const Pack t = 2.0 * mu + 2.0 * c / max(sum, least);
     return definite ? max(t, splat(0.0)) : t;
@@ -42,7 +42,7 @@ MENISCUS_INLINE PackSym3 times(const Pack& s, const PackSym3& m) {
 template <Material material>
 void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) {
   const std::size_t fs = field_stride(), ls = lane_stride();
-  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const detail::FieldWriter to{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
@@ -86,7 +86,7 @@ void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
 
 void TetElements::multiply(std::span<const mesh::Point> dx, bool green, bool turning) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
-  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const detail::FieldReader from{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
@@ -122,13 +122,8 @@ void TetElements::multiply(std::span<const mesh::Point> dx, bool green, bool tur
   });
 }
 
-void TetElements::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
-  if (matrix_) {
-    matrix_->multiply(dx, -scale, f);
-    return;
-  }
+void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const {
   multiply(dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
-  gather_.add<mesh::Point>(corner_, scale, f);
 }
 
 void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
@@ -140,12 +135,7 @@ void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std:
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
-  if (options_.mass_damping > 0) {
-    const double factor = scale * options_.mass_damping;
-    parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
-    });
-  }
+  add_mass_damping(v, scale, f);
 }
 
 void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
@@ -163,14 +153,14 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
           if (direct_stiffness != 0) blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, same, !same);
           if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, true, false);
         }
-      if (options_.mass_damping > 0) blocks[node].diagonal().array() -= damping_scale * options_.mass_damping * mass_[node];
     }
   });
+  add_mass_diagonal(damping_scale, blocks);
 }
 
 template <Material material>
 void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
-  for_tet_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
@@ -214,13 +204,7 @@ void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
 
 void TetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
   with_material(options_.material, [&](auto m) { add_bounds_of<m()>(x); });
-  parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      double sum = 0;
-      for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
-      stiffness[static_cast<std::size_t>(i)] += sum;
-    }
-  });
+  add_corner_sums(stiffness);
 }
 
 }  // namespace meniscus::solids

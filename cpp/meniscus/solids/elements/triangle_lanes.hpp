@@ -1,13 +1,11 @@
 /// Common parts of the kernels over the triangles of a membrane, for use inside of `simd_dispatch`.
 #pragma once
 
+#include "meniscus/solids/elements/element_lanes.hpp"
 #include "meniscus/solids/elements/triangle_membrane.hpp"
 
 namespace meniscus::solids::detail {
 using namespace numerics;  // packs and their arithmetic
-
-/// Packs of eight that a thread works on at a time.
-inline constexpr Index triangle_packs_per_piece = 64;
 
 /// A 3 x 2 matrix by columns.
 struct PackMat32 {
@@ -59,15 +57,6 @@ inline void put_gradients(const PackMat32& m, std::size_t first, std::span<Trian
   const Pack v[6] = {m.a.x, m.b.x, m.a.y, m.b.y, m.a.z, m.b.z};
   for (std::size_t l = 0; l < count; ++l)
     for (std::size_t k = 0; k < 6; ++k) out[first + l].data()[k] = v[k][l];
-}
-
-/// Calls work(first pack, last pack) in parallel.
-template <class Work>
-void for_triangle_packs(std::size_t packs, Work&& work) {
-  parallel_for(0, static_cast<Index>(packs), triangle_packs_per_piece, [&](Index b, Index e) {
-    auto kernel = [&] { work(static_cast<std::size_t>(b), static_cast<std::size_t>(e)); };
-    simd_dispatch(kernel);
-  });
 }
 
 /// F = u0 s0 v0^T + u1 s1 v1^T with s0, s1 >= 0, orthonormal u0, u1 and v0 = (c, s), v1 = (-s, c).

@@ -7,7 +7,7 @@
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-using detail::for_triangle_packs;
+using detail::for_packs;
 using detail::MembraneAxes;
 using detail::MembraneFields;
 using detail::PackMat32;
@@ -15,19 +15,13 @@ using detail::PackMat32;
 TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<const mesh::Triangle> triangles,
                                    const ElementProperties& properties, std::span<const double> thickness,
                                    const ElementOptions& options)
-    : options_(options), gather_(triangles) {
+    : ConstantStrainElements(rest, triangles, properties, options, "triangles"), rest_(packs()) {
   require(options.material != Material::linear,
           "a membrane in space has no linear material, since nothing but its plane resists");
-  require(gather_.nodes() <= static_cast<Index>(rest.size()), "the triangles have nodes up to ", gather_.nodes() - 1,
-          ", but there are ", rest.size(), " positions");
-  mesh::require_finite(rest, "the positions at rest");
   require_valid(triangles.size(), properties, 1.0, options);
   require_positive(triangles.size(), thickness, "thickness");
-  const std::size_t count = triangles.size(), packs = (count + pack_size - 1) / pack_size;
-  rest_.resize(packs);
-  area_.resize(count);
-  if (!properties.density.empty()) mass_.assign(static_cast<std::size_t>(gather_.nodes()), 0.0);
-  for (std::size_t slot = 0; slot < packs * pack_size; ++slot) {
+  const std::size_t count = triangles.size();
+  for (std::size_t slot = 0; slot < packs() * pack_size; ++slot) {
     const std::size_t e = std::min(slot, count - 1);
     const int l = static_cast<int>(slot % pack_size);
     Rest& to = rest_[slot / pack_size];
@@ -41,10 +35,11 @@ TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<
       if (slot < count) skipped_.push_back(static_cast<std::int32_t>(e));
     }
     if (slot < count) {
-      area_[e] = skip ? 0 : 0.5 * twice;
+      measure_[e] = skip ? 0 : 0.5 * twice;
       if (!properties.density.empty())
         for (const std::int32_t node : triangles[e])
-          mass_[static_cast<std::size_t>(node)] += area_[e] * property_of(thickness, e) * property_of(properties.density, e) / 3;
+          mass_[static_cast<std::size_t>(node)] +=
+              measure_[e] * property_of(thickness, e) * property_of(properties.density, e) / 3;
     }
     // In its plane, the edges are (length, 0) and (along, twice / length).
     const double along = skip ? 0 : first.dot(second) / length;
@@ -57,25 +52,14 @@ TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<
     to.mu[l] = acts ? modulus / (2 * (1 + nu)) : 0;
     for (std::size_t k = 0; k < 3; ++k) to.node[k][l] = triangles[e][k];
   }
-  fields_.assign(packs * static_cast<std::size_t>(MembraneFields::count * pack_size), 0.0);
-  corner_.assign(packs * pack_size * 3, mesh::Point::Zero());
-  if (options.assembled) matrix_.emplace(triangles, gather_);
+  fields_.assign(packs() * static_cast<std::size_t>(MembraneFields::count * pack_size), 0.0);
 }
 
-const BlockStiffness& TriangleMembrane::matrix() const {
-  require(matrix_.has_value(), "the stiffness matrix is not kept");
-  return *matrix_;
-}
-
-std::size_t TriangleMembrane::nbytes() const {
-  return rest_.capacity() * sizeof(Rest) + gather_.nbytes() + skipped_.capacity() * sizeof(std::int32_t) +
-         (mass_.capacity() + area_.capacity() + fields_.capacity()) * sizeof(double) + corner_.capacity() * sizeof(mesh::Point) +
-         (matrix_ ? matrix_->nbytes() : 0);
-}
+std::size_t TriangleMembrane::nbytes() const { return rest_.capacity() * sizeof(Rest) + common_bytes(); }
 
 double TriangleMembrane::energy(std::span<const mesh::Point> x) const {
   return parallel_reduce(
-      0, static_cast<Index>(rest_.size()), detail::triangle_packs_per_piece, 0.0,
+      0, static_cast<Index>(rest_.size()), detail::packs_per_piece, 0.0,
       [&](Index begin, Index end) {
         Pack sum = splat(0.0);
         auto kernel = [&] {
@@ -92,7 +76,7 @@ double TriangleMembrane::energy(std::span<const mesh::Point> x) const {
 }
 
 void TriangleMembrane::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
-  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const Pack v = load_pack(e.volume);
@@ -105,13 +89,13 @@ void TriangleMembrane::add_forces(std::span<const mesh::Point> x, std::span<mesh
 }
 
 void TriangleMembrane::deformation_gradients(std::span<const mesh::Point> x, std::span<Gradient> out) const {
-  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) detail::put_gradients(detail::gradient_of(rest_[i], x.data()), i * pack_size, out);
   });
 }
 
 void TriangleMembrane::stresses(std::span<const mesh::Point> x, std::span<Gradient> out) const {
-  for_triangle_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
@@ -123,16 +107,13 @@ void TriangleMembrane::stresses(std::span<const mesh::Point> x, std::span<Gradie
 
 double TriangleMembrane::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
-      0, static_cast<Index>(rest_.size()), detail::triangle_packs_per_piece, 0.0,
+      0, static_cast<Index>(rest_.size()), detail::packs_per_piece, 0.0,
       [&](Index begin, Index end) {
         Pack worst = splat(0.0);
         auto kernel = [&] {
           PackMask acts{};
           const auto edge = [&](const PackVec3& dx, const PackVec3& dv, const Pack& rest) {
-            const Pack length = sqrt(dot(dx, dx)), along = abs(dot(dx, dv)), one = splat(1.0);
-            // If two nodes coincide, any relative motion separates them.
-            const Pack rate = select(length > 0.0, along / select(length > 0.0, length, one), sqrt(dot(dv, dv)));
-            worst = max(worst, select(acts, rate / rest, splat(0.0)));
+            worst = max(worst, select(acts, detail::length_rate(dx, dv) / rest, splat(0.0)));
           };
           for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
             const Rest& e = rest_[i];

@@ -9,40 +9,28 @@
 /// Goes and Kim, "Analytic eigensystems for isotropic distortion energies", 2019 (definite tangents).
 #pragma once
 
-#include "meniscus/numerics/lane_pack.hpp"
-#include "meniscus/solids/elements/block_stiffness.hpp"
-#include "meniscus/solids/elements/element_options.hpp"
-
-#include <optional>
+#include "meniscus/solids/elements/constant_strain_elements.hpp"
 
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-class TriangleMembrane final : public Force {
+class TriangleMembrane final : public ConstantStrainElements<3> {
  public:
   /// `thickness` per element or one for all, m. The material must not be linear.
   TriangleMembrane(std::span<const mesh::Point> rest, std::span<const mesh::Triangle> triangles,
                    const ElementProperties& properties, std::span<const double> thickness, const ElementOptions& options);
 
-  Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const mesh::Point> x) const override;
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
-  void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
-  bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   std::size_t nbytes() const override;
 
-  Index size() const { return static_cast<Index>(area_.size()); }
-  std::span<const std::int32_t> skipped() const { return skipped_; }
-  /// Per node, kg; empty without densities.
-  std::span<const double> masses() const { return mass_; }
   /// At rest, m^2.
-  std::span<const double> areas() const { return area_; }
-  const BlockStiffness& matrix() const;
+  std::span<const double> areas() const { return measure_; }
 
   using Gradient = Eigen::Matrix<double, 3, 2, Eigen::RowMajor>;
   /// With columns along the first edge at rest and across it.
@@ -58,20 +46,11 @@ class TriangleMembrane final : public Force {
   };
 
  private:
-  void multiply(std::span<const mesh::Point> dx, bool carried) const;
-  Block3 block(Index element, int a, int b, bool carried) const;
+  void multiply_tangent(std::span<const mesh::Point> dx) const override;
+  void multiply(std::span<const mesh::Point> dx, bool green) const;
+  Block3 block(Index element, int a, int b, bool green) const;
 
-  ElementOptions options_;
   std::vector<Rest> rest_;
-  ElementGather<3> gather_;
-  std::vector<std::int32_t> skipped_;
-  std::vector<double> mass_;
-  std::vector<double> area_;
-  Tangent tangent_ = Tangent::frozen;
-  /// The linearisation, eight elements side by side.
-  std::vector<double> fields_;
-  std::optional<BlockStiffness> matrix_;
-  mutable std::vector<mesh::Point> corner_;
 };
 
 }  // namespace meniscus::solids

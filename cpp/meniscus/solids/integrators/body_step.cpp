@@ -82,9 +82,9 @@ void BodyStep::hold_mean_velocities(Points v) const {
 void BodyStep::hold_positions(StepTime when, Points x) const {
   const Constraints& c = body_.constraints();
   const ConstPoints start = std::as_const(body_).positions();
-  nodes::each(static_cast<Index>(c.held().size()), [&](std::size_t k) {
-    const auto i = static_cast<std::size_t>(c.held()[k]);
-    if (c.hold(c.held()[k]) != NodeHold::sliding) x[i] = start[i];
+  nodes::each(static_cast<Index>(c.constrained().size()), [&](std::size_t k) {
+    const auto i = static_cast<std::size_t>(c.constrained()[k]);
+    if (c.kind(c.constrained()[k]) != ConstraintKind::sliding) x[i] = start[i];
   });
   if (motion_.end.empty() || when == StepTime::start) return;
   const ConstPoints to = when == StepTime::middle ? motion_.middle : motion_.end;

@@ -56,7 +56,7 @@ class Newton {
 
  private:
   /// Full steps that are taken where neither the potential nor the residual tells that they are good.
-  static constexpr int most_blind_steps = 30;
+  static constexpr int max_blind_steps = 30;
 
   struct State {
     double energy;  // incremental potential without damping
@@ -71,13 +71,13 @@ class Newton {
     const double moving = evaluate(v).energy;
     nodes::copy(v, trial_);
     nodes::clear(v);
-    keep_held(trial_, v);
+    restore_constrained(trial_, v);
     const double resting = evaluate(v).energy;
     if (moving <= resting) nodes::copy(trial_, v);
   }
 
   /// Copies what is not free to move.
-  void keep_held(ConstPoints from, Points to) {
+  void restore_constrained(ConstPoints from, Points to) {
     nodes::copy(from, direction_);
     step_.project(direction_);
     nodes::each(step_.size(), [&](std::size_t i) { to[i] += from[i] - direction_[i]; });
@@ -98,8 +98,8 @@ class Newton {
     using Sums = Eigen::Array3d;
     const Sums sums = nodes::sum(step_.size(), Sums(Sums::Zero()), [&](std::size_t i) {
       const double w = step_.inverse_mass(i);
-      const NodeHold hold = c.hold(static_cast<Index>(i));
-      if (w == 0 || hold == NodeHold::fixed || hold == NodeHold::moved) return Sums(Sums::Zero());
+      const ConstraintKind kind = c.kind(static_cast<Index>(i));
+      if (w == 0 || kind == ConstraintKind::fixed || kind == ConstraintKind::moved) return Sums(Sums::Zero());
       return Sums((at[i] - v0[i] - kick).squaredNorm() / w, force_[i].squaredNorm(), body.gravity().squaredNorm() / (w * w));
     });
     const double forces = std::sqrt(sums[1]) + std::sqrt(sums[2]) + damping_size_;
@@ -142,7 +142,7 @@ class Newton {
     };
     solve(options_.tangent);
     if (info.end == numerics::SolveEnd::indefinite_matrix && options_.tangent != Tangent::definite) {
-      report_.fell_back = true;
+      report_.used_definite_tangent = true;
       solve(Tangent::definite);
     }
     // An unfinished solve that began at zero still points downhill.
@@ -181,7 +181,7 @@ class Newton {
       ++report_.newton.halvings;
       length *= 0.5;
     }
-    if (!found && best == 0 && !visible && blind_steps_ < most_blind_steps) {
+    if (!found && best == 0 && !visible && blind_steps_ < max_blind_steps) {
       // With a tangent that is not the exact one, residuals may rise for a step or two while the potential falls.
       length = 1;
       go();
@@ -267,7 +267,7 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
   step.hold_mean_velocities(v);
   report.solve_count = 1;
   report.converged = solve_velocity(step, std::as_const(step.body()).positions(), v0, step.dt(), step.dt(), options, v,
-                                    report.solves[0], report.fell_back);
+                                    report.solves[0], report.used_definite_tangent);
   if (!report.converged && !options.accept_unconverged) return false;
   advance_positions(step, v, x1);
   step.hold_velocities(StepTime::end, v);

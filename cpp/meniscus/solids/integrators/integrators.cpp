@@ -21,7 +21,7 @@ bool continues_verlet(const DeformableBody& body) {
   const auto before = body.previous_positions();
   const double dt = body.previous_dt();
   return nodes::first(body.size(), [&](std::size_t i) {
-           return body.constraints().hold(static_cast<Index>(i)) == NodeHold::free && !std::isinf(m[i]) &&
+           return body.constraints().kind(static_cast<Index>(i)) == ConstraintKind::free && !std::isinf(m[i]) &&
                   v[i] != (x[i] - before[i]) / dt;
          }) == body.size();
 }
@@ -223,7 +223,7 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   report.solve_count = 0;
   report.used_newton = false;
   report.newton = {};
-  report.fell_back = false;
+  report.used_definite_tangent = false;
   report.converged = true;
   report.max_speed = 0;
   SavedMemory memory(body, workspace);

@@ -75,7 +75,7 @@ struct StepReport {
   bool used_newton = false;
   NewtonInfo newton;
   /// A tangent was indefinite, and the definite one was used instead.
-  bool fell_back = false;
+  bool used_definite_tangent = false;
   /// Whether all solves met their tolerances. If not, and that was not accepted, the body is unchanged.
   bool converged = true;
   /// Largest speed of a node at the end, m/s.
@@ -103,7 +103,7 @@ bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& repo
 /// Solves v = v0 + h (gravity + forces(x, v) / mass), where forces are elastic ones at x, their linearised change over
 /// `elastic_dt`, and damping. On entry `v` contains the prescribed velocities and a first guess. False where the solve failed.
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, numerics::SolveInfo& info, bool& fell_back);
+                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent);
 
 /// v = v0 as a first guess for `solve_velocity`: without what constraints take away, but for moved nodes, which keep what they
 /// have.

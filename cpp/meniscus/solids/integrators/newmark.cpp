@@ -5,7 +5,7 @@
 namespace meniscus::solids {
 
 bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double h, double elastic_dt, const StepOptions& options,
-                    Points v, numerics::SolveInfo& info, bool& fell_back) {
+                    Points v, numerics::SolveInfo& info, bool& used_definite_tangent) {
   const ScratchPoints u = step.scratch();
   step.accelerations(x, {}, u);
   nodes::each(step.size(), [&](std::size_t i) { u[i] = (v0[i] + h * u[i]).eval(); });
@@ -16,16 +16,16 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
   linearise(options.tangent);
   if (solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info)) return true;
   if (info.end != numerics::SolveEnd::indefinite_matrix || options.tangent == Tangent::definite) return false;
-  fell_back = true;
+  used_definite_tangent = true;
   linearise(Tangent::definite);
   return solve_velocities(step, h, h * elastic_dt, u, v, options.solve, options.precondition, info);
 }
 
 void guess_velocity(const BodyStep& step, ConstPoints v0, Points v) {
   nodes::copy(v0, v);
-  const Constraints& held = step.body().constraints();
-  held.project(v);
-  for (const std::int32_t node : held.moved()) v[static_cast<std::size_t>(node)] = v0[static_cast<std::size_t>(node)];
+  const Constraints& constraints = step.body().constraints();
+  constraints.project(v);
+  for (const std::int32_t node : constraints.moved()) v[static_cast<std::size_t>(node)] = v0[static_cast<std::size_t>(node)];
 }
 
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1) {
@@ -57,19 +57,21 @@ bool newmark(BodyStep& step, const StepOptions& options, StepReport& report) {
   step.start(v0);
   nodes::copy(v0, v);
   step.hold_mean_velocities(v);
-  if (failed(solve_velocity(step, x0, v0, h, first, options, v, report.solves[0], report.fell_back))) return false;
+  if (failed(solve_velocity(step, x0, v0, h, first, options, v, report.solves[0], report.used_definite_tangent))) return false;
   advance_positions(step, v, x1);
 
   if (options.finish == NewmarkFinish::backward_euler) {
     step.hold_velocities(StepTime::end, v);
-    if (failed(solve_velocity(step, x1, v0, dt, second, options, v, report.solves[1], report.fell_back))) return false;
+    if (failed(solve_velocity(step, x1, v0, dt, second, options, v, report.solves[1], report.used_definite_tangent)))
+      return false;
   } else {
     // The velocity of the first solve has done its work and serves as first guess only.
     const ScratchPoints middle = step.scratch();
     nodes::each(step.size(), [&](std::size_t i) { middle[i] = 0.5 * (x0[i] + x1[i]); });
     step.hold_positions(StepTime::middle, middle);
     step.hold_velocities(StepTime::middle, v);
-    if (failed(solve_velocity(step, middle, v0, h, second, options, v, report.solves[1], report.fell_back))) return false;
+    if (failed(solve_velocity(step, middle, v0, h, second, options, v, report.solves[1], report.used_definite_tangent)))
+      return false;
     extrapolate_velocity(step, v, v0, v);
   }
   report.max_speed = step.commit(x1, v);

@@ -20,8 +20,8 @@ TimeStepLimits time_step_limits(const DeformableBody& body, Workspace& workspace
   const Constraints& c = body.constraints();
   const auto m = body.masses();
   const double highest = nodes::largest(n, [&](std::size_t i) {
-    const NodeHold hold = c.hold(static_cast<Index>(i));
-    return hold == NodeHold::fixed || hold == NodeHold::moved || std::isinf(m[i]) ? 0.0 : stiffness[i] / m[i];
+    const ConstraintKind kind = c.kind(static_cast<Index>(i));
+    return kind == ConstraintKind::fixed || kind == ConstraintKind::moved || std::isinf(m[i]) ? 0.0 : stiffness[i] / m[i];
   });
   return {highest > 0 ? 2 / std::sqrt(2 * highest) : none, rate > 0 ? 1 / rate : none};
 }

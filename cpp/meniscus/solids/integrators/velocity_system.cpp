@@ -44,10 +44,10 @@ void VelocitySystem::prepare_blocks() {
   };
   const Block3 identity = Block3::Identity();
   nodes::each(step_.size(), [&](std::size_t i) {
-    if (c.hold(static_cast<Index>(i)) == NodeHold::free) invert(i, identity);
+    if (c.kind(static_cast<Index>(i)) == ConstraintKind::free) invert(i, identity);
   });
-  nodes::each(static_cast<Index>(c.held().size()),
-              [&](std::size_t k) { invert(static_cast<std::size_t>(c.held()[k]), c.projections()[k]); });
+  nodes::each(static_cast<Index>(c.constrained().size()),
+              [&](std::size_t k) { invert(static_cast<std::size_t>(c.constrained()[k]), c.projections()[k]); });
 }
 
 void VelocitySystem::add_forces(ConstPoints u, Points q) const {
@@ -133,7 +133,7 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
     const Constraints& c = step.body().constraints();
     nodes::each(n, [&](std::size_t i) {
       // Exactly u where nothing is held.
-      if (c.hold(static_cast<Index>(i)) == NodeHold::free)
+      if (c.kind(static_cast<Index>(i)) == ConstraintKind::free)
         v[i] = step.inverse_mass(i) > 0 ? u[i] : v[i];
       else
         v[i] += free[i];

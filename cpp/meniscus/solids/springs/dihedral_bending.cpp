@@ -36,7 +36,7 @@ DihedralBending::DihedralBending(const Parameters& p, const SpringOptions& optio
   rest_angle_.assign(p.rest_angle.begin(), p.rest_angle.end());
   damped_ = std::any_of(damping_.begin(), damping_.end(), [](double b) { return b > 0; });
   rest_weight_.resize(n);
-  least_.resize(n);
+  min_areas_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
     const auto& h = hinges_[i];
     for (std::size_t a = 0; a < 4; ++a)
@@ -46,7 +46,7 @@ DihedralBending::DihedralBending(const Parameters& p, const SpringOptions& optio
     const double second = mesh::area_vector(c[1], c[0], c[3]).norm();
     const bool flat = mesh::has_no_area(c[0], c[1], c[2]) || mesh::has_no_area(c[1], c[0], c[3]);
     rest_weight_[i] = flat ? 0 : (c[1] - c[0]).squaredNorm() / (first + second);
-    least_[i] = {p.collapsed * first, p.collapsed * second};
+    min_areas_[i] = {p.collapsed * first, p.collapsed * second};
   }
   x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
   linear_.resize(n);
@@ -54,8 +54,8 @@ DihedralBending::DihedralBending(const Parameters& p, const SpringOptions& optio
   contribution_.assign(4 * n, mesh::Point::Zero());
 }
 
-DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double least_first,
-                                              double least_second) {
+DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double min_first_area,
+                                              double min_second_area) {
   Hinge h;
   const auto c = corners(nodes, x);
   const mesh::Point e = c[1] - c[0];
@@ -63,7 +63,7 @@ DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<
   h.normal = {mesh::area_vector(c[0], c[1], c[2]), mesh::area_vector(c[1], c[0], c[3])};
   h.area = {h.normal[0].norm(), h.normal[1].norm()};
   h.mode.fill(mesh::Point::Zero());
-  h.live = h.area[0] > least_first && h.area[1] > least_second && h.length > 0;
+  h.live = h.area[0] > min_first_area && h.area[1] > min_second_area && h.length > 0;
   if (!h.live) return h;
   h.edge = e / h.length;
   h.angle = std::atan2(-h.normal[0].cross(h.normal[1]).dot(h.edge), h.normal[0].dot(h.normal[1]));
@@ -78,7 +78,7 @@ DihedralBending::Hinge DihedralBending::hinge(const FourNodes& nodes, std::span<
 
 DihedralBending::Hinge DihedralBending::hinge(Index i, std::span<const mesh::Point> x) const {
   const auto k = static_cast<std::size_t>(i);
-  return hinge(hinges_[k], x, least_[k][0], least_[k][1]);
+  return hinge(hinges_[k], x, min_areas_[k][0], min_areas_[k][1]);
 }
 
 template <class Body>
@@ -98,7 +98,7 @@ void DihedralBending::for_bends(Index begin, Index end, std::span<const mesh::Po
     for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l) {
       const std::size_t i = static_cast<std::size_t>(first) + l;
       Bend h;
-      h.live = found.area[0][l] > least_[i][0] && found.area[1][l] > least_[i][1] && found.length[l] > 0;
+      h.live = found.area[0][l] > min_areas_[i][0] && found.area[1][l] > min_areas_[i][1] && found.length[l] > 0;
       if (h.live) {
         h.length = found.length[l];
         h.area = {found.area[0][l], found.area[1][l]};
@@ -298,7 +298,7 @@ std::size_t DihedralBending::nbytes() const {
   const std::size_t doubles =
       stiffness_.capacity() + damping_.capacity() + inverse_mass_.capacity() + rest_angle_.capacity() + rest_weight_.capacity();
   return gather_.nbytes() + hinges_.capacity() * sizeof(FourNodes) + doubles * sizeof(double) +
-         least_.capacity() * sizeof(least_[0]) + linear_.capacity() * sizeof(Linear) +
+         min_areas_.capacity() * sizeof(min_areas_[0]) + linear_.capacity() * sizeof(Linear) +
          (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
 }
 

@@ -52,7 +52,7 @@ class DihedralBending final : public Force {
   Index size() const { return static_cast<Index>(hinges_.size()); }
   std::span<const FourNodes> hinges() const { return hinges_; }
   std::span<const double> rest_angles() const { return rest_angle_; }
-  static Hinge hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double least_first, double least_second);
+  static Hinge hinge(const FourNodes& nodes, std::span<const mesh::Point> x, double min_first_area, double min_second_area);
   /// Not live where a triangle has collapsed.
   Hinge hinge(Index i, std::span<const mesh::Point> x) const;
   /// The angles of all hinges, in parallel.
@@ -106,7 +106,7 @@ class DihedralBending final : public Force {
   /// |e0|^2 / (|n1| + |n2|) with |n| = 2 A; 0 where a rest triangle has no area.
   std::vector<double> rest_weight_;
   /// The least |n| of the two triangles.
-  std::vector<std::array<double, 2>> least_;
+  std::vector<std::array<double, 2>> min_areas_;
   BendingLaw law_;
   bool damped_;
   ElementGather<4> gather_;

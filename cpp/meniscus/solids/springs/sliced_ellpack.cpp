@@ -15,14 +15,14 @@ static_assert(window % SlicedEllpack::lanes == 0);
 
 SlicedEllpack::SlicedEllpack(std::span<const Ends> springs) {
   // Kernels compute 3 * node in 32 bits.
-  constexpr std::int32_t most_nodes = 2147483647 / 3;
+  constexpr std::int32_t max_nodes = 2147483647 / 3;
   require(springs.size() < static_cast<std::size_t>(none), "there are too many springs: ", springs.size());
   std::int32_t highest = -1;
   for (std::size_t s = 0; s < springs.size(); ++s) {
     const auto [a, b] = springs[s];
     require(a >= 0 && b >= 0, "spring ", s, " has the node ", std::min(a, b));
     require(a != b, "spring ", s, " joins node ", a, " to itself");
-    require(a < most_nodes && b < most_nodes, "spring ", s, " has the node ", std::max(a, b), ", and ", most_nodes - 1,
+    require(a < max_nodes && b < max_nodes, "spring ", s, " has the node ", std::max(a, b), ", and ", max_nodes - 1,
             " is the highest possible");
     highest = std::max({highest, a, b});
   }

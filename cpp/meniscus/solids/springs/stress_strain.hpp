@@ -23,14 +23,14 @@ class StressStrain {
     double from;
     double factor;
   };
-  static constexpr std::size_t most_pieces = 8;
+  static constexpr std::size_t max_pieces = 8;
 
   /// Stress = Young's modulus times strain.
   StressStrain() = default;
 
   /// Pieces of ascending strain; the first holds below its strain as well.
   explicit StressStrain(std::span<const Piece> pieces) {
-    require(!pieces.empty() && pieces.size() <= most_pieces, "a stress-strain law has 1 to ", most_pieces, " pieces, not ",
+    require(!pieces.empty() && pieces.size() <= max_pieces, "a stress-strain law has 1 to ", max_pieces, " pieces, not ",
             pieces.size());
     for (std::size_t p = 0; p < pieces.size(); ++p) {
       require(std::isfinite(pieces[p].factor) && pieces[p].factor >= 0, "the factor of piece ", p,
@@ -112,7 +112,7 @@ class StressStrain {
 
   double at_rest_ = 1;
   double steepest_ = 1;
-  std::array<Knot, most_pieces> knot_{};
+  std::array<Knot, max_pieces> knot_{};
   std::size_t knots_ = 0;
   bool linear_ = true;
 };

@@ -234,13 +234,13 @@ class Columns {
 }  // namespace
 
 template <class T, int D>
-void level_set_curvature(const grid::Field<T, D>& phi, Curvature kind, double limit, grid::Field<T, D>& out) {
+void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, double limit, grid::Field<T, D>& out) {
   require(out.layout().same_place(phi.layout()), "out must have the samples of phi");
   require_finite(phi, "phi");
   const grid::FieldView<const T, D> from = phi.view();
   const grid::FieldView<T, D> to = out.view();
   const double scale = 1.0 / phi.grid().spacing();
-  const bool at_surface = kind != Curvature::level;
+  const bool at_surface = kind != CurvatureKind::level;
   const Columns<T, D> columns(from);
   grid::parallel_rows<D>(from.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
@@ -265,7 +265,7 @@ void level_set_curvature(const grid::Field<T, D>& phi, Curvature kind, double li
           q[i] = static_cast<T>(k * scale);
         }
       });
-      if (kind != Curvature::columns) continue;
+      if (kind != CurvatureKind::columns) continue;
       for (Index i = 0; i < n; ++i) {
         Coord<D> at = c;
         at[D - 1] = i;
@@ -276,7 +276,7 @@ void level_set_curvature(const grid::Field<T, D>& phi, Curvature kind, double li
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template void level_set_curvature<T, D>(const grid::Field<T, D>&, Curvature, double, grid::Field<T, D>&);
+  template void level_set_curvature<T, D>(const grid::Field<T, D>&, CurvatureKind, double, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)

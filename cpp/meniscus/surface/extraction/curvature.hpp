@@ -9,7 +9,7 @@
 
 namespace meniscus::surface {
 
-enum class Curvature {
+enum class CurvatureKind {
   level,    ///< of the level set through each sample
   surface,  ///< of the zero set, at the point closest to each sample; phi is taken for a distance
   columns,  ///< of the zero set, at the point closest to each sample, from its heights along the axis closest to the normal
@@ -26,6 +26,6 @@ enum class Curvature {
 /// more than a spacing and a half away along that axis, and those whose lines do not meet the surface nearby, get the value of
 /// `surface`. Source: Popinet 2009, section 5.2 (height functions), with crossings as heights.
 template <class T, int D>
-void level_set_curvature(const grid::Field<T, D>& phi, Curvature kind, double limit, grid::Field<T, D>& out);
+void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, double limit, grid::Field<T, D>& out);
 
 }  // namespace meniscus::surface

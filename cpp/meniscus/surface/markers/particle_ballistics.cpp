@@ -12,7 +12,7 @@ namespace meniscus::surface {
 namespace {
 
 /// Contacts of one particle in one step. Who needs more is rattling in a corner and stays there for the rest of the step.
-constexpr int most_contacts = 32;
+constexpr int max_contacts = 32;
 /// Halvings of a piece of path that enters the solid.
 constexpr int bisections = 40;
 
@@ -39,14 +39,14 @@ class Flight {
       // The solid has taken it along to where it is at the end of the step.
       respond(x, normal, v, acceleration);
       V at = x;
-      fly(at, v, acceleration, dt);
+      move_freely(at, v, acceleration, dt);
       return touched;
     }
     double remaining = dt;
-    for (int contact = 0; contact < most_contacts && remaining > 0.0; ++contact) {
+    for (int contact = 0; contact < max_contacts && remaining > 0.0; ++contact) {
       V there = x;
       V after = v;
-      fly(there, after, acceleration, remaining);
+      move_freely(there, after, acceleration, remaining);
       V normal;
       const double part = first_contact(x, there, normal);
       if (part > 1.0) {
@@ -56,7 +56,7 @@ class Flight {
       }
       fate = touched;
       V at = x;
-      fly(at, v, acceleration, part * remaining);
+      move_freely(at, v, acceleration, part * remaining);
       remaining -= part * remaining;
       respond(x, normal, v, acceleration);
     }
@@ -76,7 +76,7 @@ class Flight {
 
  private:
   /// Exact for constant acceleration and linear drag.
-  void fly(V& x, V& v, const V& acceleration, double t) const {
+  void move_freely(V& x, V& v, const V& acceleration, double t) const {
     if (options_.drag == 0.0) {
       x += t * v + 0.5 * t * t * acceleration;
       v += t * acceleration;
@@ -180,8 +180,8 @@ class Flight {
 }  // namespace
 
 template <class T, int D>
-FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
+SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
+                          grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);
@@ -211,7 +211,7 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
       Eigen::Map<Vec<T, D>>(velocities.data() + i * D) = v.template cast<T>();
     }
   });
-  FlightInfo info;
+  SprayFlight info;
   const auto removed = workspace.take<std::uint8_t>(n);
   for (Index i = 0; i < n; ++i) {
     const std::uint8_t fate = fates.data()[i];
@@ -229,9 +229,9 @@ FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles
   return info;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                   \
-  template FlightInfo advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
-                                          grid::SolidBoundary<T, D>*, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                    \
+  template SprayFlight advance_spray<T, D>(const grid::Grid<D>&, grid::ParticleSet&, double, const FlightOptions<D>&, \
+                                           grid::SolidBoundary<T, D>*, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -15,7 +15,7 @@ struct FlightOptions {
   grid::OpenSides<D> open{};  ///< sides (2 * axis + upper) through which particles leave; the others stop them
 };
 
-struct FlightInfo {
+struct SprayFlight {
   Index left = 0;            ///< removed: left through an open side
   double left_volume = 0.0;  ///< of their balls, m^3 (m^2 in two dimensions)
   Index in_solid = 0;        ///< removed: so deep in the solid that there is no way out
@@ -29,7 +29,7 @@ struct FlightInfo {
 /// friction. Particles that the solid has moved over are pushed out of it. `solid` may be null. Nothing is changed if anything is
 /// thrown.
 template <class T, int D>
-FlightInfo advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
-                         grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace);
+SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
+                          grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace);
 
 }  // namespace meniscus::surface

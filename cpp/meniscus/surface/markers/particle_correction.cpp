@@ -48,15 +48,16 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
 }  // namespace
 
 template <class T, int D>
-CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape, double time,
-                                    Workspace& workspace) {
-  require(std::isfinite(escape) && escape >= -1.0, "escape must be a number from -1, got ", escape);
+Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape_distance, double time,
+                                Workspace& workspace) {
+  require(std::isfinite(escape_distance) && escape_distance >= -1.0, "escape_distance must be a number from -1, got ",
+          escape_distance);
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
   grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
 
-  const auto part = static_cast<T>(escape);
+  const auto part = static_cast<T>(escape_distance);
   const auto escaped = list_indices(
       n,
       [&](Index begin, Index end, auto&& take) {
@@ -65,7 +66,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
       },
       workspace);
 
-  CorrectionInfo info;
+  Correction info;
   const grid::FieldView<T, D> view = phi.view();
   const grid::FieldLayout<D>& layout = phi.layout();
   // Both are used at the samples around escaped particles only, and set there first.
@@ -93,7 +94,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
     else
       improve(lower[offset], -inside, [](T a, T b) { return a < b; });
   });
-  info.inner = parallel_reduce(
+  info.inside = parallel_reduce(
       0, escaped.size, 16384, Index{0},
       [&](Index begin, Index end) {
         Index count = 0;
@@ -101,7 +102,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
         return count;
       },
       [](Index a, Index b) { return a + b; });
-  info.outer = escaped.size - info.inner;
+  info.outside = escaped.size - info.inside;
 
   const NoInterrupts commit;
   // Several particles may write to a sample, all of them the same.
@@ -114,7 +115,7 @@ CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& p
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template CorrectionInfo correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
+  template Correction correct_by_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

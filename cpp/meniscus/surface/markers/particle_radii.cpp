@@ -13,8 +13,8 @@ namespace meniscus::surface {
 namespace {
 
 void check(const RadiusBounds& bounds) {
-  require(bounds.least > 0.0 && bounds.least <= bounds.most && std::isfinite(bounds.most),
-          "the bounds of the radii must be positive and ascending, got ", bounds.least, " and ", bounds.most);
+  require(bounds.smallest > 0.0 && bounds.smallest <= bounds.largest && std::isfinite(bounds.largest),
+          "the bounds of the radii must be positive and ascending, got ", bounds.smallest, " and ", bounds.largest);
 }
 
 }  // namespace
@@ -28,8 +28,8 @@ void adjust_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, const Ra
   const auto values = workspace.take<T>(n);
   grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
   const double h = phi.grid().spacing();
-  const auto least = static_cast<T>(bounds.least * h);
-  const auto most = static_cast<T>(bounds.most * h);
+  const auto least = static_cast<T>(bounds.smallest * h);
+  const auto most = static_cast<T>(bounds.largest * h);
   const NoInterrupts commit;
   parallel_for(0, n, 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
@@ -51,7 +51,7 @@ void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::M
   const auto values = workspace.take<T>(n);
   grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
   const double h = phi.grid().spacing();
-  const auto most = static_cast<T>(bounds.most * h);
+  const auto most = static_cast<T>(bounds.largest * h);
   // Whoever is within the largest radius at the end of the step has been within twice of it before.
   const auto near = list_indices(
       n,
@@ -78,9 +78,9 @@ void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::M
   });
   grid::sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
   const NoInterrupts commit;
-  const double least = bounds.least * h;
+  const double least = bounds.smallest * h;
   const bool first = half_step == StretchedHalf::first;
-  const double largest = (first ? 2.0 : 1.0) * bounds.most * h;
+  const double largest = (first ? 2.0 : 1.0) * bounds.largest * h;
   parallel_for(0, near.size, 4096, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k) {
       double strain = 0.0;  // times h^2

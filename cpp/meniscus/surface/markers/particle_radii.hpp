@@ -9,8 +9,8 @@ namespace meniscus::surface {
 
 /// Bounds of the radii, in cells.
 struct RadiusBounds {
-  double least = 0.1;
-  double most = 0.5;
+  double smallest = 0.1;
+  double largest = 0.5;
 };
 
 /// Particles whose radius is set from the level set.

@@ -41,21 +41,22 @@ double flagged_volume(const T* radius, const std::uint8_t* flags, Index n, Works
 }  // namespace
 
 template <class T, int D>
-Index remove_passed_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time, Workspace& workspace) {
+Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
+                                   Workspace& workspace) {
   const MarkerColumns<T, D> m(markers);
-  const T most = static_cast<T>(reach);
-  const auto passed = [&](Index i, T value) { return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= most; };
-  return remove_where(phi, markers, time, workspace, passed, nothing);
+  const auto on_wrong_side = [&](Index i, T value) {
+    return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= static_cast<T>(reach);
+  };
+  return remove_where(phi, markers, time, workspace, on_wrong_side, nothing);
 }
 
 template <class T, int D>
-Transferred remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
-                                Workspace& workspace) {
+Transfer remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
+                             Workspace& workspace) {
   const MarkerColumns<T, D> m(markers);
-  const T least = static_cast<T>(-depth);
-  Transferred result;
+  Transfer result;
   result.count = remove_where(
-      phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < least; },
+      phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < static_cast<T>(-depth); },
       [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(m.radius, flags, markers.size(), workspace); });
   return result;
 }
@@ -69,9 +70,9 @@ Index remove_markers_in(grid::Field<T, D>& region, grid::ParticleSet& markers, i
 }
 
 template <class T, int D>
-Transferred remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
+Transfer remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace) {
   const SprayColumns<T, D> s(spray);
-  Transferred result;
+  Transfer result;
   result.count = remove_where(
       region, spray, 0.0, workspace, [](Index, T value) { return value <= 0; },
       [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(s.radius, flags, spray.size(), workspace); });
@@ -83,11 +84,11 @@ Index remove_outside(grid::Field<T, D>& region, grid::ParticleSet& particles, Wo
   return remove_where(region, particles, 0.0, workspace, [](Index, T value) { return value > 0; }, nothing);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                    \
-  template Index remove_passed_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);     \
-  template Transferred remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
-  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                    \
-  template Transferred remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                     \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
+  template Index remove_markers_on_wrong_side<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
+  template Transfer remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);       \
+  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                       \
+  template Transfer remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                           \
   template Index remove_outside<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -10,12 +10,12 @@ namespace meniscus::surface {
 /// Removes markers with s phi(x) < 0 and |phi(x)| <= `reach` (m, may be infinite): those that the surface has passed. Returns how
 /// many went.
 template <class T, int D>
-Index remove_passed_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time, Workspace& workspace);
+Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
+                                   Workspace& workspace);
 
 /// Removes markers of the outside with phi(x) < -`depth` (m).
 template <class T, int D>
-Transferred remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
-                                Workspace& workspace);
+Transfer remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time, Workspace& workspace);
 
 /// Removes markers of a sign whose ball touches a region (phi(x) <= radius), and returns how many.
 template <class T, int D>
@@ -23,7 +23,7 @@ Index remove_markers_in(grid::Field<T, D>& region, grid::ParticleSet& markers, i
 
 /// Removes droplets or bubbles in a region (phi(x) <= 0).
 template <class T, int D>
-Transferred remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace);
+Transfer remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Workspace& workspace);
 
 /// Removes particles of any kind outside of a region (phi(x) > 0), and returns how many.
 template <class T, int D>

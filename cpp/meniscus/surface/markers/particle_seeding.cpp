@@ -19,12 +19,13 @@
 namespace meniscus::surface {
 namespace {
 
+/// Steps of the attraction of a seed to its place in the band.
 constexpr int attraction_steps = 15;
 
 template <class T, int D>
-class Seeding {
+class Seeder {
  public:
-  Seeding(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
+  Seeder(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
           const SeedingOptions& options, double time, Workspace& workspace)
       : phi_(phi),
         particles_(particles),
@@ -38,7 +39,7 @@ class Seeding {
         cells_(product<D>(grid_.shape())),
         probe_(phi) {}
 
-  SeedingInfo run() {
+  Seeding run() {
     particles_.sort_by_cell(grid_, workspace_);
     values_ = workspace_.take<T>(particles_.size());
     grid::sample_points(phi_, MarkerColumns<T, D>(particles_).position, particles_.size(), grid::Interpolation::linear, time_,
@@ -46,7 +47,7 @@ class Seeding {
     spared_ = workspace_.take<std::uint8_t>(cells_);
     parallel_for(0, cells_, 1 << 16,
                  [&](Index begin, Index end) { std::fill(spared_.data() + begin, spared_.data() + end, std::uint8_t{0}); });
-    if (options_.spare_escaped) spare_cells_of_escaped();
+    if (options_.avoid_escaped) exclude_cells_of_escaped();
     check_interrupt();
     const NoInterrupts whole;
     remove_useless();
@@ -56,10 +57,10 @@ class Seeding {
 
  private:
   bool escaped(const MarkerColumns<T, D>& m, Index i) const {
-    return -static_cast<T>(m.sign[i]) * values_.data()[i] > static_cast<T>(options_.escape) * m.radius[i];
+    return -static_cast<T>(m.sign[i]) * values_.data()[i] > static_cast<T>(options_.escape_distance) * m.radius[i];
   }
 
-  void spare_cells_of_escaped() {
+  void exclude_cells_of_escaped() {
     const MarkerColumns<T, D> m(particles_);
     const grid::CellRuns& runs = particles_.cell_runs();
     parallel_for(0, static_cast<Index>(runs.keys.size()), 256, [&](Index begin, Index end) {
@@ -220,7 +221,7 @@ class Seeding {
       x[d] = grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
     }
     // Values of its side that occur in this cell: so a cell keeps what is seeded for it.
-    const double least = options_.radii.least * h;
+    const double least = options_.radii.smallest * h;
     const double most = options_.band * h;
     const double center = sign * static_cast<double>(value_at_center(c));
     const double low = std::clamp(center - 0.5 * h, least, most);
@@ -246,7 +247,7 @@ class Seeding {
     }
     for (int d = 0; d < D; ++d) m.position[i * D + d] = static_cast<T>(x[d]);
     m.sign[i] = outside ? 1 : -1;
-    m.radius[i] = static_cast<T>(std::clamp(sign * s.value, options_.radii.least * h, options_.radii.most * h));
+    m.radius[i] = static_cast<T>(std::clamp(sign * s.value, options_.radii.smallest * h, options_.radii.largest * h));
     return placed && !(solid_ && solid_->value(x) <= 0.0);
   }
 
@@ -261,7 +262,7 @@ class Seeding {
   Coord<D> strides_;
   Index cells_;
   grid::FieldProbe<T, D> probe_;
-  SeedingInfo info_;
+  Seeding info_;
   Workspace::Lease<T> values_;
   Workspace::Lease<std::uint8_t> spared_;
   Workspace::Lease<std::int32_t> counts_;
@@ -270,14 +271,15 @@ class Seeding {
 }  // namespace
 
 template <class T, int D>
-SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
-                           const SeedingOptions& options, double time, Workspace& workspace) {
+Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
+                       const SeedingOptions& options, double time, Workspace& workspace) {
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
-  require(std::isfinite(options.band) && options.radii.least > 0.0 && options.radii.least <= options.radii.most &&
-              options.band > options.radii.least,
-          "the radii must be positive and ascending and the least of them below the band, got ", options.radii.least, ", ",
-          options.radii.most, " and a band of ", options.band, " cells");
-  require(std::isfinite(options.escape) && options.escape >= 0.0, "escape must be a number from 0, got ", options.escape);
+  require(std::isfinite(options.band) && options.radii.smallest > 0.0 && options.radii.smallest <= options.radii.largest &&
+              options.band > options.radii.smallest,
+          "the radii must be positive and ascending and the smallest of them below the band, got ", options.radii.smallest, ", ",
+          options.radii.largest, " and a band of ", options.band, " cells");
+  require(std::isfinite(options.escape_distance) && options.escape_distance >= 0.0,
+          "escape_distance must be a number from 0, got ", options.escape_distance);
   require(!solid || solid->grid() == phi.grid(), "solid must have the grid of the level set");
   static_cast<void>(MarkerColumns<T, D>(particles));
   require_finite(phi, "the level set");
@@ -287,12 +289,12 @@ SeedingInfo seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles,
     solid->levelset().fill_ghosts(time);
     probe.emplace(solid->levelset());
   }
-  return Seeding<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
+  return Seeder<T, D>(phi, particles, probe ? &*probe : nullptr, options, time, workspace).run();
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                              \
-  template SeedingInfo seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
-                                            const SeedingOptions&, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                          \
+  template Seeding seed_particles<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::SolidBoundary<T, D>*, \
+                                        const SeedingOptions&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -45,9 +45,9 @@ void deposit(grid::MacField<T, D>& velocity, const T* x, const T* v, double part
 }  // namespace
 
 template <class T, int D>
-Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
-                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
-                           Workspace& workspace) {
+Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                        grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                        Workspace& workspace) {
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
   require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
@@ -64,7 +64,7 @@ Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, i
           if (m.sign[i] == sign && -static_cast<T>(sign) * values.data()[i] > static_cast<T>(distance) * m.radius[i]) take(i);
       },
       workspace);
-  Transferred info;
+  Transfer info;
   info.count = list.size;
   if (list.size == 0) return info;
   const auto points = workspace.take<T>(list.size * D);
@@ -90,26 +90,40 @@ Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, i
 }
 
 template <class T, int D>
-Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
-                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
-                             double time, Workspace& workspace) {
+Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
+                                             double time, Workspace& workspace) {
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
+  const SprayColumns<T, D> s(removed);
+  const Index n = removed.size();
+  auto flags = workspace.take<std::uint8_t>(n);
+  const auto values = workspace.take<T>(n);
+  grid::sample_points(phi, s.position, n, grid::Interpolation::linear, time, values.data());
+  parallel_for(0, n, 16384, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      flags.data()[i] = static_cast<T>(sign) * values.data()[i] >= -static_cast<T>(fraction) * s.radius[i];
+  });
+  return flags;
+}
+
+template <class T, int D>
+Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                              double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                              double time, Workspace& workspace) {
   require(std::isfinite(scale), "scale must be finite, got ", scale);
   require(!velocity || phi.grid() == velocity->grid(), "the level set and the velocity must have the same grid");
   const SprayColumns<T, D> s(removed);
   static_cast<void>(MarkerColumns<T, D>(markers));
   const Index n = removed.size();
-  const auto values = workspace.take<T>(n);
-  grid::sample_points(phi, s.position, n, grid::Interpolation::linear, time, values.data());
+  const auto flags = flag_returned(phi, removed, sign, fraction, time, workspace);
   const auto list = list_indices(
       n,
       [&](Index begin, Index end, auto&& take) {
         for (Index i = begin; i < end; ++i)
-          if (static_cast<T>(sign) * values.data()[i] >= -static_cast<T>(fraction) * s.radius[i]) take(i);
+          if (flags.data()[i] != 0) take(i);
       },
       workspace);
-  Reincorporated info;
+  Reincorporation info;
   info.count = list.size;
   if (list.size == 0) return info;
 
@@ -130,9 +144,9 @@ Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed,
     }
     std::copy_n(s.position + i * D, D, m.position + (first + k) * D);
     m.sign[first + k] = static_cast<std::int8_t>(sign);
-    m.radius[first + k] = std::clamp(s.radius[i], static_cast<T>(bounds.least * h), static_cast<T>(bounds.most * h));
+    m.radius[first + k] = std::clamp(s.radius[i], static_cast<T>(bounds.smallest * h), static_cast<T>(bounds.largest * h));
   }
-  removed.remove(flags_of(list, n, workspace).data(), workspace);
+  removed.remove(flags.data(), workspace);
   return info;
 }
 
@@ -148,11 +162,13 @@ double total_volume(const T* radius, Index n) {
       [](double a, double b) { return a + b; });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                      \
-  template Transferred remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&, \
-                                            grid::ParticleSet*, double, double, Workspace&);                            \
-  template Reincorporated reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,  \
-                                              const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);  \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
+  template Transfer remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&,       \
+                                         grid::ParticleSet*, double, double, Workspace&);                                  \
+  template Workspace::Lease<std::uint8_t> flag_returned<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, double, \
+                                                              Workspace&);                                                 \
+  template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,    \
+                                               const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);    \
   template double total_volume<T, D>(const T*, Index);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -8,7 +8,7 @@
 namespace meniscus::surface {
 
 /// Number of particles that a stage moved from one set to another, and the volume of their balls (m^3; m^2 in 2-D).
-struct Transferred {
+struct Transfer {
   Index count = 0;
   double volume = 0.0;
 };
@@ -17,21 +17,26 @@ struct Transferred {
 /// given, with the velocity of the flow at their place and the given radius (m), or the one they have if that is zero. Nothing is
 /// changed if anything is thrown.
 template <class T, int D>
-Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
-                           grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
-                           Workspace& workspace);
+Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
+                        grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
+                        Workspace& workspace);
 
-struct Reincorporated : Transferred {
+/// Flags of the removed particles of a sign (spray: -1, bubbles: +1) that are back on their side: s phi(x) >= -fraction * r.
+template <class T, int D>
+Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
+                                             double time, Workspace& workspace);
+
+struct Reincorporation : Transfer {
   std::array<double, 3> momentum{};  ///< deposited, per density: volume * velocity * scale
 };
 
-/// Makes markers of the removed particles of a sign (spray: -1, bubbles: +1) with s phi(x) >= -fraction * r, with radii within
-/// the bounds. Where `velocity` is given, each of the two faces per axis a of the cell of such a particle gets
-/// 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed if anything is thrown.
+/// Makes markers of the removed particles that `flag_returned` flags, with radii within the bounds. Where `velocity` is given,
+/// each of the two faces per axis a of the cell of such a particle gets 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed
+/// if anything is thrown.
 template <class T, int D>
-Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
-                             double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
-                             double time, Workspace& workspace);
+Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
+                              double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
+                              double time, Workspace& workspace);
 
 /// Sum of the volumes of balls with the given radii.
 template <class T, int D>

@@ -90,13 +90,13 @@ std::vector<bool> kept_tets(const LevelSetFunction& phi, const mesh::TetMeshData
   std::vector<std::size_t> open;
   for (std::size_t t = 0; t < lattice.tets.size(); ++t) {
     const double lowest = least(values, lattice.tets[t]);
-    if (options.kept == KeptTets::covering && lowest < 0)
+    if (options.keep == TetSelection::covering && lowest < 0)
       kept[t] = true;
     else if (lowest < reach * longest_edge(lattice, lattice.tets[t]))
       open.push_back(t);
   }
   // Of what is left, the centres of the tetrahedron, of its edges and of its faces tell.
-  const std::size_t probes = options.kept == KeptTets::covering ? 11 : 1;
+  const std::size_t probes = options.keep == TetSelection::covering ? 11 : 1;
   std::vector<mesh::Point> points;
   for (const std::size_t t : open) {
     std::array<mesh::Point, 4> x;

@@ -22,7 +22,7 @@ namespace meniscus::surface {
 using LevelSetFunction = std::function<void(std::span<const mesh::Point> points, std::span<double> values)>;
 
 /// Tetrahedra of the lattice that make up a mesh that is not fitted.
-enum class KeptTets {
+enum class TetSelection {
   covering,  ///< all that the solid reaches into, as far as nodes, edge and face centres tell
   centred,   ///< those with their centre inside
 };
@@ -33,7 +33,7 @@ struct BccMeshOptions {
   /// Number of refinements of tetrahedra at the surface: their cubes have an edge of cell / 2^refinements.
   int refinements = 0;
   bool fit_surface = false;
-  KeptTets kept = KeptTets::covering;
+  TetSelection keep = TetSelection::covering;
   /// Return only the part with the largest volume.
   bool largest_part_only = false;
   /// Tetrahedra deeper than this are left out: those with all nodes below -depth, m. Infinite keeps all.

@@ -9,10 +9,10 @@ namespace {
 /// An operation has to be better by this factor, so that there is an end.
 constexpr double better = 1e-3;
 
-/// Below all that `least_sine` gives.
+/// Below all that `min_sine` gives.
 constexpr double worst = -2;
 /// A step that leaves more bad tetrahedra than this is not worth the work.
-constexpr std::size_t most_at_once = 24;
+constexpr std::size_t max_at_once = 24;
 
 bool has(const mesh::Tet& t, std::int32_t v) { return t[0] == v || t[1] == v || t[2] == v || t[3] == v; }
 
@@ -20,7 +20,7 @@ bool is_better(double now, double before) { return now > before + better; }
 
 }  // namespace
 
-double ConstrainedImprovement::least_quality(std::span<const std::int32_t> tets) const {
+double ConstrainedImprovement::min_quality(std::span<const std::int32_t> tets) const {
   double least = std::numeric_limits<double>::infinity();
   for (const std::int32_t t : tets) least = std::min(least, mesh_.quality(mesh_.tet(t)));
   return least;
@@ -62,7 +62,7 @@ double ConstrainedImprovement::star_quality(std::int32_t v, const mesh::Point& x
     const mesh::Tet& t = mesh_.tet(star[i]);
     std::array<mesh::Point, 4> p;
     for (std::size_t k = 0; k < 4; ++k) p[k] = t[k] == v ? x : mesh_.position(t[k]);
-    least = std::min(least, mesh::least_sine(p[0], p[1], p[2], p[3]));
+    least = std::min(least, mesh::min_sine(p[0], p[1], p[2], p[3]));
     if (least > enough) continue;
     refused_by_ = i;
     return least;
@@ -157,7 +157,7 @@ bool ConstrainedImprovement::contract(std::int32_t a, std::int32_t b, When when)
   const mesh::EditedVertex& to = mesh_.vertex(b);
   if (from.freedom == 0 || to.freedom > from.freedom) return false;
   if (from.freedom == 1 && to.freedom == 1 && from.curve != to.curve) return false;
-  const double before = when == When::better ? least_quality(mesh_.star(a)) : worst;
+  const double before = when == When::better ? min_quality(mesh_.star(a)) : worst;
   std::vector<mesh::Tet> fresh;
   for (const std::int32_t i : mesh_.star(a)) {
     mesh::Tet t = mesh_.tet(i);
@@ -179,7 +179,7 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b, When wh
   if (n < 3 || n > 10) return false;
   if (ring_.open && mesh_.has_edge(r.front(), r.back())) return false;
   if (n == 3 && mesh_.tets_with(r[0], r[1], r[2]) > 0) return false;
-  const double before = when == When::better ? least_quality(ring_.tets) : worst;
+  const double before = when == When::better ? min_quality(ring_.tets) : worst;
   // The triangulation of the ring whose worst tetrahedron is best: best[i][k] is that of the vertices from i to k.
   std::array<std::array<double, 10>, 10> best;
   std::array<std::array<std::size_t, 10>, 10> middle{};
@@ -256,7 +256,7 @@ void ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double
   for (int pass = 0; pass < passes; ++pass) {
     std::sort(tets.begin(), tets.end());
     tets.erase(std::unique(tets.begin(), tets.end()), tets.end());
-    if (improve_tets(tets, target, most_at_once) == 0) break;
+    if (improve_tets(tets, target, max_at_once) == 0) break;
     mesh_.changed(mark, changed);
     tets.insert(tets.end(), changed.begin(), changed.end());
   }

@@ -23,7 +23,7 @@ class ConstrainedImprovement {
   /// Replaces the tetrahedra around the edge by the best ones without it. A boundary edge is flipped.
   bool remove_edge(std::int32_t a, std::int32_t b, When when = When::better);
 
-  /// Improves the tetrahedra around some vertices whose quality (`least_sine`) is below a target, in at most so many passes.
+  /// Improves the tetrahedra around some vertices whose quality (`min_sine`) is below a target, in at most so many passes.
   void improve(std::span<const std::int32_t> seeds, double target, int passes);
   /// Makes one pass over at most `most` of the worst of the given tetrahedra. Returns the number of useful operations.
   Index improve_tets(std::span<const std::int32_t> tets, double target,
@@ -32,7 +32,7 @@ class ConstrainedImprovement {
  private:
   bool improve_tet(std::int32_t t);
   bool smooth(std::int32_t v);
-  double least_quality(std::span<const std::int32_t> tets) const;
+  double min_quality(std::span<const std::int32_t> tets) const;
   double star_quality(std::int32_t v, const mesh::Point& x, double enough) const;
   /// Replaces old tetrahedra by new ones. With `guarded`, not if the boundary leaves the surface.
   bool exchange(std::span<const std::int32_t> old, std::span<const mesh::Tet> fresh, bool guarded);

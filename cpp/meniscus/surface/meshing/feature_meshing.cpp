@@ -21,7 +21,7 @@ constexpr double worth_more = 1.3;
 /// Once with single steps, then with steps of several parts.
 constexpr int phases = 4;
 /// Number of edges that are fitted after a step that has increased the deviation.
-constexpr std::size_t most_nested = 8;
+constexpr std::size_t max_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
 constexpr double neighbourhood = 3;
 
@@ -37,8 +37,8 @@ class FeatureFit {
         surface_(surface),
         off_(mesh_, surface, tolerance_),
         improvement_(mesh_, off_, creases_, options.cell),
-        least_(std::sin(options.least_angle)) {
-    for (const mesh::Tet& t : mesh.tets) least_ = std::min(least_, mesh_.quality(t));
+        min_quality_(std::sin(options.min_angle)) {
+    for (const mesh::Tet& t : mesh.tets) min_quality_ = std::min(min_quality_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
   }
 
@@ -81,23 +81,23 @@ class FeatureFit {
   }
 
   /// Accepts what has been done at x since a mark, or takes it back.
-  bool settle(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
-              const mesh::Point& x) {
+  bool accept_or_undo(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
+                      const mesh::Point& x) {
     touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.
     const bool of_use = off_.excess(faces_).below(before);
     if (!of_use && (!compound_ || nested_)) return take_back(mark);
-    improvement_.improve(seeds, 1.15 * least_, 4);
+    improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      if (mesh_.quality(mesh_.tet(t)) < least_) return take_back(mark);
+      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
     if (!of_use) {
       nested_ = true;
       mesh_.boundary_faces(changed_, faces_);
       std::vector<Task> tasks = far_edges(std::vector<mesh::Triangle>(faces_));
-      if (tasks.size() > most_nested) tasks.resize(most_nested);
+      if (tasks.size() > max_nested) tasks.resize(max_nested);
       for (const Task& task : tasks) fit_task(task);
       nested_ = false;
       mesh_.changed(mark, changed_);
@@ -125,7 +125,7 @@ class FeatureFit {
     std::vector<std::int32_t> seeds;
     mesh_.neighbours(v, seeds);
     seeds.push_back(v);
-    return settle(mark, seeds, before, near, x);
+    return accept_or_undo(mark, seeds, before, near, x);
   }
 
   /// Splits an edge or a face, given by its corners, with a vertex at x.
@@ -157,7 +157,7 @@ class FeatureFit {
     std::vector<std::int32_t> seeds;
     mesh_.neighbours(m, seeds);
     seeds.push_back(m);
-    return settle(mark, seeds, before, near, x);
+    return accept_or_undo(mark, seeds, before, near, x);
   }
 
   void fit_corners() {
@@ -272,7 +272,7 @@ class FeatureFit {
       const bool changed = way == 0   ? improvement_.remove_edge(a, b, When::always)
                            : way == 1 ? improvement_.contract(a, b, When::always)
                                       : improvement_.contract(b, a, When::always);
-      if (changed && settle(mark, seeds, before, near, x)) return true;
+      if (changed && accept_or_undo(mark, seeds, before, near, x)) return true;
     }
     return false;
   }
@@ -362,7 +362,7 @@ class FeatureFit {
   const MeshDistance& surface_;
   BoundaryDeviation off_;
   ConstrainedImprovement improvement_;
-  double least_;
+  double min_quality_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
   /// The round in which something around each vertex has changed last.
@@ -379,7 +379,7 @@ mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistanc
   require(options.cell > 0 && std::isfinite(options.cell), "cell must be positive and finite, but is ", options.cell);
   require(options.tolerance > 0 && std::isfinite(options.tolerance), "deviation must be positive and finite, but is ",
           options.tolerance);
-  require(options.least_angle > 0 && options.least_angle < 1, "least_angle must be in (0, 1), but is ", options.least_angle);
+  require(options.min_angle > 0 && options.min_angle < 1, "min_angle must be in (0, 1), but is ", options.min_angle);
   if (mesh.tets.empty()) return mesh;
   return FeatureFit(mesh, surface, options).run();
 }

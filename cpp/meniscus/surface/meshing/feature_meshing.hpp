@@ -24,7 +24,7 @@ struct FeatureMeshingOptions {
   double tolerance = 0.025;
   /// No dihedral angle gets smaller than this one (radians) if none was before, and none larger than 180 degrees less 1.45 times
   /// it.
-  double least_angle = 0.183;
+  double min_angle = 0.183;
 };
 
 /// `mesh` is conforming, with a boundary that is a manifold with its vertices on the surface. Where the angles do not allow it,

@@ -9,7 +9,7 @@ constexpr double kink = 0.3;
 constexpr double farthest_closest = 3.0;
 /// Newton steps shorter than this many cells end the search; the distance then is off by less than the square of it.
 constexpr double closest_tolerance = 1e-3;
-constexpr int most_closest_steps = 12;
+constexpr int max_closest_steps = 12;
 
 /// Whether x is outside of a cell by more than a margin, so that it does not alternate between neighbouring cells.
 template <int D>
@@ -70,7 +70,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     const auto i = static_cast<std::size_t>(l);
     if (state[i] == searching && !(bend[l] <= kink * batch.slope[i])) state[i] = failed;
   }
-  for (int step = 0; step < most_closest_steps; ++step) {
+  for (int step = 0; step < max_closest_steps; ++step) {
     bool any = false;
     for (const int s : state) any |= s == searching;
     if (!any) break;

@@ -14,7 +14,7 @@
 namespace meniscus::surface {
 
 /// Infinitely far; its square is finite in float.
-inline constexpr double far_away = 1e18;
+inline constexpr double infinite_distance = 1e18;
 
 /// Visibility of samples for the distance. `hidden` samples are neither sources nor targets.
 struct EverySample {
@@ -41,7 +41,7 @@ struct DistanceStrips {
         touched(workspace.take<std::uint8_t>(grid.strips())) {
     parallel_for(0, grid.strips(), 1 << 18,
                  [&](Index b, Index e) { std::fill(touched.data() + b, touched.data() + e, std::uint8_t{0}); });
-    nowhere.fill(static_cast<T>(far_away));
+    nowhere.fill(static_cast<T>(infinite_distance));
   }
 
   T* at(Index strip) const { return values.data() + strip * strip_lanes; }
@@ -55,11 +55,11 @@ struct DistanceStrips {
     T* u = at(p.strip);
     if (touched.data()[p.strip]) return u;
     touched.data()[p.strip] = 1;
-    for (int k = 0; k < strip_lanes; ++k) u[k] = static_cast<T>(k < p.lanes ? far_away : -far_away);
+    for (int k = 0; k < strip_lanes; ++k) u[k] = static_cast<T>(k < p.lanes ? infinite_distance : -infinite_distance);
     if constexpr (!Visibility::all_visible) {
       const Index sample = this->sample(p.start);
       for (int k = 0; k < p.lanes; ++k)
-        if (visibility.hidden(sample + k)) u[k] = static_cast<T>(-far_away);
+        if (visibility.hidden(sample + k)) u[k] = static_cast<T>(-infinite_distance);
     }
     return u;
   }
@@ -93,7 +93,7 @@ MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, T band, const T* 
   for (int k = 0; k < N; ++k) {
     const T low = a[k] < b[k] ? a[k] : b[k], d = a[k] < b[k] ? b[k] - a[k] : a[k] - b[k];
     const T two = (d + root[k]) * T(0.5);
-    const T u = low + (d < T(1) ? two : T(1)), near = u < band ? u : static_cast<T>(far_away);
+    const T u = low + (d < T(1) ? two : T(1)), near = u < band ? u : static_cast<T>(infinite_distance);
     next[k] = near < old[k] ? near : old[k];
   }
 }
@@ -117,7 +117,7 @@ MENISCUS_INLINE void eikonal_solutions(const T* a, const T* b, const T* c, T ban
     const T d = mid[k] - low[k], e = high[k] - low[k];
     const T v2 = (d + two[k]) * T(0.5), v3 = ((d + e) + three[k]) / T(3);
     const T v = d < T(1) ? v2 : T(1);
-    const T u = low[k] + (v > e ? v3 : v), near = u < band ? u : static_cast<T>(far_away);
+    const T u = low[k] + (v > e ? v3 : v), near = u < band ? u : static_cast<T>(infinite_distance);
     next[k] = near < old[k] ? near : old[k];
   }
 }

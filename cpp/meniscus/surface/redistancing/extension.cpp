@@ -4,7 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
 #include "meniscus/surface/redistancing/distance_strips.hpp"
-#include "meniscus/surface/redistancing/estimate_heap.hpp"
+#include "meniscus/surface/redistancing/priority_queue.hpp"
 #include "meniscus/surface/redistancing/staggered_level.hpp"
 #include "meniscus/surface/redistancing/upwind_mean.hpp"
 
@@ -250,7 +250,7 @@ class Extension {
       });
     });
     if (!any) return false;
-    EstimateHeap<T> heap(workspace_, 1 << 10);
+    PriorityQueue<T> heap(workspace_, 1 << 10);
     for (Index row = 0; row < grid_.rows; ++row)
       for (Index s = rows_.data()[row] ? 0 : grid_.row_strips; s < grid_.row_strips; ++s)
         if (kind_.data()[row * grid_.row_strips + s] == target)

@@ -1,7 +1,7 @@
 #include "meniscus/surface/redistancing/fast_marching.hpp"
 
 #include "meniscus/core/cancellation.hpp"
-#include "meniscus/surface/redistancing/estimate_heap.hpp"
+#include "meniscus/surface/redistancing/priority_queue.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,8 @@ class Marcher {
       const T* u = strips_.at(strip);
       // A seed is final, but unlike what is hidden it is near. Strips that are touched meanwhile hold none.
       for (int k = 0; k < strip_lanes; ++k)
-        if (std::signbit(u[k]) && u[k] > static_cast<T>(-far_away)) update_neighbours(grid_.coordinate(strip * strip_lanes + k));
+        if (std::signbit(u[k]) && u[k] > static_cast<T>(-infinite_distance))
+          update_neighbours(grid_.coordinate(strip * strip_lanes + k));
     }
     Index accepted = 0;
     while (!heap_.empty()) {
@@ -42,7 +43,7 @@ class Marcher {
       T& u = strips_.values.data()[grid_.slot(q)];
       if (std::signbit(u)) return;
       std::array<T, D> a;
-      a.fill(static_cast<T>(far_away));
+      a.fill(static_cast<T>(infinite_distance));
       grid_.for_each_beside(q, [&](int d, const Coord<D>& r) {
         const Index at = grid_.slot(r);
         if (!strips_.touched.data()[at / strip_lanes]) return;
@@ -65,7 +66,7 @@ class Marcher {
   const StripGrid<D>& grid_;
   T band_;
   const Visibility& visibility_;
-  EstimateHeap<T> heap_;
+  PriorityQueue<T> heap_;
 };
 
 }  // namespace

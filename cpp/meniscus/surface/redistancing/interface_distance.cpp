@@ -203,7 +203,7 @@ class InterfaceFinder {
   void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
     static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
     const bool outside = search_.value(c) > 0.0;
-    double nearest = far_away, most = far_away;
+    double nearest = infinite_distance, most = infinite_distance;
     Coord<D> from{}, offset{};
     for (int i = 0; i < rows_around; ++i) {
       const Index row = around[static_cast<std::size_t>(i)];
@@ -231,7 +231,7 @@ class InterfaceFinder {
         }
       }
     }
-    if (nearest >= far_away) return;
+    if (nearest >= infinite_distance) return;
     const auto axes = search_.crossings(from, visible_);
     const auto i = static_cast<std::size_t>(batch.count++);
     batch.sample[i] = c;

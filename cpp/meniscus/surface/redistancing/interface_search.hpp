@@ -24,11 +24,11 @@ class InterfaceSearch {
 
   /// Crossings and differences along the axes at a sample.
   struct Crossings {
-    double nearest = far_away;       ///< along any axis
-    double combined = 0.0;           ///< 1 / d^2 = sum 1 / d_a^2
-    std::array<double, D> gradient;  ///< central differences, one-sided where there is one neighbour
-    double low = 0.0, high = 0.0;    ///< the range of |grad phi| that the one-sided differences leave open
-    bool all_beside = true;          ///< no neighbour is hidden
+    double nearest = infinite_distance;  ///< along any axis
+    double combined = 0.0;               ///< 1 / d^2 = sum 1 / d_a^2
+    std::array<double, D> gradient;      ///< central differences, one-sided where there is one neighbour
+    double low = 0.0, high = 0.0;        ///< the range of |grad phi| that the one-sided differences leave open
+    bool all_beside = true;              ///< no neighbour is hidden
   };
 
   template <class Visible>
@@ -39,7 +39,7 @@ class InterfaceSearch {
     std::array<double, D> along;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      along[axis] = far_away;
+      along[axis] = infinite_distance;
       std::array<double, 2> slope{};
       std::array<bool, 2> has{};
       for (int up = 0; up < 2; ++up) {

@@ -28,7 +28,7 @@ MENISCUS_INLINE Index commit_strip(const T* u, T* phi, int lanes, T spacing, T l
     const T larger = size > spacing ? size : spacing;
     distance = std::abs(distance - size) <= same<T> * larger ? size : distance;
     distance = near ? distance : far > T(0) ? far : size;
-    const bool hidden = u[k] <= static_cast<T>(-far_away);
+    const bool hidden = u[k] <= static_cast<T>(-infinite_distance);
     const T value = old > T(0) ? distance : -distance;
     phi[k] = hidden ? old : (old == T(0)) & (near & (d <= std::numeric_limits<T>::min())) ? T(0) : value;
     reached += near;
@@ -50,7 +50,7 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
   const auto spacing = static_cast<T>(phi.grid().spacing());
   const bool banded = std::isfinite(options.band);
   const T far = banded ? static_cast<T>(options.band) : T(0);
-  const T limit = banded ? static_cast<T>(options.band / phi.grid().spacing()) : static_cast<T>(0.5 * far_away);
+  const T limit = banded ? static_cast<T>(options.band / phi.grid().spacing()) : static_cast<T>(0.5 * infinite_distance);
 
   DistanceStrips<T, D> strips(phi.layout(), workspace);
   const StripGrid<D>& grid = strips.grid;

@@ -39,13 +39,13 @@ Vec<double, D> velocity_at(const std::array<grid::FieldView<const T, D>, D>& fac
 
 template <class T, int D>
 void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& phi1, const grid::MacField<T, D>* velocity0,
-                      const grid::MacField<T, D>* velocity1, double dt, double a, Blend blend, grid::Interpolation interpolation,
-                      grid::Field<T, D>& out) {
+                      const grid::MacField<T, D>* velocity1, double dt, double a, BlendMethod blend,
+                      grid::Interpolation interpolation, grid::Field<T, D>& out) {
   require(phi0.layout().same_place(phi1.layout()) && phi0.layout().same_place(out.layout()),
           "phi0, phi1 and out must have the same samples");
   require(a >= 0.0 && a <= 1.0, "alpha must be between 0 and 1, not ", a);
   require(&out != &phi0 && &out != &phi1, "out must be another field than phi0 and phi1");
-  const bool moves = blend != Blend::linear;
+  const bool moves = blend != BlendMethod::linear;
   const double h = phi0.grid().spacing();
   const bool on_nodes = phi0.stagger() == grid::Stagger<D>::node();
   std::array<grid::FieldView<const T, D>, D> faces0;
@@ -69,17 +69,17 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
       Coord<D> c = grid::row_start<D>(to.extents, r);
       for (c[D - 1] = 0; c[D - 1] < to.extents[D - 1]; ++c[D - 1]) {
         double value;
-        if (blend == Blend::linear) {
+        if (blend == BlendMethod::linear) {
           value = (1.0 - a) * static_cast<double>(*from0.view.at(c)) + a * static_cast<double>(*from1.view.at(c));
         } else {
           Vec<double, D> step = velocity_at<T, D>(faces0, on_nodes, c) * (dt / h);
-          if (blend == Blend::two_sided) step = 0.5 * (step + velocity_at<T, D>(faces1, on_nodes, c) * (dt / h));
+          if (blend == BlendMethod::two_sided) step = 0.5 * (step + velocity_at<T, D>(faces1, on_nodes, c) * (dt / h));
           if (!step.allFinite()) {
             finite.store(false, std::memory_order_relaxed);
             step.setZero();
           }
           value = displaced(from0, c, -a * step);
-          if (blend == Blend::two_sided) value = (1.0 - a) * value + a * displaced(from1, c, (1.0 - a) * step);
+          if (blend == BlendMethod::two_sided) value = (1.0 - a) * value + a * displaced(from1, c, (1.0 - a) * step);
         }
         *to.at(c) = static_cast<T>(value);
       }
@@ -90,7 +90,7 @@ void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& ph
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                      \
   template void blend_level_sets<T, D>(const grid::Field<T, D>&, const grid::Field<T, D>&, const grid::MacField<T, D>*, \
-                                       const grid::MacField<T, D>*, double, double, Blend, grid::Interpolation,         \
+                                       const grid::MacField<T, D>*, double, double, BlendMethod, grid::Interpolation,   \
                                        grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)

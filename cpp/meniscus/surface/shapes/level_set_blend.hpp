@@ -8,7 +8,7 @@
 
 namespace meniscus::surface {
 
-enum class Blend {
+enum class BlendMethod {
   two_sided,  ///< (1 - a) phi0(x - a dt v) + a phi1(x + (1 - a) dt v) with the mean velocity v of both frames
   one_sided,  ///< phi0(x - a dt v0)
   linear,     ///< (1 - a) phi0(x) + a phi1(x)
@@ -19,7 +19,7 @@ enum class Blend {
 /// Throws InvalidArgument for displacements that are not finite; then `out` is not defined.
 template <class T, int D>
 void blend_level_sets(const grid::Field<T, D>& phi0, const grid::Field<T, D>& phi1, const grid::MacField<T, D>* velocity0,
-                      const grid::MacField<T, D>* velocity1, double dt, double a, Blend blend, grid::Interpolation interpolation,
-                      grid::Field<T, D>& out);
+                      const grid::MacField<T, D>* velocity1, double dt, double a, BlendMethod blend,
+                      grid::Interpolation interpolation, grid::Field<T, D>& out);
 
 }  // namespace meniscus::surface

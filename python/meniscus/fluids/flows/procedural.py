@@ -19,7 +19,7 @@ from meniscus.numerics import FractalNoise
 FaceSampling = Literal["pointwise", "discrete-curl"]
 Sampling = Literal["auto", FaceSampling]
 
-FACE_SAMPLING = CoreOption(FaceSampling, _fluids.FlowSampling)
+FACE_SAMPLING = CoreOption(FaceSampling, _fluids.FaceSampling)
 Floats = npt.NDArray[np.float64]
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from meniscus import _checks
 from meniscus.fluids.staged_solver import StepReport
-from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
+from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,14 +41,14 @@ class SmokeOptions:
     acceleration: Sequence[float] | None = None
     confinement: float = 0.0
     vortex_strength: float = 0.0
-    vortex_kernel: Kernel = "gaussian"
+    vortex_kernel: VortexKernel = "gaussian"
     viscosity: float = 0.0
     air_density: float = 1.2
     slip: Slip = "free"
     method: Method = "maccormack"
     trace: Trace = "midpoint"
     interpolation: Interpolation = "linear"
-    limiter: LimiterName = "reversion"
+    limiter: Limiter = "reversion"
     tolerance: float = 1e-5
     cfl: float = 2.0
 

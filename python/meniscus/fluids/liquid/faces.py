@@ -33,15 +33,15 @@ class LiquidFaces(Stateful):
         self._air: Bools = np.zeros(velocity.grid.shape, bool)
         shapes = component_shapes(velocity.grid)
         self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
-        self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
+        self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
         self._near: list[Bools] = []
 
-    def wet(self, levelset: LevelSet) -> list[Bools]:
+    def liquid(self, levelset: LevelSet) -> list[Bools]:
         """Return the faces next to liquid; overwritten by the next call."""
         core: Any = _fluids  # overloaded over dimension and scalar
-        for d, mask in enumerate(self._wet):
+        for d, mask in enumerate(self._liquid):
             core.liquid_faces(levelset.field._core, d, mask)
-        return self._wet
+        return self._liquid
 
     def extend(
         self,
@@ -57,13 +57,13 @@ class LiquidFaces(Stateful):
         Without free slip, faces in the solid get its velocity.
         """
         core: Any = _grid  # overloaded over dimension and scalar
-        for d, wet in enumerate(self.wet(levelset)):
+        for d, liquid in enumerate(self.liquid(levelset)):
             # A face that is mostly closed may let out at any speed what a solid displaces; the flow beside it is what carries.
-            core.select_mask(wet, None if solid is None else solid.inside_faces[d], False, self.known[d])
+            core.select_mask(liquid, None if solid is None else solid.inside_faces[d], False, self.known[d])
         extend_velocity(velocity, levelset, self.known, band=band * velocity.grid.spacing, out=self.known, workspace=workspace)
         extend_into_solid(velocity, self.known, solid, workspace)
         if solid is not None:
-            solid.stick(velocity)
+            solid.set_solid_velocity(velocity)
         if self._solver is not None:
             self._balance(velocity, levelset, solid, time)
 
@@ -80,7 +80,7 @@ class LiquidFaces(Stateful):
             1.0,
             solid,
             liquid=self._air,
-            given_faces=self.wet(levelset),
+            given_faces=self.liquid(levelset),
             tolerance=_BALANCE_TOLERANCE,
             time=time,
             raise_on_failure=False,
@@ -97,9 +97,9 @@ class LiquidFaces(Stateful):
         return self._near
 
     def max_speed(self, velocity: MacField, levelset: LevelSet) -> float:
-        """Return the largest component on wet faces, m/s; infinite if one of them is not finite."""
+        """Return the largest component on faces next to liquid, m/s; infinite if one of them is not finite."""
         core: Any = _grid
-        return float(core.max_component_speed_in(velocity._core, self.wet(levelset)))
+        return float(core.max_component_speed_in(velocity._core, self.liquid(levelset)))
 
     def energy(self, velocity: MacField, levelset: LevelSet) -> float:
         """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents half of each cell next to it."""

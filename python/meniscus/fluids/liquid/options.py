@@ -8,9 +8,9 @@ from typing import Literal
 
 from meniscus import _checks
 from meniscus.fluids.staged_solver import StepReport
-from meniscus.fluids.vorticity.vortex_particles import Kernel, VortexInfo
+from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import Interpolation, LimiterName, Method, Trace
+from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]
@@ -62,13 +62,13 @@ class LiquidOptions:
     method: Method = "maccormack"
     trace: Trace = "midpoint"
     interpolation: Interpolation = "linear"
-    limiter: LimiterName = "reversion"
+    limiter: Limiter = "reversion"
     surface_order: SurfaceOrder = "second"
     band: int = 5
     balanced_extension: bool = True
     drift_correction: bool = False
     vortex_strength: float = 0.0
-    vortex_kernel: Kernel = "gaussian"
+    vortex_kernel: VortexKernel = "gaussian"
     tolerance: float = 1e-8
     max_iterations: int = 200
     cfl: float = 1.0

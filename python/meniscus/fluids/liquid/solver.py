@@ -135,7 +135,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """
         _checks.require_finite("levelset", self.levelset.array)
         solid = self._solid.at(self.time)
-        self._continue_into_solid(solid)
+        self._extend_into_solid(solid)
         self.surface.reset(solid, self.time)
         self.volume.reset(self.levelset, self._outside(solid))
         self.extend(0.0)
@@ -165,31 +165,31 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             for region in active:
                 phi = region.at(self.time, self._workspace)
                 if isinstance(region.owner, LiquidSource):
-                    self.surface.add(phi)
+                    self.surface.fill(phi)
                     if region.owner.velocity is not None:
                         set_face_velocity(self.velocity, phi, region.owner.velocity)
                 else:
-                    drained_drops += self.surface.take(phi)
+                    drained_drops += self.surface.drain(phi)
             if active:
-                self.surface.settle()
-                self.volume.change(total, self.levelset, self._outside(self._solid.at(self.time)))
+                self.surface.redistance()
+                self.volume.update_after_sources(total, self.levelset, self._outside(self._solid.at(self.time)))
         self.volume.totals["drained"] += drained_drops
 
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
-        self.volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
-        self._continue_into_solid(solid)
+        self.volume.account_side_flows(self.levelset, self.velocity, 0.5 * dt)
+        self._extend_into_solid(solid)
         self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
-        self.volume.cross_sides(self.levelset, self.velocity, 0.5 * dt)
+        self.volume.account_side_flows(self.levelset, self.velocity, 0.5 * dt)
         if self.vortices is not None:
             self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             self.surface.remove_outside(self.vortices)
         near = o.cfl * self.grid.spacing if o.surface_order == "first" else None
-        self.volume.follow(self.velocity, dt, self.levelset, self._outside(self._solid.at(self.time + dt, dt)))
+        self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(self._solid.at(self.time + dt, dt)))
         advect(
             self.velocity,
             self.velocity,
@@ -206,7 +206,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
-        self.volume.share()
+        self.volume.distribute_unassigned()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
             self.running_report.correction = self.volume.correct(self.levelset, outside)
@@ -217,7 +217,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if self.particles is None or not self.options.spray:
             return
         solid = self._solid.at(self.time + dt, dt)
-        self.surface.fly(self.velocity, dt, self.gravity, solid, self.time, self.volume)
+        self.surface.advance_spray(self.velocity, dt, self.gravity, solid, self.time, self.volume)
 
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
@@ -233,7 +233,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
-        self._continue_into_solid(solid)
+        self._extend_into_solid(solid)
         if self._curvature is not None:
             self.levelset.curvature(out=self._curvature)
             samples: Any = _grid  # overloaded over dimension and scalar
@@ -260,10 +260,10 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """Return the volumes of the liquid, and inflow and outflow since the surface was set."""
         return self.volume.report(self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume)
 
-    def _continue_into_solid(self, solid: SolidBoundary | None) -> None:
+    def _extend_into_solid(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid at the angle at which it meets the wall."""
         if solid is not None:
-            self.surface.continue_into(solid, self._workspace)
+            self.surface.extend_into(solid, self._workspace)
 
     def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""

@@ -44,8 +44,8 @@ class LiquidSurface(Stateful):
                 per_cell=options.per_cell,
                 reseed_every=options.reseed_every or None,
                 spray=options.spray,
-                outer="delete",
-                outer_depth=_AIR_DEPTH[grid.dimension],
+                escaped_outside="delete",
+                max_outside_depth=_AIR_DEPTH[grid.dimension],
                 trace=options.trace,
                 seed=options.seed,
             )
@@ -81,13 +81,13 @@ class LiquidSurface(Stateful):
             self.particles.seed(solid=solid, time=time)
         self._first_new = None
 
-    def settle(self) -> None:
+    def redistance(self) -> None:
         """Redistance the level set after sources and drains."""
         self.levelset.redistance(band=self.band, workspace=self._workspace)
         if self.particles is not None:
             self.particles.adjust_radii(every=True)
 
-    def continue_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
+    def extend_into(self, solid: SolidBoundary, workspace: Workspace) -> None:
         """Continue the level set into a solid at the angle at which it meets the wall."""
         solid.extend_level_set(self.levelset.field, workspace)
 
@@ -116,14 +116,14 @@ class LiquidSurface(Stateful):
         """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
         the motion."""
         if self.particles is not None and distance > 0:
-            self.particles.remove_passed(distance)
+            self.particles.remove_on_wrong_side(distance)
             self.particles.adjust_radii(every=True)
 
-    def add(self, phi: CellField) -> None:
+    def fill(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""
         self._combine(_surface.SetOperation.unite, phi, 1)
 
-    def take(self, phi: CellField) -> float:
+    def drain(self, phi: CellField) -> float:
         """Empty the region where phi <= 0; returns the volume of drops in it, which vanish."""
         self._combine(_surface.SetOperation.subtract, phi, -1)
         if self.particles is None:
@@ -131,12 +131,12 @@ class LiquidSurface(Stateful):
         core: Any = _surface
         return float(core.remove_spray_in(phi._core, self.particles.spray._core, self._workspace)[1])
 
-    def fly(self, velocity: MacField, dt: float, gravity: Floats, solid: Any, time: float, volume: LiquidVolume) -> None:
+    def advance_spray(self, velocity: MacField, dt: float, gravity: Floats, solid: Any, time: float, volume: LiquidVolume) -> None:
         """Let drops fly for dt from `time` on, hit solids, join the liquid, and leave it; `volume` accounts for them."""
         assert self.particles is not None
         o, spray = self._options, self.particles.spray
         if self._first_new is not None:
-            volume.drops_left(spray, self.levelset, self._first_new)
+            volume.subtract_drops(spray, self.levelset, self._first_new)
             self._first_new = None
         if not self.drops:
             return
@@ -144,7 +144,7 @@ class LiquidSurface(Stateful):
             dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
-        volume.drops_join(spray, self.levelset, time + dt)
+        volume.add_joining_drops(spray, self.levelset, time + dt)
         self.particles.reincorporate(velocity, time=time + dt)
 
     def remove_outside(self, vortices: VortexParticles) -> None:

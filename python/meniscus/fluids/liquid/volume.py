@@ -88,35 +88,35 @@ class LiquidVolume(Stateful):
         self._budget.reset(*self._liquid(levelset, solid), self._workspace)
         self.totals = {**dict.fromkeys(TOTALS, 0.0), "initial": self.total}
 
-    def follow(self, velocity: MacField, dt: float, levelset: LevelSet, solid: NodeField | None) -> None:
+    def update_after_motion(self, velocity: MacField, dt: float, levelset: LevelSet, solid: NodeField | None) -> None:
         """Update the volumes after the surface has moved along a velocity for dt."""
-        self._budget.follow(*self._liquid(levelset, solid), velocity._core, dt, self._workspace)
+        self._budget.update_after_motion(*self._liquid(levelset, solid), velocity._core, dt, self._workspace)
 
-    def change(self, total: str, levelset: LevelSet, solid: NodeField | None) -> None:
+    def update_after_sources(self, total: str, levelset: LevelSet, solid: NodeField | None) -> None:
         """Update the volumes after sources ('emitted') or drains ('drained') have changed the surface."""
-        self.totals[total] += abs(self._budget.change(*self._liquid(levelset, solid), self._workspace))
+        self.totals[total] += abs(self._budget.update_after_sources(*self._liquid(levelset, solid), self._workspace))
 
-    def cross_sides(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
+    def account_side_flows(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
         """Account for the flow through the sides of the domain in dt; the liquid part of a face is that of the cell next to it."""
         if not self._sides:
             return
         self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
         for d, sign in self._sides:
-            outflow, inflow = self._budget.cross_side(velocity._core, self._fractions._core, d, sign == "+", dt)
+            outflow, inflow = self._budget.account_side_flow(velocity._core, self._fractions._core, d, sign == "+", dt)
             self.totals["outflow"] += outflow
             self.totals["inflow"] += inflow
 
-    def drops_left(self, drops: Particles, levelset: LevelSet, first: int) -> None:
+    def subtract_drops(self, drops: Particles, levelset: LevelSet, first: int) -> None:
         """Account for the drops from index `first` on, which have left the liquid."""
-        self._budget.drops_left(drops._core, levelset.field._core, first, self._workspace)
+        self._budget.subtract_drops(drops._core, levelset.field._core, first, self._workspace)
 
-    def drops_join(self, drops: Particles, levelset: LevelSet, time: float) -> None:
+    def add_joining_drops(self, drops: Particles, levelset: LevelSet, time: float) -> None:
         """Account for the drops that will join the liquid where it is."""
-        self._budget.drops_join(drops._core, levelset.field._core, time, self._workspace)
+        self._budget.add_joining_drops(drops._core, levelset.field._core, time, self._workspace)
 
-    def share(self) -> None:
+    def distribute_unassigned(self) -> None:
         """Let the parts share what is expected of none. Those too small to be resolved are expected to be as they are."""
-        self._budget.share()
+        self._budget.distribute_unassigned()
 
     def correct(self, levelset: LevelSet, solid: NodeField | None) -> float:
         """Move the surface of each part so that it has the volume it should have; returns the largest distance, m."""
@@ -124,7 +124,7 @@ class LiquidVolume(Stateful):
 
     def report(self, levelset: LevelSet, solid: NodeField | None, spray: float) -> VolumeReport:
         """Return the volumes as they are."""
-        labels, volumes = measure_parts(levelset, solid, self._scratch)
+        labels, volumes = measure_components(levelset, solid, self._scratch)
         expected = self.expected
         # Parts that nobody has followed yet have no expected volume.
         parts = component_volumes(labels, volumes, expected) if len(volumes) == len(expected) else ()
@@ -135,18 +135,18 @@ class LiquidVolume(Stateful):
         return levelset.field._core, None if solid is None else solid._core, self._scratch._core
 
 
-def measure_parts(levelset: LevelSet, solid: NodeField | None, scratch: CellField) -> tuple[Labels, Floats]:
+def measure_components(levelset: LevelSet, solid: NodeField | None, scratch: CellField) -> tuple[Labels, Floats]:
     """Label the parts of a liquid outside of a solid from 1, and return the labels and the volumes by label; entry 0 is zero."""
     labels = np.zeros(levelset.grid.shape, np.int32)
     core: Any = _fluids  # overloaded over dimension and scalar
     args = levelset.field._core, None if solid is None else solid._core, scratch._core
-    return labels, np.asarray(core.measure_parts(*args, labels, Workspace()))
+    return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
 
 
 def component_volumes(labels: Labels, volumes: Floats, expected: Floats) -> tuple[ComponentVolume, ...]:
     """Return what a report says of the parts with these labels; those without cells are left out."""
     core: Any = _fluids
-    cells, first = core.count_part_cells(labels, len(volumes))
+    cells, first = core.count_component_cells(labels, len(volumes))
     return tuple(
         ComponentVolume(float(v), float(e), int(c), tuple(int(i) for i in np.unravel_index(f, labels.shape)))
         for v, e, c, f in list(zip(volumes, expected, cells, first, strict=True))[1:]

@@ -27,7 +27,7 @@ class ParticleFaces(MemoryOwner):
     def __init__(self, velocity: MacField) -> None:
         shapes = component_shapes(velocity.grid)
         self._given: list[Bools] = [np.zeros(s, bool) for s in shapes]
-        self._wet: list[Bools] = [np.zeros(s, bool) for s in shapes]
+        self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
 
     def from_particles(self, particles: Particles, velocity: MacField, workspace: Workspace) -> None:
         """Set the velocity to that of the particles, and extend it to liquid faces without particles nearby."""
@@ -47,14 +47,14 @@ class ParticleFaces(MemoryOwner):
 
         Without free slip, faces in the solid get its velocity.
         """
-        wet = mark_open_faces(levelset, solid, self._wet)
+        liquid = mark_open_faces(levelset, solid, self._liquid)
         for field in (velocity, before):
             if field is None:
                 continue
-            known = extrapolate(field, wet, layers=band, out=self._given, workspace=workspace)
+            known = extrapolate(field, liquid, layers=band, out=self._given, workspace=workspace)
             extend_into_solid(field, known, solid, workspace)
         if solid is not None:
-            solid.stick(velocity)
+            solid.set_solid_velocity(velocity)
 
 
 def mark_open_faces(levelset: LevelSet, solid: SolidBoundary | None, out: list[Bools]) -> list[Bools]:

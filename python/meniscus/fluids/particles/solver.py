@@ -198,7 +198,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         if self._solid.moves:
-            self._continue_into(solid)
+            self._extend_into_solid(solid)
         self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, liquid=self._levelset, air_pressure=o.air_pressure
         )
@@ -240,7 +240,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             time=self.time + dt,
             workspace=self._workspace,
         )
-        self._settle(dt)
+        self._apply_boundary(dt)
 
     def resample(self, dt: float) -> None:
         """Move particles towards the wanted number per cell, if the options ask for it, and sort them."""
@@ -271,9 +271,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             workspace=self._workspace,
         )
         self._stale = False
-        self._continue_into(solid)
+        self._extend_into_solid(solid)
 
-    def _continue_into(self, solid: SolidBoundary | None) -> None:
+    def _extend_into_solid(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid at the angle at which it meets the wall."""
         if solid is not None:
             solid.extend_level_set(self._levelset.field, self._workspace)
@@ -291,9 +291,9 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             o.max_iterations,
             self._workspace,
         )
-        self._settle(dt)
+        self._apply_boundary(dt)
 
-    def _settle(self, dt: float) -> None:
+    def _apply_boundary(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)
         levelset = None if solid is None else solid.levelset._core
         core: Any = _fluids  # overloaded over dimension and scalar

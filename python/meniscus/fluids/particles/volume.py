@@ -7,7 +7,7 @@ from typing import Any
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import VolumeReport
-from meniscus.fluids.liquid.volume import component_volumes, measure_parts
+from meniscus.fluids.liquid.volume import component_volumes, measure_components
 from meniscus.grid.fields import CellField, NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
@@ -35,9 +35,9 @@ class ParticleVolume(Stateful):
 
     def report(self, levelset: LevelSet, solid: NodeField | None, particles: Particles) -> VolumeReport:
         """Return the volume inside of the surface, by component, beside that of the particles there."""
-        labels, volumes = measure_parts(levelset, solid, CellField(self._grid, levelset.dtype))
+        labels, volumes = measure_components(levelset, solid, CellField(self._grid, levelset.dtype))
         core: Any = _fluids  # overloaded over the dimension
-        expected = self.each * core.count_part_particles(particles._core, self._grid._core, labels, len(volumes))
+        expected = self.each * core.count_component_particles(particles._core, self._grid._core, labels, len(volumes))
         totals = {name: self.each * n for name, n in self.totals.items()}
         parts = component_volumes(labels, volumes, expected)
         return VolumeReport(liquid=float(volumes.sum()), spray=0.0, inflow=0.0, components=parts, **totals)

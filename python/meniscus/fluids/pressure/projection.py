@@ -20,8 +20,8 @@ from meniscus.numerics.solve import ConvergenceError, SolveInfo, SolveMethod, fa
 from meniscus.surface import LevelSet
 from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
-FluxFix = Literal["volume", "walls"]
-FLUX_FIX = CoreOption(FluxFix, _fluids.FluxFix)
+FluxCorrection = Literal["volume", "walls"]
+FLUX_CORRECTION = CoreOption(FluxCorrection, _fluids.FluxCorrection)
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Region:
         closed: walls all around, so that the pressure is known up to a constant and no net flux is possible.
         first_cell: index of the first cell in storage order.
         flux: net flux out through the walls of a closed region, minus that of the target divergence, m^3/s (m^2/s in 2-D). It has been
-            distributed by `flux_fix`.
+            distributed by `flux_correction`.
         residual: norm of the region's residual, relative to the norm of the whole right-hand side.
     """
 
@@ -77,7 +77,7 @@ def project(
     pressure: CellField | None = None,
     warm_start: bool = False,
     time: float = 0.0,
-    flux_fix: FluxFix = "volume",
+    flux_correction: FluxCorrection = "volume",
     max_iterations: int = 200,
     method: SolveMethod = "multigrid",
     raise_on_failure: bool = True,
@@ -110,8 +110,8 @@ def project(
             guess.
         warm_start: start from `pressure`.
         time: seconds, for functions in the conditions and for the motion of the solid.
-        flux_fix: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly as a divergence, 'walls'
-            gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
+        flux_correction: correction of a net flux through the walls of a closed region: 'volume' distributes it evenly as a divergence,
+            'walls' gives it to the cells at the walls in proportion to their wall area (Guendelman et al. 2005, section 4.3).
         max_iterations: limit.
         method: 'multigrid', or 'incomplete-cholesky' for comparison.
         raise_on_failure: raise if the tolerance is not met; else accept the result.
@@ -149,7 +149,7 @@ def project(
     )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),
-        FLUX_FIX("flux_fix", flux_fix),
+        FLUX_CORRECTION("flux_correction", flux_correction),
         not raise_on_failure,
     )
     raw, setup_seconds, regions = solver._core.project(velocity._core, _checks.positive("dt", dt), problem, options)

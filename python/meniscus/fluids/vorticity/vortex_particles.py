@@ -22,17 +22,17 @@ from meniscus.surface.shapes.solid_boundary import SolidLike, solid_core
 
 Stretching = Literal["renormalize", "clamp", "free"]
 InSolid = Literal["remove", "push-out"]
-Leaving = Literal["remove", "clamp"]
-Kernel = Literal["gaussian", "tent"]
+LeavingParticles = Literal["remove", "clamp"]
+VortexKernel = Literal["gaussian", "tent"]
 Direction = Literal["random", "tangent", "axis"]
 STRETCHING = CoreOption(Stretching, _fluids.Stretching)
 IN_SOLID = CoreOption(InSolid, _grid.InSolid)
-LEAVING = CoreOption(Leaving, _fluids.LeavingParticles)
-KERNEL = CoreOption(Kernel, _fluids.VortexKernel)
+LEAVING_PARTICLES = CoreOption(LeavingParticles, _fluids.LeavingParticles)
+VORTEX_KERNEL = CoreOption(VortexKernel, _fluids.VortexKernel)
 Floats = npt.NDArray[np.float64]
 
 # A region that fills less of its bounding box than a millionth is not worth waiting for: 1e-6 of the particles fail this often.
-_MOST_ATTEMPTS = 10_000
+_MAX_ATTEMPTS = 10_000
 
 
 class VortexParticles(Particles):
@@ -96,7 +96,7 @@ def advance_vortices(
     stretching: Stretching = "renormalize",
     solid: SolidLike | None = None,
     in_solid: InSolid = "remove",
-    leaving: Leaving = "remove",
+    leaving: LeavingParticles = "remove",
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> VortexInfo:
@@ -130,7 +130,7 @@ def advance_vortices(
         TRACE("method", method),
         STRETCHING("stretching", stretching),
         IN_SOLID("in_solid", in_solid),
-        LEAVING("leaving", leaving),
+        LEAVING_PARTICLES("leaving", leaving),
     )
     counts = _fluids.advance_vortex_particles(
         particles._core,
@@ -150,7 +150,7 @@ def add_vortex_forces(
     dt: float,
     epsilon: float | npt.NDArray[np.float64],
     *,
-    kernel: Kernel = "gaussian",
+    kernel: VortexKernel = "gaussian",
     balance: bool = True,
     reduce: bool = False,
     time: float = 0.0,
@@ -189,7 +189,7 @@ def add_vortex_forces(
     else:
         one = _checks.number("epsilon", epsilon)
     options = _fluids.VortexForcing(
-        KERNEL("kernel", kernel),
+        VORTEX_KERNEL("kernel", kernel),
         bool(balance),
         bool(reduce),
         _checks.number("time", time),
@@ -300,7 +300,7 @@ def _positions_in(region: Shape, ids: npt.NDArray[np.int64], seed: int, step: in
     dimension = region.dimension
     x = np.empty((len(ids), dimension))
     waiting = np.arange(len(ids))
-    for attempt in range(_MOST_ATTEMPTS):
+    for attempt in range(_MAX_ATTEMPTS):
         if len(waiting) == 0:
             return x
         own = ids[waiting]
@@ -310,7 +310,7 @@ def _positions_in(region: Shape, ids: npt.NDArray[np.int64], seed: int, step: in
         x[waiting[inside]] = trial[inside]
         waiting = waiting[~inside]
     if len(waiting):
-        raise ValueError(f"region fills too little of its bounds: {_MOST_ATTEMPTS} random points of them were all outside")
+        raise ValueError(f"region fills too little of its bounds: {_MAX_ATTEMPTS} random points of them were all outside")
     return x
 
 

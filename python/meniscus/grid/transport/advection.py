@@ -14,19 +14,19 @@ from meniscus._options import CoreOption, require_same_names
 from meniscus.core import Workspace
 from meniscus.grid.fields import MacField, ScalarField, component_shapes
 
-Block = Literal["semi-lagrangian", "upwind"]
+TransportBlock = Literal["semi-lagrangian", "upwind"]
 Method = Literal["upwind", "semi-lagrangian", "bfecc", "maccormack"]
 Trace = Literal["euler", "midpoint", "rk3"]
 Interpolation = Literal["linear", "cubic"]
-LimiterName = Literal["none", "clamp", "reversion"]
+Limiter = Literal["none", "clamp", "reversion"]
 FirstOrderNear = Literal["nothing", "objects", "walls"]
 HiddenValue = Literal["mean", "own"]
 
 require_same_names(Method, _grid.advection_schemes(), "the schemes of advection")
-BLOCK = CoreOption(Block, _grid.TransportBlock)
+TRANSPORT_BLOCK = CoreOption(TransportBlock, _grid.TransportBlock)
 TRACE = CoreOption(Trace, _grid.Trace)
 INTERPOLATION = CoreOption(Interpolation, _grid.Interpolation)
-LIMITER = CoreOption(LimiterName, _grid.Limiter)
+LIMITER = CoreOption(Limiter, _grid.Limiter)
 FIRST_ORDER_NEAR = CoreOption(FirstOrderNear, _grid.FirstOrderNear)
 HIDDEN_VALUE = CoreOption(HiddenValue, _grid.HiddenValue)
 
@@ -39,10 +39,10 @@ def advect(
     dt: float,
     *,
     method: Method = "maccormack",
-    block: Block = "semi-lagrangian",
+    block: TransportBlock = "semi-lagrangian",
     trace: Trace = "midpoint",
     interpolation: Interpolation = "linear",
-    limiter: LimiterName = "reversion",
+    limiter: Limiter = "reversion",
     first_order_near: FirstOrderNear = "objects",
     active: Masks = None,
     visible: Masks = None,
@@ -182,9 +182,9 @@ def _require_pair(field: ScalarField | MacField, velocity: MacField) -> None:
         raise TypeError(f"field and velocity must have the same dtype, not {field.dtype} and {velocity.dtype}")
 
 
-def _pass_options(block: Block, trace: Trace, interpolation: Interpolation) -> _grid.PassOptions:
+def _pass_options(block: TransportBlock, trace: Trace, interpolation: Interpolation) -> _grid.PassOptions:
     return _grid.PassOptions(
-        BLOCK("block", block),
+        TRANSPORT_BLOCK("block", block),
         TRACE("trace", trace),
         INTERPOLATION("interpolation", interpolation),
     )

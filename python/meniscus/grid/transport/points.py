@@ -15,9 +15,9 @@ from meniscus.grid.fields import MacField, ScalarField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.transport.advection import INTERPOLATION, TRACE, Interpolation, Trace, workspace_or_new
 
-Outside = Literal["keep", "clamp"]
+OutsidePoints = Literal["keep", "clamp"]
 
-OUTSIDE = CoreOption(Outside, _grid.OutsidePoints)
+OUTSIDE_POINTS = CoreOption(OutsidePoints, _grid.OutsidePoints)
 
 
 def sample(
@@ -64,7 +64,7 @@ def trace(
     dt: float,
     *,
     method: Trace = "rk3",
-    outside: Outside = "clamp",
+    outside: OutsidePoints = "clamp",
     time: float = 0.0,
     workspace: Workspace | None = None,
 ) -> None:
@@ -94,7 +94,7 @@ def trace(
         x,
         _checks.number("dt", dt),
         TRACE("method", method),
-        OUTSIDE("outside", outside),
+        OUTSIDE_POINTS("outside", outside),
         _checks.number("time", time),
         workspace_or_new(workspace),
     )

@@ -12,7 +12,7 @@ from meniscus import _checks
 from meniscus.fluids.gas.options import SmokeOptions
 from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.grid import Grid, Wall, sample
-from meniscus.grid.transport.advection import Interpolation, LimiterName, Method
+from meniscus.grid.transport.advection import Interpolation, Limiter, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.library.ghia import centerlines
@@ -39,7 +39,7 @@ class Cavity(GasScene):
     cfl: float = parameter(0.5, "cells that the fastest fluid passes in a step")
     reynolds: float = parameter(400.0, "Reynolds number of lid speed, side and viscosity")
     method: Method = parameter("maccormack", "scheme")
-    limiter: LimiterName = parameter("none", "limiter of the scheme")
+    limiter: Limiter = parameter("none", "limiter of the scheme")
     interpolation: Interpolation = parameter("linear", "interpolation")
 
     def setup(self) -> TimeStepper:

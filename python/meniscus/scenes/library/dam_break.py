@@ -95,10 +95,10 @@ class DamBreak(Water):
     def _last(self, phi: Any) -> float:
         """Return the end of the liquid along a line of cells from a wall, m: of the part at the wall."""
         h = self.solver.grid.spacing
-        dry = np.flatnonzero(phi > 0)
-        if not len(dry):
+        air = np.flatnonzero(phi > 0)
+        if not len(air):
             return h * len(phi)
-        k = int(dry[0])
+        k = int(air[0])
         return 0.0 if k == 0 else h * (k - 0.5 + float(phi[k - 1] / (phi[k - 1] - phi[k])))
 
     def draw(self, frame: FrameData) -> Any:

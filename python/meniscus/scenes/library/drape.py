@@ -11,7 +11,7 @@ from meniscus import _checks
 from meniscus.mesh import TriangleMesh, cloth_mesh
 from meniscus.scenes.deformable import Deforming, turned
 from meniscus.scenes.scene import parameter
-from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, Elasticity, SpringOptions
+from meniscus.solids import BendingSprings, DeformableBody, EdgeSprings, ImplicitElasticity, SpringOptions
 
 
 @dataclass(kw_only=True)
@@ -30,7 +30,7 @@ class Drape(Deforming):
     stiffness: float = parameter(20.0, "of the edges, N")
     bending: float = parameter(0.02, "stiffness of the springs across edges, N")
     damping: float = parameter(0.2, "fraction of the critical damping of an edge")
-    elasticity: Elasticity = parameter("full-step", "where elastic forces are implicit")
+    elasticity: ImplicitElasticity = parameter("full-step", "where elastic forces are implicit")
     dt: float = parameter(1.0 / 240.0, "longest step, s")
 
     def make_mesh(self) -> TriangleMesh:

@@ -12,7 +12,7 @@ import meniscus.grid as mg
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.procedural import single_vortex
-from meniscus.grid.transport.advection import Block, Interpolation, LimiterName, Method, Trace
+from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace, TransportBlock
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -35,8 +35,8 @@ class Swirl(Scene):
     cfl: float = parameter(1.5, "largest |velocity| dt / dx")
     period: float = parameter(4.0, "time until the flow is back at its start, s")
     method: Method = parameter("maccormack", "scheme")
-    block: Block = parameter("semi-lagrangian", "first-order block of the scheme")
-    limiter: LimiterName = parameter("reversion", "limiter")
+    block: TransportBlock = parameter("semi-lagrangian", "first-order block of the scheme")
+    limiter: Limiter = parameter("reversion", "limiter")
     trace: Trace = parameter("midpoint", "how characteristics are integrated")
     interpolation: Interpolation = parameter("linear", "interpolation")
     frames: int = parameter(16, "frames to write")

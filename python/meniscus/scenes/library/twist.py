@@ -87,7 +87,7 @@ class Twist(Deforming):
 
     def advance(self, time: float, dt: float) -> None:
         """Take one step; release the right end at its time."""
-        if time >= self.duration + self.hold - 1e-9 and np.isin(self.right[0], self.body.held):
+        if time >= self.duration + self.hold - 1e-9 and np.isin(self.right[0], self.body.constrained):
             self.body.release(self.right)
         super().advance(time, dt)
 

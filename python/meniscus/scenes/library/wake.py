@@ -14,7 +14,7 @@ from meniscus.fluids.gas.solver import SmokeSolver
 from meniscus.fluids.vorticity.measures import vorticity
 from meniscus.grid import CellField, Grid, Open, Prescribed, sample
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import LimiterName, Method
+from meniscus.grid.transport.advection import Limiter, Method
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.gas import GasScene
 from meniscus.scenes.scene import parameter
@@ -48,7 +48,7 @@ class Wake(GasScene):
     reynolds: float = parameter(0.0, "Reynolds number of speed, diameter and viscosity; 0: no viscosity")
     slip: Slip = parameter("no-slip", "how the fluid passes the cylinder")
     method: Method = parameter("maccormack", "scheme")
-    limiter: LimiterName = parameter("reversion", "limiter of the scheme")
+    limiter: Limiter = parameter("reversion", "limiter of the scheme")
 
     def setup(self) -> TimeStepper:
         """Create the stream and the cylinder."""

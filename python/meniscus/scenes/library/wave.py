@@ -11,7 +11,7 @@ import numpy as np
 import meniscus.grid as mg
 from meniscus import _checks
 from meniscus.core import Workspace
-from meniscus.grid.transport.advection import Block, LimiterName, Method
+from meniscus.grid.transport.advection import Limiter, Method, TransportBlock
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -37,8 +37,8 @@ class Wave(Scene):
     end: float = parameter(0.5, "final time, s")
     profile: Profile = parameter("sine", "initial data")
     method: Method = parameter("maccormack", "scheme")
-    block: Block = parameter("semi-lagrangian", "first-order block of the scheme")
-    limiter: LimiterName = parameter("none", "limiter")
+    block: TransportBlock = parameter("semi-lagrangian", "first-order block of the scheme")
+    limiter: Limiter = parameter("none", "limiter")
     frames: int = parameter(1, "frames to write")
 
     def setup(self) -> TimeStepper:

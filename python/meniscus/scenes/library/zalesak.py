@@ -13,7 +13,7 @@ import meniscus.grid as mg
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.fluids.flows.procedural import rotation
-from meniscus.grid.transport.advection import Block, LimiterName, Method, Trace
+from meniscus.grid.transport.advection import Limiter, Method, Trace, TransportBlock
 from meniscus.io.frames import FrameData, FrameItem
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -68,8 +68,8 @@ class Zalesak(Scene):
     cfl: float = parameter(1.75, "dt (max |u| + max |v|) / dx")
     turns: float = parameter(1.0, "turns to make")
     method: Method = parameter("maccormack", "scheme")
-    block: Block = parameter("semi-lagrangian", "first-order block of the scheme")
-    limiter: LimiterName = parameter("none", "limiter")
+    block: TransportBlock = parameter("semi-lagrangian", "first-order block of the scheme")
+    limiter: Limiter = parameter("none", "limiter")
     trace: Trace = parameter("euler", "how characteristics are integrated")
     frames: int = parameter(8, "frames to write")
 

@@ -76,7 +76,7 @@ def advance_positions(body: DeformableBody, dt: float, velocities: Floats) -> Fl
     _checks.one_of_type("body", body, DeformableBody)
     v = _rows(body, "velocities", velocities)
     x: Floats = body.positions + _checks.positive("dt", dt) * v
-    stay = np.setdiff1d(body.held[np.abs(body._core.projections).max(axis=(1, 2), initial=0.0) == 0], body._core.moved)
+    stay = np.setdiff1d(body.constrained[np.abs(body._core.projections).max(axis=(1, 2), initial=0.0) == 0], body._core.moved)
     x[stay] = body.positions[stay]
     return x
 

@@ -112,7 +112,7 @@ class ShellAltitudeSprings(AltitudeSprings):
     and bending springs suffice for them.
 
     Args:
-        mesh: a triangle mesh with `bend_pairs`, or these as an (m, 4) int32 array.
+        mesh: a triangle mesh with `hinges`, or these as an (m, 4) int32 array.
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
         flat: a pair is flat at rest if its shortest altitude is at most this multiple of its longest edge.
 
@@ -136,7 +136,7 @@ class ShellAltitudeSprings(AltitudeSprings):
         flat: float = 1e-3,
     ) -> None:
         limits = self._limits(only_beyond, collapsed_edge, line_angle)
-        self._build(of_mesh("mesh", mesh, "bend_pairs", 4), mesh, options, rest_positions, (*limits, _checks.positive("flat", flat)))
+        self._build(of_mesh("mesh", mesh, "hinges", 4), mesh, options, rest_positions, (*limits, _checks.positive("flat", flat)))
 
 
 class DihedralBending(Force):
@@ -154,7 +154,7 @@ class DihedralBending(Force):
     Where a triangle has less than `collapsed` of its rest area, the angle is not defined and the hinge has no force.
 
     Args:
-        mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l, where the
+        mesh: a triangle mesh with `hinges`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l, where the
             triangle of k passes the edge from i to j.
         options: `stiffness` is k, N m, and `damping` is in N s: the force is -damping |e| (rate of the angle) times the mode; a damping
             fraction of 1 is critical for a hinge alone. `spring_constant` and `pieces` do not apply.
@@ -182,7 +182,7 @@ class DihedralBending(Force):
         law: BendingLaw = "shell",
         collapsed: float = 1e-6,
     ) -> None:
-        hinges = of_mesh("mesh", mesh, "bend_pairs", 4)
+        hinges = of_mesh("mesh", mesh, "hinges", 4)
         x = _rest(mesh, rest_positions, hinges)
         n = len(hinges)
         angles = _solids.hinge_angles(hinges, x) if rest_angles is None else _angles(rest_angles, n)
@@ -201,11 +201,11 @@ class DihedralBending(Force):
         return np.asarray(self._core.angles(_checks.points("x", x, FLOAT64, 3)))
 
 
-def dihedral_angles(bend_pairs: Ints, positions: Floats) -> Floats:
+def dihedral_angles(hinges: Ints, positions: Floats) -> Floats:
     """Return the angles (m,) between triangles with a common edge, rad: 0 in a plane, positive if folded towards their normals.
 
     Args:
-        bend_pairs: (m, 4) int32, edge nodes i, j and opposite vertices k, l; the triangle of k passes the edge from i to j.
+        hinges: (m, 4) int32, edge nodes i, j and opposite vertices k, l; the triangle of k passes the edge from i to j.
         positions: (n, 3) float64, C-contiguous, m.
 
     Raises:
@@ -213,7 +213,7 @@ def dihedral_angles(bend_pairs: Ints, positions: Floats) -> Floats:
 
     Source: Bridson, Marino and Fedkiw, "Simulation of clothing with folds and wrinkles", 2003, section 4.
     """
-    return np.asarray(_solids.hinge_angles(elements("bend_pairs", bend_pairs, 4), _checks.points("positions", positions, FLOAT64, 3)))
+    return np.asarray(_solids.hinge_angles(elements("hinges", hinges, 4), _checks.points("positions", positions, FLOAT64, 3)))
 
 
 def _fraction(name: str, value: float) -> float:

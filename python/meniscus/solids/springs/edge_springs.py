@@ -126,7 +126,7 @@ class BendingSprings(EdgeSprings):
     because the forces then lie in its plane; see `DihedralBending` and `ShellAltitudeSprings`.
 
     Args:
-        mesh: a triangle mesh with `bend_pairs`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l; or an
+        mesh: a triangle mesh with `hinges`, or these: an (m, 4) int32 array of edge nodes i, j and opposite vertices k, l; or an
             (m, 2) array of k, l.
         options: as in `EdgeSprings`, and so are all others.
 
@@ -138,10 +138,10 @@ class BendingSprings(EdgeSprings):
 
     def _ends(self, mesh: Any) -> Ints:
         """Return the two opposite vertices (m, 2) of every edge."""
-        pairs = getattr(mesh, "bend_pairs", mesh)
+        pairs = getattr(mesh, "hinges", mesh)
         if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 4:
             pairs = np.ascontiguousarray(pairs[:, 2:])
-        return of_mesh("mesh", pairs, "bend_pairs", 2)
+        return of_mesh("mesh", pairs, "hinges", 2)
 
 
 class SoftBindings(Force):

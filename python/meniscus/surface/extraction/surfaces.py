@@ -20,7 +20,7 @@ Sides = Literal["closed", "open"]
 Positions = Literal["linear", "cubic"]
 CurvatureKind = Literal["surface", "level", "columns"]
 
-CURVATURE_KIND = CoreOption(CurvatureKind, _surface.Curvature)
+CURVATURE_KIND = CoreOption(CurvatureKind, _surface.CurvatureKind)
 
 
 @dataclass(frozen=True, eq=False)

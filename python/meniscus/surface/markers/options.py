@@ -9,8 +9,8 @@ from typing import Literal
 from meniscus import _checks
 from meniscus.grid.transport.advection import Interpolation, Method, Trace
 
-OuterEscape = Literal["keep", "delete", "bubbles"]
-Ball = Literal["share", "marker"]
+EscapedOutside = Literal["keep", "delete", "bubbles"]
+RemovedRadiiFrom = Literal["share", "marker"]
 RadiiFrom = Literal["flow", "levelset"]
 
 
@@ -28,27 +28,29 @@ class ParticleOptions:
             than the largest radius, stretched with the flow since then. The ball of the marker then touches the surface as the flow has
             moved it, and shows every deviation of the level set. 'levelset': s phi of the corrected level set, as in the literature, which
             loses deviations smaller than a radius.
-        escape: a marker of sign s and radius r corrects the level set where -s phi > escape * r. -1: as soon as its ball reaches across the
-            surface; 0: as soon as its centre does; 1: once it is entirely on the wrong side, as in the literature. None: -0.9 for radii
-            from the flow, 0 for those from the level set (smaller values make no sense for these).
+        escape_distance: in radii; a marker of sign s and radius r corrects the level set where -s phi > escape_distance * r. -1: as soon as
+            its ball reaches across the surface; 0: as soon as its centre does; 1: once it is entirely on the wrong side, as in the
+            literature. None: -0.9 for radii from the flow, 0 for those from the level set (smaller values make no sense for these).
         reseed_every: steps between reseedings; None: never, which is best for given flows that stretch the surface below the spacing, where
             only particles still represent it.
-        reread: at a reseeding, set radii that follow the flow from the level set again, for markers on their own side. The strain is
-            measured in one cell, and its errors, or those of an extended velocity, should not add up.
-        spare_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
+        reset_radii_on_reseed: at a reseeding, set radii that follow the flow from the level set again, for markers on their own side. The
+            strain is measured in one cell, and its errors, or those of an extended velocity, should not add up.
+        avoid_escaped: seed nothing where an escaped marker is near: the level set is wrong there.
         method: advection scheme of the level set. 'semi-lagrangian' passes over the band only; the others over the whole grid
             (`grid.advect`).
         interpolation: of the level set, 'cubic' (monotone) or 'linear', as in the literature.
         trace: of characteristics of the level set, 'euler', 'midpoint' or 'rk3'.
         marker_trace: of the markers; 'midpoint' (RK2) as in the literature, or 'rk3'.
-        spray: remove markers of the inside that have escaped by more than `removal` radii, as droplets.
-        outer: treatment of markers of the outside that have escaped so far: 'keep' them, 'delete' them, or remove them as 'bubbles'.
-        outer_depth: cells; with outer='delete', markers of the outside are removed when they are deeper than this inside, whatever their
-            radius. None: no such bound. It is meant for liquids below air that is not simulated: a marker of the air at that depth belongs
-            to a closed pocket, and would remove liquid for good.
-        removal: in radii.
-        ball: the radius of removed particles. 'share': that of a ball with the volume of one particle's share of a cell, so that the
-            removed volume is right on average; 'marker': that of the marker, as in the literature, where many balls overlap.
+        spray: remove markers of the inside that have escaped by more than `removal_distance` radii, as droplets.
+        escaped_outside: treatment of markers of the outside that have escaped by more than `removal_distance` radii: 'keep' them, 'delete'
+            them, or remove them as 'bubbles'.
+        max_outside_depth: cells; with escaped_outside='delete', markers of the outside are removed when they are deeper than this inside,
+            whatever their radius. None: no such bound. It is meant for liquids below air that is not simulated: a marker of the air at that
+            depth belongs to a closed pocket, and would remove liquid for good.
+        removal_distance: in radii; markers farther than this on the wrong side are removed.
+        removed_radii_from: source of the radii of removed particles. 'share': that of a ball with the volume of one particle's share of a
+            cell, so that the removed volume is right on average; 'marker': that of the marker, as in the literature, where many balls
+            overlap.
         seed: of the random numbers.
     """
 
@@ -56,25 +58,25 @@ class ParticleOptions:
     band: float = 3.0
     radii: tuple[float, float] = (0.1, 0.5)
     radii_from: RadiiFrom = "flow"
-    escape: float | None = None
+    escape_distance: float | None = None
     reseed_every: int | None = 10
-    reread: bool = True
-    spare_escaped: bool = True
+    reset_radii_on_reseed: bool = True
+    avoid_escaped: bool = True
     method: Method = "semi-lagrangian"
     interpolation: Interpolation = "cubic"
     trace: Trace = "midpoint"
     marker_trace: Trace = "midpoint"
     spray: bool = False
-    outer: OuterEscape = "keep"
-    outer_depth: float | None = None
-    removal: float = 1.5
-    ball: Ball = "share"
+    escaped_outside: EscapedOutside = "keep"
+    max_outside_depth: float | None = None
+    removal_distance: float = 1.5
+    removed_radii_from: RemovedRadiiFrom = "share"
     seed: int = 0
 
     def __post_init__(self) -> None:
         """Check everything."""
-        if self.outer_depth is not None:
-            _checks.positive("outer_depth", self.outer_depth)
+        if self.max_outside_depth is not None:
+            _checks.positive("max_outside_depth", self.max_outside_depth)
         if self.per_cell is not None:
             _checks.integer("per_cell", self.per_cell, 1, 4097)
         least, most = _checks.vector("radii", self.radii, 2)
@@ -84,23 +86,31 @@ class ParticleOptions:
             raise ValueError(f"band must be wider than the largest radius, {most:g}, not {self.band:g}")
         _checks.choice("radii_from", self.radii_from, RadiiFrom)
         lowest = -1 if self.radii_from == "flow" else 0
-        if self.escape is not None and _checks.number("escape", self.escape) < lowest:
-            raise ValueError(f"escape must be at least {lowest} for radii from the {self.radii_from}, not {self.escape:g}")
+        if self.escape_distance is not None and _checks.number("escape_distance", self.escape_distance) < lowest:
+            raise ValueError(
+                f"escape_distance must be at least {lowest} for radii from the {self.radii_from}, not {self.escape_distance:g}"
+            )
         if self.reseed_every is not None:
             _checks.integer("reseed_every", self.reseed_every, 1)
-        choices = {"method": Method, "interpolation": Interpolation, "trace": Trace, "outer": OuterEscape, "ball": Ball}
+        choices = {
+            "method": Method,
+            "interpolation": Interpolation,
+            "trace": Trace,
+            "escaped_outside": EscapedOutside,
+            "removed_radii_from": RemovedRadiiFrom,
+        }
         for name, literal in choices.items():
             _checks.choice(name, getattr(self, name), literal)
         _checks.choice("marker_trace", self.marker_trace, Trace)
-        _checks.positive("removal", self.removal)
+        _checks.positive("removal_distance", self.removal_distance)
         _checks.integer("seed", self.seed, 0, 2**64)
 
     @property
     def correction_threshold(self) -> float:
-        """The number that `escape` means."""
-        if self.escape is None:
+        """The number that `escape_distance` means."""
+        if self.escape_distance is None:
             return -0.9 if self.radii_from == "flow" else 0.0
-        return self.escape
+        return self.escape_distance
 
     @property
     def radius_bounds(self) -> tuple[float, float]:
@@ -109,7 +119,7 @@ class ParticleOptions:
 
     def removed_radius(self, dimension: int) -> float:
         """Radius of removed particles in cells, within the bounds; 0: that of the marker."""
-        if self.ball == "marker":
+        if self.removed_radii_from == "marker":
             return 0.0
         share = 1.0 / self.particles_per_cell(dimension)
         radius = math.sqrt(share / math.pi) if dimension == 2 else (0.75 * share / math.pi) ** (1 / 3)
@@ -133,8 +143,8 @@ class MarkerMotion:
 class Correction:
     """Numbers of escaped markers of the outside and of the inside that corrected the level set."""
 
-    outer: int
-    inner: int
+    outside: int
+    inside: int
 
 
 @dataclass(frozen=True)
@@ -160,7 +170,7 @@ class Removal:
     """Markers that were removed: of the inside, as spray; of the outside, as bubbles or altogether."""
 
     spray: Transfer = Transfer()
-    outer: Transfer = Transfer()
+    outside: Transfer = Transfer()
 
 
 @dataclass(frozen=True)
@@ -199,14 +209,14 @@ class ParticleReport:
     """Report of one `ParticleLevelSet.advance`.
 
     Attributes:
-        carried: number of samples of the level set that were advected.
+        advected: number of samples of the level set that were advected.
         markers: report of the motion of the markers.
         corrections: before and after redistancing.
         removal: markers that were removed as spray or bubbles.
         seeding: None where this step did not reseed.
     """
 
-    carried: int
+    advected: int
     markers: MarkerMotion
     corrections: tuple[Correction, Correction]
     removal: Removal

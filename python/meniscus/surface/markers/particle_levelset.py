@@ -157,7 +157,7 @@ class ParticleLevelSet(Stateful):
         """
         end = _checks.number("time", time) + _checks.positive("dt", dt)
         self._require_velocity(velocity)
-        carried, markers = self.advect(velocity, dt, solid=solid, time=time)
+        advected, markers = self.advect(velocity, dt, solid=solid, time=time)
         first = self.correct(time=end)
         self.redistance(dt * max_speed(velocity))
         corrections = first, self.correct(time=end)
@@ -167,10 +167,10 @@ class ParticleLevelSet(Stateful):
         every = self._options.reseed_every
         seeding = None
         if every is not None and self.steps % every == 0:
-            if self._options.reread:
+            if self._options.reset_radii_on_reseed:
                 self._read_radii(_surface.RadiusOf.inside, end)
             seeding = self.reseed(solid=solid, time=end)
-        return ParticleReport(carried, markers, corrections, removal, seeding)
+        return ParticleReport(advected, markers, corrections, removal, seeding)
 
     def advect(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> tuple[int, MarkerMotion]:
         """Advect the level set, the markers and the bubbles; return the number of advected samples and the report of the markers.
@@ -190,7 +190,7 @@ class ParticleLevelSet(Stateful):
         reach = self.band + math.sqrt(self.grid.dimension) * speed * seconds + self.grid.spacing
         self._stretch(velocity, 0.5 * seconds, False, start)
         if o.method == "semi-lagrangian":
-            carried = _surface.advect_band(
+            advected = _surface.advect_band(
                 self.levelset.field._core,
                 velocity._core,
                 seconds,
@@ -203,7 +203,7 @@ class ParticleLevelSet(Stateful):
         else:
             if self._active is None:
                 self._active = np.zeros(self.levelset.field.shape, bool)
-            carried = int(_grid.mark_band(self.levelset.field._core, reach, self._active))
+            advected = int(_grid.mark_band(self.levelset.field._core, reach, self._active))
             advect(
                 self.levelset.field,
                 velocity,
@@ -221,7 +221,7 @@ class ParticleLevelSet(Stateful):
         motion = MarkerMotion(*_surface.advance_markers(self.particles._core, *args, small, start, self._workspace))
         _surface.advance_markers(self.bubbles._core, *args, 0.0, start, self._workspace)
         self._stretch(velocity, 0.5 * seconds, True, start)
-        return carried, motion
+        return advected, motion
 
     def correct(self, *, time: float = 0.0) -> Correction:
         """Correct the level set at the samples around escaped markers.
@@ -238,14 +238,16 @@ class ParticleLevelSet(Stateful):
         when, threshold = _checks.number("time", time), self._options.correction_threshold
         return Correction(*_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace))
 
-    def redistance(self, way: float = 0.0) -> int:
+    def redistance(self, max_motion: float = 0.0) -> int:
         """Redistance the level set as far as markers and the next step need it; return the number of samples in reach.
 
         Args:
-            way: m; largest motion of the surface in the next step.
+            max_motion: m; largest motion of the surface in the next step.
         """
         most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
-        return redistance(self.levelset, band=most * self.grid.spacing + _checks.number("way", way), workspace=self._workspace)
+        return redistance(
+            self.levelset, band=most * self.grid.spacing + _checks.number("max_motion", max_motion), workspace=self._workspace
+        )
 
     def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
         """Set radii to s phi, between the bounds: of every marker, or if radii follow the flow, of markers beyond the largest radius.
@@ -259,7 +261,7 @@ class ParticleLevelSet(Stateful):
         which = _surface.RadiusOf.every if every or self._options.radii_from == "levelset" else _surface.RadiusOf.far
         self._read_radii(which, time)
 
-    def accept(self, *, time: float = 0.0) -> int:
+    def accept_levelset(self, *, time: float = 0.0) -> int:
         """Accept a changed level set: remove markers on its wrong side, set all radii from it; return the number of markers removed.
 
         For changes from outside, such as liquid from a source: escaped markers would undo them. `reseed` then fills the new band.
@@ -267,11 +269,11 @@ class ParticleLevelSet(Stateful):
         Args:
             time: s, passed to boundary functions.
         """
-        gone = self.remove_passed(time=time)
+        gone = self.remove_on_wrong_side(time=time)
         self.adjust_radii(every=True, time=time)
         return gone
 
-    def remove_passed(self, reach: float = math.inf, *, time: float = 0.0) -> int:
+    def remove_on_wrong_side(self, reach: float = math.inf, *, time: float = 0.0) -> int:
         """Remove the markers on the wrong side of the surface no farther from it than `reach` (m); return how many went.
 
         Args:
@@ -280,10 +282,11 @@ class ParticleLevelSet(Stateful):
         """
         distance = reach if reach == math.inf else _checks.number("reach", reach)
         args = self.levelset.field._core, self.particles._core, distance, _checks.number("time", time)
-        return int(_surface.remove_passed_markers(*args, self._workspace))
+        return int(_surface.remove_markers_on_wrong_side(*args, self._workspace))
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
-        """Remove markers with -s phi > `removal` * r: of the inside as spray if the options ask for it, of the outside as the options say.
+        """Remove markers with -s phi > `removal_distance` * r: of the inside as spray, of the outside as bubbles or altogether, or not at
+        all, as the options say.
 
         Droplets and bubbles get the velocity of the flow at their place.
 
@@ -300,17 +303,17 @@ class ParticleLevelSet(Stateful):
 
         def remove(sign: int, target: Particles | None) -> Transfer:
             core = None if target is None else target._core
-            args = self.levelset.field._core, self.particles._core, sign, o.removal, velocity._core, core, radius, when
+            args = self.levelset.field._core, self.particles._core, sign, o.removal_distance, velocity._core, core, radius, when
             return Transfer(*_surface.remove_escaped(*args, self._workspace))
 
         spray = remove(-1, self.spray) if o.spray else Transfer()
-        outer = Transfer() if o.outer == "keep" else remove(1, self.bubbles if o.outer == "bubbles" else None)
-        if o.outer == "delete" and o.outer_depth is not None:
-            depth = o.outer_depth * self.grid.spacing
+        outside = Transfer() if o.escaped_outside == "keep" else remove(1, self.bubbles if o.escaped_outside == "bubbles" else None)
+        if o.escaped_outside == "delete" and o.max_outside_depth is not None:
+            depth = o.max_outside_depth * self.grid.spacing
             args = self.levelset.field._core, self.particles._core, depth, when
             count, volume = _surface.remove_deep_markers(*args, self._workspace)
-            outer = Transfer(outer.count + count, outer.volume + volume)
-        return Removal(spray, outer)
+            outside = Transfer(outside.count + count, outside.volume + volume)
+        return Removal(spray, outside)
 
     def advance_spray(
         self,
@@ -404,7 +407,7 @@ class ParticleLevelSet(Stateful):
             o.band,
             o.radii,
             max(o.correction_threshold, 0.0),
-            o.spare_escaped,
+            o.avoid_escaped,
             o.seed,
             self.seedings,
         )

@@ -20,7 +20,7 @@ from meniscus.surface.shapes.rest_distance import checked_distances
 
 Function = Callable[[Floats], Any]
 Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function
-Kept = Literal["covering", "centred"]
+TetSelection = Literal["covering", "centred"]
 Holes = Literal["refuse", "winding-number"]
 _FLOAT64 = np.dtype(np.float64)
 
@@ -43,7 +43,7 @@ def bcc_mesh(
     compress: bool = False,
     sharp_angle: float | None = None,
     deviation: float = 0.025,
-    keep: Kept = "covering",
+    keep: TetSelection = "covering",
     bounds: tuple[Sequence[float], Sequence[float]] | None = None,
     largest_part_only: bool = False,
     depth: float = math.inf,
@@ -90,7 +90,7 @@ def bcc_mesh(
     tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Klingner and
     Shewchuk, "Aggressive tetrahedral mesh improvement", 2007 (sharp edges); Lee 2018, section 2.3.1.
     """
-    _checks.choice("keep", keep, Kept)
+    _checks.choice("keep", keep, TetSelection)
     _checks.choice("holes", holes, Holes)
     source = _source_of(surface, bounds, refuse_holes=holes == "refuse")
     if not depth > 0:

@@ -17,13 +17,13 @@ from meniscus.core import Workspace
 from meniscus.grid import CellField, MacField, NodeField, ScalarField
 from meniscus.grid.transport.advection import component_masks, workspace_or_new
 
-Method = Literal["parallel", "fast-marching"]
-Side = Literal["outside", "both"]
-Interface = Literal["closest-point", "axis-crossings"]
+EikonalMethod = Literal["parallel", "fast-marching"]
+ExtensionSide = Literal["outside", "both"]
+InterfaceDistance = Literal["closest-point", "axis-crossings"]
 
-METHOD = CoreOption(Method, _surface.EikonalMethod)
-SIDE = CoreOption(Side, _surface.ExtensionSide)
-INTERFACE = CoreOption(Interface, _surface.InterfaceDistance)
+EIKONAL_METHOD = CoreOption(EikonalMethod, _surface.EikonalMethod)
+EXTENSION_SIDE = CoreOption(ExtensionSide, _surface.ExtensionSide)
+INTERFACE_DISTANCE = CoreOption(InterfaceDistance, _surface.InterfaceDistance)
 
 
 class HoldsLevelSet(Protocol):
@@ -39,8 +39,8 @@ def redistance(
     levelset: HoldsLevelSet | ScalarField,
     *,
     band: float | None = None,
-    method: Method = "parallel",
-    interface: Interface = "closest-point",
+    method: EikonalMethod = "parallel",
+    interface: InterfaceDistance = "closest-point",
     hidden: npt.ArrayLike | None = None,
     workspace: Workspace | None = None,
 ) -> int:
@@ -72,8 +72,8 @@ def redistance(
     field = scalar_field(levelset)
     reach = math.inf if band is None else _checks.positive("band", band)
     options = _surface.RedistanceOptions(
-        METHOD("method", method),
-        INTERFACE("interface", interface),
+        EIKONAL_METHOD("method", method),
+        INTERFACE_DISTANCE("interface", interface),
         reach,
     )
     mask = None if hidden is None else _checks.mask("hidden", hidden, field.shape)
@@ -109,7 +109,7 @@ def extend(
     known: npt.ArrayLike,
     *,
     band: float | None = None,
-    side: Side = "outside",
+    side: ExtensionSide = "outside",
     out: npt.NDArray[np.bool_] | None = None,
     workspace: Workspace | None = None,
 ) -> Extended:
@@ -137,7 +137,7 @@ def extend(
     _checks.one_of_type("field", field, (CellField, NodeField))
     phi, reach = _level_for(field, levelset, band)
     mask = _mask_into("known", known, "out", out, field.shape)
-    reached, unreached = _surface.extend(field._core, phi._core, mask, reach, SIDE("side", side), workspace_or_new(workspace))
+    reached, unreached = _surface.extend(field._core, phi._core, mask, reach, EXTENSION_SIDE("side", side), workspace_or_new(workspace))
     return Extended(mask, reached, unreached)
 
 
@@ -147,7 +147,7 @@ def extend_velocity(
     known: Sequence[npt.ArrayLike],
     *,
     band: float | None = None,
-    side: Side = "outside",
+    side: ExtensionSide = "outside",
     out: Sequence[npt.NDArray[np.bool_]] | None = None,
     workspace: Workspace | None = None,
 ) -> Extended:
@@ -180,7 +180,7 @@ def extend_velocity(
     space = workspace_or_new(workspace)
     reached = unreached = 0
     for d, mask in enumerate(targets):
-        a, b = _surface.extend_component(velocity._core, d, phi._core, mask, reach, SIDE("side", side), space)
+        a, b = _surface.extend_component(velocity._core, d, phi._core, mask, reach, EXTENSION_SIDE("side", side), space)
         reached, unreached = reached + a, unreached + b
     return Extended(targets, reached, unreached)
 

@@ -13,7 +13,7 @@ from meniscus.surface.levelset import LevelSet
 
 BlendMethod = Literal["two-sided", "one-sided", "linear"]
 
-BLEND_METHOD = CoreOption(BlendMethod, _surface.Blend)
+BLEND_METHOD = CoreOption(BlendMethod, _surface.BlendMethod)
 
 
 def interpolate_levelsets(

@@ -132,7 +132,7 @@ class SolidBoundary:
         core: Any = _grid  # overloaded over dimension and scalar
         core.continue_level_set_into_solid(field._core, self._core, workspace)
 
-    def stick(self, velocity: MacField) -> None:
+    def set_solid_velocity(self, velocity: MacField) -> None:
         """Set faces in the solid to its velocity, in place; with free slip do nothing."""
         if self._slip == "no-slip":
             core: Any = _grid  # overloaded over dimension and scalar

@@ -97,7 +97,7 @@ TEST_CASE("blocks hold the pairs of the list, with their corners, in an order th
       CHECK(in_blocks(query, scratch) == one);
     }
     collision::for_each_candidate(query, scratch, [&](const collision::PairBlock& block) {
-      bool right = block.pairs.size() <= collision::PairBlock::most && !block.pairs.empty();
+      bool right = block.pairs.size() <= collision::PairBlock::capacity && !block.pairs.empty();
       for (std::size_t i = 0; i < block.stencils.size(); ++i) {
         const auto [p, q] = block.pairs[i];
         const collision::Stencil wanted =

@@ -1,58 +1,17 @@
 /// Oracle of continuous collision detection for large numbers of queries: exact answers in GMP integers.
 ///
-/// The method is that of tests/support/ccd_oracle.py, which explains it: the coplanarity cubic, its roots isolated
+/// The method is that of tests/support/ccd/oracle.py, which explains it: the coplanarity cubic, its roots isolated
 /// with Sturm sequences, and at each root the signs that decide whether the elements touch: zeros by common
 /// divisors, the others by halving brackets.
 #pragma once
 
-#include "meniscus/collision/continuous/continuous_collision.hpp"
+#include "integer_polynomials.hpp"
 
-#include <gmpxx.h>
+#include "meniscus/collision/continuous/continuous_collision.hpp"
 
 #include <optional>
 
 namespace meniscus::oracle {
-
-using Integer = mpz_class;
-
-/// A polynomial of degree 3 or less with integer coefficients, constant first; the last of `size` ones is not zero.
-struct Polynomial {
-  std::array<Integer, 4> c;
-  int size = 0;
-
-  Integer& operator[](int i) { return c[static_cast<std::size_t>(i)]; }
-  const Integer& operator[](int i) const { return c[static_cast<std::size_t>(i)]; }
-  void trim() {
-    while (size > 0 && (*this)[size - 1] == 0) --size;
-  }
-};
-
-/// A real root of a polynomial without multiple roots: m / 2^k itself, or the only root within ]m / 2^k, (m + 1) / 2^k[.
-class Time {
- public:
-  Time(Polynomial polynomial, Integer m, int k, bool exact);
-
-  /// The sign of a polynomial of degree 2 or less at this time.
-  int sign_of(const Polynomial& p);
-  /// The sign of this time minus another one, or a rational number.
-  int order(Time& other);
-  int order(const mpq_class& x);
-  /// The largest integer that is not above this time times 2^20.
-  long floor20();
-  /// A time with a finite binary expansion between this one and a later one.
-  Time between(Time& later);
-
- private:
-  void halve();
-  std::optional<int> sign_on_bracket(const Polynomial& p) const;
-  bool is_root_of(const Polynomial& divisor) const;
-
-  Polynomial polynomial_;
-  Integer m_;
-  int k_;
-  bool exact_;
-  int sign_below_ = 0;
-};
 
 /// Contacts between two elements within the step.
 struct Answer {

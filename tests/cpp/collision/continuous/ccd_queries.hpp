@@ -46,7 +46,7 @@ struct Family {
 
 std::span<const Family> generic_families();
 std::span<const Family> degenerate_families();
-/// Queries that tests/support/ccd_queries.py makes bit by bit equal.
+/// Queries that tests/support/ccd/queries.py makes bit by bit equal.
 std::span<const Family> shared_families();
 
 }  // namespace meniscus::oracle

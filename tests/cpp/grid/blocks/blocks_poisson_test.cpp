@@ -56,7 +56,7 @@ void check_smoothing(bool rough) {
         [&](const Grid<D>& grid, WholeFields<float, D>& result) {
           Field<float, D> x(grid, Stagger<D>::cell(), mirrors<D>()), r(grid, Stagger<D>::cell(), mirrors<D>()),
               y(grid, Stagger<D>::cell(), mirrors<D>());
-          const CellLayout<D> layout(grid.block(), grid.transport());
+          const CellLayout<D> layout(grid.block(), grid.communicator());
           FaceMatrix<double, D> matrix;
           set_matrix<D>(matrix, layout, x.layout(), rough);
           PoissonLevel<D> level;
@@ -137,7 +137,7 @@ TEST_CASE("a pressure solve on a cut domain is refused") {
   CHECK_THROWS_AS(on_blocks(domain,
                             [&](const Grid<2>& grid) {
                               PoissonSolver<2> solver;
-                              solver.matrix.reset(CellLayout<2>(grid.block(), grid.transport()), false);
+                              solver.matrix.reset(CellLayout<2>(grid.block(), grid.communicator()), false);
                               solver.prepare();
                             }),
                   InvalidArgument);

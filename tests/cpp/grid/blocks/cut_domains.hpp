@@ -63,16 +63,16 @@ std::array<grid::GhostRule, 2 * D> mirrors() {
 template <int D>
 grid::Grid<D> whole_grid(const CutDomain<D>& domain) {
   return {parallel::whole_domain<D>(domain.shape(), domain.periodic), 0.37, Vec<double, D>::Constant(-1.3),
-          parallel::no_transport()};
+          parallel::single_block_communicator()};
 }
 
 /// Calls program(grid) for every block, all at the same time.
 template <int D, class Program>
 void on_blocks(const CutDomain<D>& domain, Program&& program) {
   const auto blocks = parallel::cut_domain<D>(domain.shape(), domain.periodic, domain.cells);
-  parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Transport>& transport) {
-    program(
-        grid::Grid<D>(blocks[static_cast<std::size_t>(transport->number())], 0.37, Vec<double, D>::Constant(-1.3), transport));
+  parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Communicator>& communicator) {
+    program(grid::Grid<D>(blocks[static_cast<std::size_t>(communicator->rank())], 0.37, Vec<double, D>::Constant(-1.3),
+                          communicator));
   });
 }
 

@@ -53,9 +53,9 @@ void check_projection() {
 
   // A scope like the one that the bindings open around every call.
   const InterruptScope scope([] { return false; });
-  for (const fluids::FluxFix fix : {fluids::FluxFix::volume, fluids::FluxFix::walls}) {
+  for (const fluids::FluxCorrection fix : {fluids::FluxCorrection::volume, fluids::FluxCorrection::walls}) {
     fluids::ProjectionOptions options;
-    options.flux_fix = fix;
+    options.flux_correction = fix;
     options.solve.tolerance = 1e-6;
     fluids::PressureSolver<D> solver(grid);
     fluids::ProjectionReport<D> report;

@@ -39,7 +39,7 @@ grid::MacField<T, D> wind() {
   Workspace scratch;
   Vec<double, D> mean;
   for (int d = 0; d < D; ++d) mean[d] = 0.5 + d;
-  fluids::sample_flow<T, D>(*fluids::uniform_flow<D>(mean), v, 0.0, fluids::FlowSampling::pointwise, scratch);
+  fluids::sample_flow<T, D>(*fluids::uniform_flow<D>(mean), v, 0.0, fluids::FaceSampling::pointwise, scratch);
   v.enforce_boundary(0.0);
   return v;
 }

@@ -19,8 +19,8 @@ bool equal(const mesh::TetMeshData& a, const mesh::TetMeshData& b) { return a.ve
 TEST_CASE("the least sine is that of the worst angle, less for obtuse ones") {
   const mesh::Point a(0, 0, 0), b(1, 0, 0), c(0, 1, 0), d(0, 0, 1);
   // Dihedral angles of the corner of a cube: three right ones and three with the cosine 1 / sqrt(3).
-  CHECK(mesh::least_sine(a, b, c, d) == doctest::Approx(std::sqrt(2.0 / 3)).epsilon(1e-14));
-  CHECK(mesh::least_sine(a, c, b, d) == doctest::Approx(-std::sqrt(2.0 / 3)).epsilon(1e-14));
+  CHECK(mesh::min_sine(a, b, c, d) == doctest::Approx(std::sqrt(2.0 / 3)).epsilon(1e-14));
+  CHECK(mesh::min_sine(a, c, b, d) == doctest::Approx(-std::sqrt(2.0 / 3)).epsilon(1e-14));
   // Angle by angle, between what is left of the other two corners across each edge.
   for (const double height : {0.05, 0.3, 2.0})
     for (const mesh::Point& shift : {mesh::Point(0, 0, 0), mesh::Point(0.4, -0.3, 0)}) {
@@ -36,9 +36,9 @@ TEST_CASE("the least sine is that of the worst angle, less for obtuse ones") {
         const double angle = std::atan2(across[0].cross(across[1]).norm(), across[0].dot(across[1]));
         least = std::min(least, std::sin(angle) * (angle > std::numbers::pi / 2 ? 0.7 : 1.0));
       }
-      CHECK(mesh::least_sine(x[0], x[1], x[2], x[3]) == doctest::Approx(least).epsilon(1e-12));
+      CHECK(mesh::min_sine(x[0], x[1], x[2], x[3]) == doctest::Approx(least).epsilon(1e-12));
     }
-  CHECK(mesh::least_sine(a, b, c, mesh::Point(0.2, 0.3, 0)) <= 0);
+  CHECK(mesh::min_sine(a, b, c, mesh::Point(0.2, 0.3, 0)) <= 0);
 }
 
 TEST_CASE("changes are taken back bit by bit") {

@@ -59,7 +59,7 @@ double random_value(std::size_t vector, Index i) {
 
 }  // namespace
 
-TEST_CASE("systems of implicit steps are symmetric positive definite, also between held nodes") {
+TEST_CASE("systems of implicit steps are symmetric positive definite, also between constrained nodes") {
   Chain chain;
   const solids::BodyStep step(chain.body, 0.1, {}, chain.workspace);
   for (const solids::Tangent tangent : {solids::Tangent::definite, solids::Tangent::frozen})
@@ -106,9 +106,9 @@ TEST_CASE("filtered conjugate gradients agree with a direct solve of what is fre
     const double m = chain.body.masses()[static_cast<std::size_t>(j / 3)];
     if (!std::isinf(m)) a(j, j) += m;
   }
-  const auto& held = chain.body.constraints().held();
-  for (std::size_t k = 0; k < held.size(); ++k)
-    p.block<3, 3>(3 * held[k], 3 * held[k]) = chain.body.constraints().projections()[k];
+  const auto& constrained = chain.body.constraints().constrained();
+  for (std::size_t k = 0; k < constrained.size(); ++k)
+    p.block<3, 3>(3 * constrained[k], 3 * constrained[k]) = chain.body.constraints().projections()[k];
   p.block<3, 3>(3 * 40, 3 * 40).setZero();
 
   std::vector<mesh::Point> u(static_cast<std::size_t>(count)), v(static_cast<std::size_t>(count));

@@ -1,4 +1,4 @@
-/// Departure of liquid particles through open sides.
+/// Outflow of liquid particles through open sides.
 #pragma once
 
 #include "meniscus/grid/particles/particle_boundary.hpp"

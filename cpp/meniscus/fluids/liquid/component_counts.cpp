@@ -1,4 +1,4 @@
-#include "meniscus/fluids/liquid/part_counts.hpp"
+#include "meniscus/fluids/liquid/component_counts.hpp"
 
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
@@ -7,7 +7,7 @@
 
 namespace meniscus::fluids {
 
-void count_part_cells(const std::int32_t* labels, Index n, std::span<Index> cells, std::span<Index> first) {
+void count_component_cells(const std::int32_t* labels, Index n, std::span<Index> cells, std::span<Index> first) {
   std::fill(cells.begin(), cells.end(), Index{0});
   std::fill(first.begin(), first.end(), n);
   for (Index i = 0; i < n; ++i) {
@@ -17,8 +17,8 @@ void count_part_cells(const std::int32_t* labels, Index n, std::span<Index> cell
 }
 
 template <class T, int D>
-void count_part_particles(grid::ParticleSet& particles, const grid::Grid<D>& grid, const std::int32_t* labels,
-                          std::span<Index> counts) {
+void count_component_particles(grid::ParticleSet& particles, const grid::Grid<D>& grid, const std::int32_t* labels,
+                               std::span<Index> counts) {
   const T* const x = grid::particle_positions<T, D>(particles);
   const Coord<D> strides = c_strides<D>(grid.shape());
   std::fill(counts.begin(), counts.end(), Index{0});
@@ -27,7 +27,7 @@ void count_part_particles(grid::ParticleSet& particles, const grid::Grid<D>& gri
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template void count_part_particles<T, D>(grid::ParticleSet&, const grid::Grid<D>&, const std::int32_t*, std::span<Index>);
+  template void count_component_particles<T, D>(grid::ParticleSet&, const grid::Grid<D>&, const std::int32_t*, std::span<Index>);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

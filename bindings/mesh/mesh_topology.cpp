@@ -1,3 +1,4 @@
+// Topology and measures of meshes.
 #include "mesh/mesh_arrays.hpp"
 
 #include "meniscus/mesh/quality/element_measure.hpp"
@@ -98,10 +99,10 @@ void bind_triangle_topology(py::module_& m) {
           },
           py::arg("triangles"))
       .def(
-          "bend_pairs",
+          "hinges",
           [](const mesh::TriangleTopology& self, const py::array& triangles) {
             const auto t = triangles_of(triangles);
-            return taken(interruptible([&] { return mesh::bend_pairs(t, self); }));
+            return taken(interruptible([&] { return mesh::hinges(t, self); }));
           },
           py::arg("triangles"))
       .def(
@@ -123,11 +124,11 @@ void bind_triangle_topology(py::module_& m) {
 
 }  // namespace
 
-void bind_tet_mesh(py::module_& m) {
+void bind_mesh_topology(py::module_& m) {
   bind_edges(m);
   bind_tet_topology(m);
   bind_triangle_topology(m);
-  bind_mesh_maps(m);
+  bind_derived_meshes(m);
   m.def(
       "require_valid_elements",
       [](const py::array& elements, Index vertices) {

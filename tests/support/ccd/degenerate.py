@@ -1,42 +1,16 @@
-"""Queries of continuous collision detection for tests: generic ones, and hard ones.
-
-A family is a function (rng, n, kind) -> (start, end), both (n, 4, 3) float64. A query of kind "vertex-face" is the vertex, then the
-corners of the face; of kind "edge-edge" the ends of one edge, then of the other. What is constructed from integers stays exact.
-"""
+"""Families of hard queries of continuous collision detection: coplanar points, contacts at the ends of a step or on a rim, multiple roots,
+extreme magnitudes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 
-from support.ccd_oracle import KINDS, Kind
+from support.ccd.oracle import Kind
 
 Queries = tuple[np.ndarray, np.ndarray]
 Family = Callable[[np.random.Generator, int, Kind], Queries]
-
-
-# --- generic ------------------------------------------------------------------------------------------------------------------------
-
-
-def uniform(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    return rng.uniform(-1, 1, (n, 4, 3)), rng.uniform(-1, 1, (n, 4, 3))
-
-
-def gaussian(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    return rng.normal(size=(n, 4, 3)), rng.normal(size=(n, 4, 3))
-
-
-def small_steps(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    """Elements near each other that move by a part of their size, as in a simulation."""
-    start = rng.normal(size=(n, 4, 3))
-    return start, start + 0.3 * rng.normal(size=(n, 4, 3))
-
-
-def wide_integers(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    """Integers in a range in which two and three roots appear and almost nothing is degenerate."""
-    return _integers(rng, n, 20), _integers(rng, n, 20)
 
 
 def near_misses(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
@@ -53,27 +27,24 @@ def near_misses(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     return _nudged(rng, start), _nudged(rng, end)
 
 
-# --- degenerate ---------------------------------------------------------------------------------------------------------------------
-
-
 def small_grid(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Integers in -2 .. 2: degenerate in every way, often in several."""
-    return _integers(rng, n, 2), _integers(rng, n, 2)
+    return random_integers(rng, n, 2), random_integers(rng, n, 2)
 
 
 def tiny_grid(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    return _integers(rng, n, 1), _integers(rng, n, 1)
+    return random_integers(rng, n, 1), random_integers(rng, n, 1)
 
 
 def dyadic(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Multiples of different powers of two."""
     scale = np.ldexp(1.0, rng.integers(-6, 3, (n, 4, 3)))
-    return _integers(rng, n, 4) * scale, _integers(rng, n, 4) * scale
+    return random_integers(rng, n, 4) * scale, random_integers(rng, n, 4) * scale
 
 
 def in_plane(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """All points stay in the plane z = 0."""
-    start, end = _integers(rng, n, 5), _integers(rng, n, 5)
+    start, end = random_integers(rng, n, 5), random_integers(rng, n, 5)
     start[..., 2] = end[..., 2] = 0
     return start, end
 
@@ -100,7 +71,7 @@ def on_a_line(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
 
 def parallel_edges(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Edges (or the vertex and one side of the face) that are parallel at the start, at the end, or all the time."""
-    start, end = _integers(rng, n, 3), _integers(rng, n, 3)
+    start, end = random_integers(rng, n, 3), random_integers(rng, n, 3)
     for x, which in ((start, rng.random(n) < 0.7), (end, rng.random(n) < 0.7)):
         x[which, 3] = x[which, 2] + (x[which, 1] - x[which, 0]) * rng.integers(-2, 3, (int(which.sum()), 1))
     return start, end
@@ -108,7 +79,7 @@ def parallel_edges(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
 
 def touching_at_start(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     x = _touching(rng, n, kind)
-    return x, x + _integers(rng, n, 20)
+    return x, x + random_integers(rng, n, 20)
 
 
 def touching_at_end(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
@@ -118,18 +89,18 @@ def touching_at_end(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
 
 def touching_midway(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Contact at t = 1/2, within the elements, on an edge, at a vertex, or of a zero-length edge or zero-area face."""
-    x, d = _touching(rng, n, kind), _integers(rng, n, 20)
+    x, d = _touching(rng, n, kind), random_integers(rng, n, 20)
     return x - d, x + d
 
 
 def touching_at_quarter(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    x, d = _touching(rng, n, kind), _integers(rng, n, 20)
+    x, d = _touching(rng, n, kind), random_integers(rng, n, 20)
     return x - d, x + 3 * d
 
 
 def flat_elements(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Zero-area faces and zero-length edges, at one end of the step or at both."""
-    start, end = _integers(rng, n, 3), _integers(rng, n, 3)
+    start, end = random_integers(rng, n, 3), random_integers(rng, n, 3)
     for x in (start, end):
         which = rng.random(n) < 0.8
         x[which, 3] = x[which, 2] + rng.integers(-1, 2, (int(which.sum()), 1)) * (x[which, 1] - x[which, 2]) * (kind == "vertex-face")
@@ -138,7 +109,7 @@ def flat_elements(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
 
 def duplicated_points(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Some of the four points coincide, at the start, at the end or both; some do not move."""
-    start, end = _integers(rng, n, 3), _integers(rng, n, 3)
+    start, end = random_integers(rng, n, 3), random_integers(rng, n, 3)
     rows = np.arange(n)
     for x in (start, end):
         i, j = rng.integers(0, 4, (2, n))
@@ -157,13 +128,13 @@ def duplicated_reals(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
 
 
 def static_pairs(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    x = np.where(rng.random((n, 1, 1)) < 0.5, _integers(rng, n, 2), _touching(rng, n, kind))
+    x = np.where(rng.random((n, 1, 1)) < 0.5, random_integers(rng, n, 2), _touching(rng, n, kind))
     return x, x.copy()
 
 
 def translations(rng: np.random.Generator, n: int, kind: Kind) -> Queries:
     """Each of the two elements is translated as a whole."""
-    x = _integers(rng, n, 3)
+    x = random_integers(rng, n, 3)
     moves = rng.integers(-6, 7, (n, 2, 3)).astype(float)
     return x, x + moves[:, [0, 1, 1, 1] if kind == "vertex-face" else [0, 0, 1, 1]]
 
@@ -199,7 +170,7 @@ def rim_at_irrational_times(rng: np.random.Generator, n: int, kind: Kind) -> Que
     """A vertex meets an edge, both in a plane that moves along, at times that are roots of a quadratic; the fourth point is anywhere."""
     start, end = in_tilted_plane(rng, n, kind)
     apex = 2 if kind == "vertex-face" else 1
-    start[:, apex], end[:, apex] = _integers(rng, n, 9)[:, 0], _integers(rng, n, 9)[:, 0]
+    start[:, apex], end[:, apex] = random_integers(rng, n, 9)[:, 0], random_integers(rng, n, 9)[:, 0]
     return start, end
 
 
@@ -269,181 +240,7 @@ def scaled(family: Family, exponent: int) -> Family:
     return function
 
 
-GENERIC: Mapping[str, Family] = {f.__name__: f for f in (uniform, gaussian, small_steps, wide_integers)}
-
-_INTEGER_FAMILIES = (
-    small_grid,
-    tiny_grid,
-    in_plane,
-    in_tilted_plane,
-    on_a_line,
-    parallel_edges,
-    touching_at_start,
-    touching_at_end,
-    touching_midway,
-    touching_at_quarter,
-    flat_elements,
-    duplicated_points,
-    static_pairs,
-    translations,
-    double_roots,
-    triple_roots,
-    rim_at_irrational_times,
-)
-
-DEGENERATE: Mapping[str, Family] = {
-    **{f.__name__: f for f in _INTEGER_FAMILIES},
-    **{
-        f.__name__: f
-        for f in (
-            near_misses,
-            dyadic,
-            in_plane_reals,
-            duplicated_reals,
-            real_translations,
-            near_double_roots,
-            near_triple_roots,
-            shared_vertex,
-            hair,
-            far_away,
-            grid_far_away,
-            mixed_magnitudes,
-            mixed_axes,
-            huge_and_subnormal,
-            largest_doubles,
-        )
-    },
-    **{f"{f.__name__} * 2^{e}": scaled(f, e) for f in (small_grid, touching_midway, double_roots) for e in (-1074, -500, 900)},
-    **{f"uniform * 2^{e}": scaled(uniform, e) for e in (-1022, -500, 900)},
-}
-
-
-def mixture(families: Mapping[str, Family], rng: np.random.Generator, n: int, kind: Kind) -> Queries:
-    """n queries, about equally many of each family."""
-    parts = [family(rng, n // len(families) + (i < n % len(families)), kind) for i, family in enumerate(families.values())]
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-
-
-# --- the same as in C++ ------------------------------------------------------------------------------------------------------------
-
-
-def _bits(seed: int, n: int) -> np.ndarray:
-    """Random words from nothing but 64-bit integers (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014)."""
-    z = np.uint64(seed) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(z ^ (z >> np.uint64(31)))
-
-
-def shared(name: str, seed: int, n: int, kind: Kind) -> Queries:
-    """Queries that tests/cpp/collision/continuous/ccd_queries.cpp makes bit by bit equal: 24 random words for each."""
-    words = _bits(seed, 24 * n).reshape(n, 2, 4, 3)
-
-    def integers(largest: int) -> np.ndarray:
-        return (words % np.uint64(2 * largest + 1)).astype(float) - largest
-
-    if name == "grid":
-        x = integers(2)
-    elif name == "wide grid":
-        x = integers(20)
-    elif name == "fractions":
-        x = (words >> np.uint64(11)).astype(float) * 2.0**-53 - 0.5
-    elif name == "plane":
-        x = integers(5)
-        x[..., 2] = x[..., 0] - 2 * x[..., 1]
-    elif name == "scales":
-        x = np.ldexp(integers(2), np.array([-1074, 0, 900]))
-    else:
-        at, step = 4 * integers(3)[:, 0], integers(9)[:, 1]
-        if kind == "vertex-face":
-            at[:, 0] = (2 * at[:, 1] + at[:, 2] + at[:, 3]) / 4
-        else:
-            at[:, 3] = at[:, 0] + at[:, 1] - at[:, 2]
-        return at - step, at + step
-    return np.ascontiguousarray(x[:, 0]), np.ascontiguousarray(x[:, 1])
-
-
-# --- named cases --------------------------------------------------------------------------------------------------------------------
-
-
-class Case(NamedTuple):
-    """One query with what is known about it."""
-
-    name: str
-    kind: Kind
-    start: np.ndarray
-    end: np.ndarray
-    boundary: bool
-    interior: int
-    first: float | None
-    """The time of the first contact, to six digits where it is irrational; None where there is none or it is not stated."""
-
-    @property
-    def parity(self) -> bool:
-        return self.boundary or self.interior % 2 == 1
-
-    @property
-    def any(self) -> bool:
-        return self.boundary or self.interior > 0
-
-
-_Row = tuple[int, int, int]
-_Rows = list[_Row]
-
-
-def _case(name: str, kind: Kind, start: _Rows, end: _Rows, boundary: bool, interior: int, first: float | None) -> Case:
-    return Case(name, kind, np.array(start, float), np.array(end, float), boundary, interior, first)
-
-
-def _fixed_face(name: str, p: _Row, q: _Row, boundary: bool, interior: int, first: float | None) -> Case:
-    face = [(-1, -1, 0), (2, -1, 0), (-1, 2, 0)]
-    return _case(name, "vertex-face", [p, *face], [q, *face], boundary, interior, first)
-
-
-def _moving_edge(name: str, edge: _Rows, other: _Rows, step: _Row, boundary: bool, interior: int, first: float | None) -> Case:
-    moved = [(x + step[0], y + step[1], z + step[2]) for x, y, z in edge]
-    return _case(name, "edge-edge", edge + other, moved + other, boundary, interior, first)
-
-
-CASES: tuple[Case, ...] = (
-    _fixed_face("through", (0, 0, 1), (0, 0, -1), False, 1, 0.5),
-    _fixed_face("miss", (5, 5, 1), (5, 5, -1), False, 0, None),
-    _fixed_face("touch at the end", (0, 0, 1), (0, 0, 0), True, 0, 1.0),
-    _fixed_face("touch at the start", (0, 0, 0), (0, 0, 1), True, 0, 0.0),
-    _fixed_face("through an edge", (0, -1, 1), (0, -1, -1), True, 0, 0.5),
-    _fixed_face("through a vertex", (-1, -1, 1), (-1, -1, -1), True, 0, 0.5),
-    _fixed_face("slide in within the plane", (-5, 0, 0), (0, 0, 0), True, 0, 0.8),
-    _fixed_face("slide through within the plane", (-5, 0, 0), (5, 0, 0), True, 0, 0.4),
-    _fixed_face("slide past within the plane", (-5, 9, 0), (5, 9, 0), False, 0, None),
-    _fixed_face("at rest, far", (0, 0, 1), (0, 0, 1), False, 0, None),
-    _fixed_face("at rest, touching", (0, 0, 0), (0, 0, 0), True, 0, 0.0),
-    _moving_edge("crossing edges", [(-1, 0, 1), (1, 0, 1)], [(0, -1, 0), (0, 1, 0)], (0, 0, -2), False, 1, 0.5),
-    _moving_edge("edges slide within a plane", [(-1, 3, 0), (1, 3, 0)], [(0, -1, 0), (0, 1, 0)], (0, -3, 0), True, 0, 2 / 3),
-    _moving_edge("parallel edges that overlap", [(-1, 0, 1), (1, 0, 1)], [(-1, 0, 0), (1, 0, 0)], (0, 0, -2), True, 0, 0.5),
-    _moving_edge("parallel edges one after the other", [(5, 0, 1), (7, 0, 1)], [(-1, 0, 0), (1, 0, 0)], (0, 0, -2), False, 0, None),
-    _case(
-        "two roots of a vertex and a face", "vertex-face",
-        [(-2, 4, 0), (-1, 9, -6), (9, -1, 7), (-1, -3, 0)], [(7, -6, 2), (-6, 9, 7), (2, -6, -3), (0, -9, 5)], False, 2, 0.273545,
-    ),
-    _case(
-        "two roots of a vertex and a face, small numbers", "vertex-face",
-        [(-1, -1, -2), (-1, -2, 0), (0, -2, 2), (0, 2, -1)], [(0, 0, 2), (2, -1, -1), (-1, 1, 1), (-2, -2, -1)], False, 2, 0.5,
-    ),
-    _case(
-        "two roots of edges", "edge-edge",
-        [(7, 8, -3), (3, -9, 5), (6, -6, -8), (4, 5, 3)], [(1, -3, -9), (-6, 9, 4), (7, -6, -8), (-6, 5, 1)], False, 2, 0.534607,
-    ),
-    _case(
-        "three roots of edges", "edge-edge",
-        [(2, 2, -2), (-1, -2, -1), (-1, 1, -2), (0, -1, 1)], [(-1, 0, 0), (0, 1, 2), (2, 0, 0), (-2, 1, 1)], False, 3, 0.542020,
-    ),
-)  # fmt: skip
-
-
-# --- helpers ------------------------------------------------------------------------------------------------------------------------
-
-
-def _integers(rng: np.random.Generator, n: int, largest: int) -> np.ndarray:
+def random_integers(rng: np.random.Generator, n: int, largest: int) -> np.ndarray:
     return rng.integers(-largest, largest + 1, (n, 4, 3)).astype(float)
 
 
@@ -528,6 +325,3 @@ def _multiple_roots(rng: np.random.Generator, n: int, kind: Kind, multiplicity: 
         x = np.einsum("nij,njk->nik", x, matrix) + (base + k * drift)[:, None]
         result.append(x.astype(float))
     return result[0], result[1]
-
-
-__all__ = ["CASES", "DEGENERATE", "GENERIC", "KINDS", "Case", "Family", "Queries", "mixture", "scaled", "shared"]

@@ -1,4 +1,4 @@
-#include "meniscus/parallel/transport.hpp"
+#include "meniscus/parallel/communicator.hpp"
 
 #include "meniscus/core/error.hpp"
 
@@ -7,10 +7,10 @@
 namespace meniscus::parallel {
 namespace {
 
-class NoTransport final : public Transport {
+class SingleBlockCommunicator final : public Communicator {
  public:
-  int number() const override { return 0; }
-  int count() const override { return 1; }
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
   void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) override {
     require(outgoing.empty() && incoming.empty(), "a domain of one block has no block to exchange messages with");
   }
@@ -19,8 +19,8 @@ class NoTransport final : public Transport {
 
 }  // namespace
 
-const std::shared_ptr<Transport>& no_transport() {
-  static const std::shared_ptr<Transport> the_one = std::make_shared<NoTransport>();
+const std::shared_ptr<Communicator>& single_block_communicator() {
+  static const std::shared_ptr<Communicator> the_one = std::make_shared<SingleBlockCommunicator>();
   return the_one;
 }
 

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/liquid/surroundings.hpp"
+#include "meniscus/fluids/liquid/near_surface.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/corner_mean.hpp"

@@ -10,7 +10,7 @@ namespace meniscus::surface {
 
 /// A binary heap of estimates, smallest first, in memory of a workspace that grows by doubling.
 template <class T>
-class EstimateHeap {
+class PriorityQueue {
  public:
   struct Entry {
     T value;
@@ -18,7 +18,7 @@ class EstimateHeap {
     bool operator>(const Entry& o) const { return value > o.value || (value == o.value && slot > o.slot); }
   };
 
-  EstimateHeap(Workspace& workspace, Index capacity) : workspace_(workspace), memory_(workspace.take<Entry>(capacity)) {}
+  PriorityQueue(Workspace& workspace, Index capacity) : workspace_(workspace), memory_(workspace.take<Entry>(capacity)) {}
 
   bool empty() const { return count_ == 0; }
   void push(Entry e) {

@@ -1,3 +1,4 @@
+// Closest points and winding numbers of triangle meshes.
 #include "collision/closest_arrays.hpp"
 
 #include "meniscus/collision/proximity/winding_number.hpp"
@@ -6,7 +7,7 @@
 
 namespace meniscus::bindings {
 
-void bind_collision(py::module_& m) {
+void bind_mesh_queries(py::module_& m) {
   m.def(
       "closest_point",
       [](const py::array& vertices, const py::array& triangles, const py::array& points) {

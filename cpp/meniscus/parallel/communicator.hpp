@@ -19,16 +19,16 @@ struct Message {
 
 /// One of the communicating blocks. Messages between two blocks that have the same tag arrive in the order in which they were
 /// sent. All blocks make the collective calls in the same order.
-class Transport {
+class Communicator {
  public:
-  Transport() = default;
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
-  virtual ~Transport() = default;
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
 
   /// Number of the own block, and of all blocks.
-  virtual int number() const = 0;
-  virtual int count() const = 0;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
 
   /// Sends all outgoing messages, and returns when all incoming ones have arrived. The size of a message is known on both sides.
   virtual void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) = 0;
@@ -46,7 +46,7 @@ class Transport {
   std::vector<std::byte> buffer_;
 };
 
-/// The transport of a domain of one block, which exchanges nothing.
-const std::shared_ptr<Transport>& no_transport();
+/// The communicator of a domain of one block, which exchanges nothing.
+const std::shared_ptr<Communicator>& single_block_communicator();
 
 }  // namespace meniscus::parallel

@@ -1,3 +1,4 @@
+// Watertightness of triangle meshes.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"
@@ -17,7 +18,7 @@ py::array_t<std::int32_t> indices(const std::vector<std::int32_t>& values) {
 
 }  // namespace
 
-void bind_mesh(py::module_& m) {
+void bind_watertight(py::module_& m) {
   py::class_<mesh::WatertightReport>(m, "WatertightReport")
       .def_property_readonly("watertight", &mesh::WatertightReport::watertight)
       .def_readonly("boundary_edges", &mesh::WatertightReport::boundary_edges)

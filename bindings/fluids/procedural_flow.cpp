@@ -1,3 +1,4 @@
+// Procedural flows.
 #include "bridge.hpp"
 
 #include "meniscus/fluids/flows/procedural_flow.hpp"
@@ -60,7 +61,7 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
   const auto sample = [&]<class T>(T*) {
     m.def(
         "sample_flow",
-        [](const fluids::Flow<D>& f, grid::MacField<T, D>& velocity, double time, fluids::FlowSampling sampling,
+        [](const fluids::Flow<D>& f, grid::MacField<T, D>& velocity, double time, fluids::FaceSampling sampling,
            Workspace& workspace) { interruptible([&] { fluids::sample_flow(f, velocity, time, sampling, workspace); }); },
         py::arg("flow"), py::arg("velocity"), py::arg("time"), py::arg("sampling"), py::arg("workspace"));
   };
@@ -70,10 +71,10 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
 
 }  // namespace
 
-void bind_fluids(py::module_& m) {
-  py::enum_<fluids::FlowSampling>(m, "FlowSampling")
-      .value("pointwise", fluids::FlowSampling::pointwise)
-      .value("discrete_curl", fluids::FlowSampling::discrete_curl);
+void bind_procedural_flow(py::module_& m) {
+  py::enum_<fluids::FaceSampling>(m, "FaceSampling")
+      .value("pointwise", fluids::FaceSampling::pointwise)
+      .value("discrete_curl", fluids::FaceSampling::discrete_curl);
   bind_flow_type<2>(m, "2");
   bind_flow_type<3>(m, "3");
   m.def(

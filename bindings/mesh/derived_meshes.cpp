@@ -1,4 +1,4 @@
-// Bindings of element quality, orderings, refinement and embeddings.
+// Element quality, orderings, refined meshes and embeddings.
 #include "mesh/mesh_arrays.hpp"
 
 #include "meniscus/mesh/embedding/embedding.hpp"
@@ -39,16 +39,16 @@ void bind_quality(py::module_& m) {
       py::arg("positions"), py::arg("elements"));
   m.def(
       "find_degenerate",
-      [](const py::array& positions, const py::array& tets, const py::array& rest_volumes, double least_volume,
-         double least_aspect, const py::array& out) {
+      [](const py::array& positions, const py::array& tets, const py::array& rest_volumes, double min_volume, double min_aspect,
+         const py::array& out) {
         const mesh::TetMeshView mesh{positions_of(positions, "positions"), elements_of<4>(tets, "tets")};
         const double* const rest = data_of<double>(rest_volumes, "rest_volumes", mesh.size());
         bool* const first = data_of<bool>(out, "out", mesh.size(), true);
         return interruptible([&] {
-          return mesh::find_degenerate(mesh, {rest, mesh.tets.size()}, least_volume, least_aspect, {first, mesh.tets.size()});
+          return mesh::find_degenerate(mesh, {rest, mesh.tets.size()}, min_volume, min_aspect, {first, mesh.tets.size()});
         });
       },
-      py::arg("positions"), py::arg("tets"), py::arg("rest_volumes"), py::arg("least_volume"), py::arg("least_aspect"),
+      py::arg("positions"), py::arg("tets"), py::arg("rest_volumes"), py::arg("min_volume"), py::arg("min_aspect"),
       py::arg("out"));
 }
 
@@ -171,7 +171,7 @@ void bind_embedding(py::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_mesh_maps(py::module_& m) {
+void bind_derived_meshes(py::module_& m) {
   bind_quality(m);
   bind_orders(m);
   bind_subdivision<2>(m, "SegmentSubdivision");

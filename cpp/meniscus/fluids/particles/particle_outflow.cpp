@@ -1,4 +1,4 @@
-#include "meniscus/fluids/particles/particle_departure.hpp"
+#include "meniscus/fluids/particles/particle_outflow.hpp"
 
 namespace meniscus::fluids {
 

@@ -1,0 +1,73 @@
+#include "meniscus/solids/elements/constant_strain_elements.hpp"
+
+namespace meniscus::solids {
+
+template <int N>
+ConstantStrainElements<N>::ConstantStrainElements(std::span<const mesh::Point> rest, std::span<const Element> elements,
+                                                  const ElementProperties& properties, const ElementOptions& options,
+                                                  const char* what)
+    : options_(options), gather_(elements), measure_(elements.size()) {
+  require(gather_.nodes() <= static_cast<Index>(rest.size()), "the ", what, " have nodes up to ", gather_.nodes() - 1,
+          ", but there are ", rest.size(), " positions");
+  mesh::require_finite(rest, "the positions at rest");
+  if (!properties.density.empty()) mass_.assign(static_cast<std::size_t>(gather_.nodes()), 0.0);
+  corner_.assign(packs() * pack_size * N, mesh::Point::Zero());
+  if (options.assembled) matrix_.emplace(elements, gather_);
+}
+
+template <int N>
+const BlockStiffness& ConstantStrainElements<N>::matrix() const {
+  require(matrix_.has_value(), "the stiffness matrix is not kept");
+  return *matrix_;
+}
+
+template <int N>
+void ConstantStrainElements<N>::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
+  if (matrix_) {
+    matrix_->multiply(dx, -scale, f);
+    return;
+  }
+  multiply_tangent(dx);
+  gather_.template add<mesh::Point>(corner_, scale, f);
+}
+
+template <int N>
+void ConstantStrainElements<N>::add_mass_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
+  if (!(options_.mass_damping > 0)) return;
+  const double factor = scale * options_.mass_damping;
+  parallel_for(0, static_cast<Index>(mass_.size()), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= (factor * mass_[i]) * v[i];
+  });
+}
+
+template <int N>
+void ConstantStrainElements<N>::add_mass_diagonal(double damping_scale, std::span<Block3> blocks) const {
+  if (!(options_.mass_damping > 0)) return;
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      blocks[i].diagonal().array() -= damping_scale * options_.mass_damping * mass_[i];
+  });
+}
+
+template <int N>
+void ConstantStrainElements<N>::add_corner_sums(std::span<double> nodes) const {
+  parallel_for(0, gather_.nodes(), 1024, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      double sum = 0;
+      for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
+      nodes[static_cast<std::size_t>(i)] += sum;
+    }
+  });
+}
+
+template <int N>
+std::size_t ConstantStrainElements<N>::common_bytes() const {
+  return gather_.nbytes() + skipped_.capacity() * sizeof(std::int32_t) +
+         (mass_.capacity() + measure_.capacity() + fields_.capacity()) * sizeof(double) +
+         corner_.capacity() * sizeof(mesh::Point) + (matrix_ ? matrix_->nbytes() : 0);
+}
+
+template class ConstantStrainElements<3>;
+template class ConstantStrainElements<4>;
+
+}  // namespace meniscus::solids

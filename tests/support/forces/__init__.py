@@ -1,0 +1,1 @@
+"""Checks that every force of bodies passes, and the cases for them."""
