@@ -35,6 +35,7 @@ class Extension {
         side_(side),
         workspace_(workspace),
         grid_(field.layout()),
+        exchange_(field.grid(), grid_),
         queue_(grid_, workspace),
         kind_(workspace.take<std::uint8_t>(grid_.strips())),
         rows_(workspace.take<std::uint8_t>(grid_.rows)),
@@ -204,7 +205,7 @@ class Extension {
   }
 
   void propagate() {
-    queue_.run([&](const StripPlace<D>& p) { update(p); });
+    queue_.run(exchange_, [&](const StripPlace<D>& p) { update(p); }, [] {});
   }
 
   MENISCUS_INLINE void update(const StripPlace<D>& p) {
@@ -393,6 +394,7 @@ class Extension {
   ExtensionSide side_;
   Workspace& workspace_;
   StripGrid<D> grid_;
+  StripExchange<D> exchange_;
   StripQueue<D> queue_;
   Workspace::Lease<std::uint8_t> kind_;
   Workspace::Lease<std::uint8_t> rows_;  ///< rows that have targets
@@ -410,6 +412,7 @@ ExtensionCounts extend(grid::Field<T, D>& field, const grid::Field<T, D>& phi, s
                        ExtensionSide side, Workspace& workspace) {
   require(band > 0.0, "band must be positive, got ", band);
   require(field.grid() == phi.grid(), "field and level set must have the same grid");
+  grid::require_one_block(field.grid(), "extension of a field");
   return Extension<T, D>(field, phi, known, band, side, workspace).run();
 }
 
