@@ -50,6 +50,7 @@ MENISCUS_INLINE void for_samples_around(const grid::FieldLayout<D>& layout, cons
 template <class T, int D>
 CorrectionInfo correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, double escape, double time,
                                     Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "correction by marker particles");
   require(std::isfinite(escape) && escape >= -1.0, "escape must be a number from -1, got ", escape);
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();

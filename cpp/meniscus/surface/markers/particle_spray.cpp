@@ -48,6 +48,7 @@ template <class T, int D>
 Transferred remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
                            grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
                            Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "removal of escaped marker particles");
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
   require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
@@ -93,6 +94,7 @@ template <class T, int D>
 Reincorporated reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                              double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
                              double time, Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "reincorporation of spray");
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
   require(std::isfinite(scale), "scale must be finite, got ", scale);

@@ -370,19 +370,8 @@ class Extension {
 
   /// Copies on shared sides follow their owners.
   void copy_shared() {
-    const grid::FieldLayout<D>& layout = field_.layout();
-    for (int d = 0; d < D; ++d)
-      if (layout.halo.shared(d)) layout.halo.exchange(d, field_.storage().data());
-    const Coord<D> strides = c_strides<D>(view_.extents);
-    for (std::size_t d = 0; d < D; ++d) {
-      if (!grid_.first[d]) continue;
-      // All samples with index 0 along the axis; copies along earlier axes are right already.
-      const Index plane = product<D>(view_.extents) / view_.extents[d];
-      for (Index q = 0; q < plane; ++q) {
-        const Index at = q / strides[d] * strides[d] * view_.extents[d] + q % strides[d];
-        known_[at] = known_[at + (view_.extents[d] - 1) * strides[d]];
-      }
-    }
+    field_.layout().halo.exchange(field_.storage().data());
+    field_.layout().copies().exchange(known_);
   }
 
   grid::Field<T, D>& field_;

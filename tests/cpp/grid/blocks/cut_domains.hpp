@@ -66,13 +66,30 @@ grid::Grid<D> whole_grid(const CutDomain<D>& domain) {
           parallel::no_transport()};
 }
 
+/// Messages of a block, whose ghosts are poisoned before every exchange.
+class PoisoningTransport final : public parallel::Transport {
+ public:
+  explicit PoisoningTransport(std::shared_ptr<parallel::Transport> transport) : transport_(std::move(transport)) {}
+
+  int number() const override { return transport_->number(); }
+  int count() const override { return transport_->count(); }
+  void exchange(std::span<const parallel::Message> outgoing, std::span<const parallel::Message> incoming) override {
+    transport_->exchange(outgoing, incoming);
+  }
+  void gather(const void* own, std::size_t bytes, void* all) override { transport_->gather(own, bytes, all); }
+  bool poisons_ghosts() const override { return true; }
+
+ private:
+  std::shared_ptr<parallel::Transport> transport_;
+};
+
 /// Calls program(grid) for every block, all at the same time.
 template <int D, class Program>
 void on_blocks(const CutDomain<D>& domain, Program&& program) {
   const auto blocks = parallel::cut_domain<D>(domain.shape(), domain.periodic, domain.cells);
   parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Transport>& transport) {
-    program(
-        grid::Grid<D>(blocks[static_cast<std::size_t>(transport->number())], 0.37, Vec<double, D>::Constant(-1.3), transport));
+    program(grid::Grid<D>(blocks[static_cast<std::size_t>(transport->number())], 0.37, Vec<double, D>::Constant(-1.3),
+                          std::make_shared<PoisoningTransport>(transport)));
   });
 }
 
