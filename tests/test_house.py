@@ -1,8 +1,9 @@
-"""Rules of the house that no compiler checks: sizes of folders, layers of Python's imports, no import circles."""
+"""Rules of the house that no compiler checks: sizes of folders, layers of Python's imports, no import circles, periodic axes."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,3 +132,59 @@ def test_modules_import_each_other_in_no_circle() -> None:
 def test_circles_are_found() -> None:
     assert circles({"a": ["b"], "b": ["c"], "c": ["a", "d"], "d": []}) == [["a", "b", "c"]]
     assert circles({"a": ["b", "c"], "b": ["c"], "c": []}) == []
+
+
+# Periodic axes, images and wrapped indices belong to the grid room: ghosts, neighbours per side, images of points, cells and samples.
+# Elsewhere a user may ask for a periodic grid, or whether a solid has `periodic_images`.
+KNOWS_PERIODS = {"grid", "parallel"}
+WRAPS = re.compile(r"\bperiodic_?\b|\bown_neighbour\b|\bwrap(s|ped|ping)?_?\b|%\s*(\w[\w.\[\]]*)\)?\s*\+\s*\2\)\s*%\s*\2")
+COMMENTS_AND_TEXTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+# Files of frames and checkpoints hold the description of a grid.
+DESCRIBES_GRIDS = {"meniscus.io.checkpoint", "meniscus.io.vtk"}
+
+
+def wraps_in_cpp(text: str) -> list[str]:
+    """Lines of code that ask for periodicity or wrap an index."""
+    return [line.strip() for line in COMMENTS_AND_TEXTS.sub("", text).splitlines() if WRAPS.search(line)]
+
+
+def wraps_in_python(text: str) -> list[str]:
+    """The same for Python: attributes `periodic`, rolled arrays and wrapped padding."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        asks = isinstance(node, ast.Attribute) and node.attr in {"periodic", "roll"}
+        wraps = isinstance(node, ast.keyword) and isinstance(node.value, ast.Constant) and node.value.value == "wrap"
+        if asks or wraps:
+            found.append(ast.unparse(node.value if wraps else node))
+    return found
+
+
+def test_only_the_grid_room_knows_periodic_axes() -> None:
+    places = [(ROOT / top, path) for top in ("cpp/meniscus", "bindings") for path in sorted((ROOT / top).rglob("*.[ch]pp"))]
+    found = {str(p.relative_to(ROOT)): wraps_in_cpp(p.read_text()) for top, p in places if p.relative_to(top).parts[0] not in KNOWS_PERIODS}
+    modules = {m: p for m, p in MODULES.items() if room_of(m) not in KNOWS_PERIODS and m not in DESCRIBES_GRIDS}
+    found |= {m: wraps_in_python(p.read_text(encoding="utf-8")) for m, p in modules.items()}
+    assert {place: lines for place, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "wraps"),
+    [
+        ("if (grid.periodic()[d]) return n - 1;", True),
+        ("i = ((i % n) + n) % n;", True),
+        ("x = wrapped(x, period);", True),
+        ("const auto images = shape.periodic_images; // periodic", False),
+        ('require(ok, "the axis must not be periodic");', False),
+        ("const int next = (i + 1) % 3;", False),
+    ],
+)
+def test_questions_for_periodicity_are_found(line: str, wraps: bool) -> None:
+    assert bool(wraps_in_cpp(line)) == wraps
+
+
+def test_questions_for_periodicity_in_python_are_found() -> None:
+    assert wraps_in_python("a = grid.periodic[0]; b = np.roll(x, 1); c = np.pad(x, 1, mode='wrap'); g = Grid(s, h, periodic=True)") == [
+        "grid.periodic",
+        "np.roll",
+        "'wrap'",
+    ]

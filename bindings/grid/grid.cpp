@@ -2,6 +2,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/grid/boundary.hpp"
+#include "meniscus/grid/particles/point_images.hpp"
 
 #include <algorithm>
 
@@ -57,6 +58,18 @@ void bind_grid_type(py::module_& m, const char* name) {
            py::arg("shape"), py::arg("spacing"), py::arg("origin"), py::arg("periodic"))
       .def_property_readonly("local_shape", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.local_shape())); })
       .def_property_readonly("first_cell", [](const grid::Grid<D>& g) { return py::tuple(py::cast(g.first_cell())); });
+  m.def(
+      "image_shifts",
+      [](const grid::Grid<D>& grid, const std::array<double, D>& lower, const std::array<double, D>& upper) {
+        using Point = Eigen::Map<const Vec<double, D>>;
+        std::vector<std::array<double, D>> shifts;
+        for (const Vec<double, D>& s : grid::image_shifts<D>(grid, Point(lower.data()), Point(upper.data()))) {
+          shifts.emplace_back();
+          std::copy_n(s.data(), D, shifts.back().begin());
+        }
+        return shifts;
+      },
+      py::arg("grid"), py::arg("lower"), py::arg("upper"));
 }
 
 }  // namespace

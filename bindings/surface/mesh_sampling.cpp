@@ -15,13 +15,14 @@ void bind_mesh_velocity(py::module_& m) {
   m.def(
       "sample_mesh_velocity",
       [](const surface::MeshDistance& mesh, const py::array& vertex_velocity, const grid::Field<double, 3>& phi, double band,
-         const MeshVector& center, const std::array<bool, 3>& wrapped, grid::MacField<T, 3>& velocity) {
+         const MeshVector& lower, const MeshVector& upper, bool periodic_images, grid::MacField<T, 3>& velocity) {
         const surface::MeshDistance distance = mesh;
         const auto v = positions_of(vertex_velocity, "vertex_velocity");
-        interruptible([&] { surface::sample_mesh_velocity<T>(distance, v, phi, band, mesh_vector(center), wrapped, velocity); });
+        const grid::NearestImage<3> image(velocity.grid(), mesh_vector(lower), mesh_vector(upper), periodic_images);
+        interruptible([&] { surface::sample_mesh_velocity<T>(distance, v, phi, band, image, velocity); });
       },
-      py::arg("mesh"), py::arg("vertex_velocity"), py::arg("phi"), py::arg("band"), py::arg("center"), py::arg("wrapped"),
-      py::arg("velocity"));
+      py::arg("mesh"), py::arg("vertex_velocity"), py::arg("phi"), py::arg("band"), py::arg("lower"), py::arg("upper"),
+      py::arg("periodic_images"), py::arg("velocity"));
 }
 
 }  // namespace

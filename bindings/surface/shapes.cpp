@@ -124,13 +124,14 @@ void bind_sampling(py::module_& m) {
       py::arg("workspace"));
   m.def(
       "sample_affine_velocity",
-      [](const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference, const Components<D>& center,
-         const std::array<bool, D>& wrapped, grid::MacField<T, D>& velocity, Workspace& workspace) {
+      [](const Components<D>& linear, const Rows<D>& gradient, const Components<D>& reference, const Components<D>& lower,
+         const Components<D>& upper, bool periodic_images, grid::MacField<T, D>& velocity, Workspace& workspace) {
         const surface::AffineVelocity<D> v{vec<D>(linear), matrix<D>(gradient), vec<D>(reference)};
-        interruptible([&] { surface::sample_affine_velocity<T, D>(v, vec<D>(center), wrapped, velocity, workspace); });
+        const grid::NearestImage<D> image(velocity.grid(), vec<D>(lower), vec<D>(upper), periodic_images);
+        interruptible([&] { surface::sample_affine_velocity<T, D>(v, image, velocity, workspace); });
       },
-      py::arg("linear"), py::arg("gradient"), py::arg("reference"), py::arg("center"), py::arg("wrapped"), py::arg("velocity"),
-      py::arg("workspace"));
+      py::arg("linear"), py::arg("gradient"), py::arg("reference"), py::arg("lower"), py::arg("upper"),
+      py::arg("periodic_images"), py::arg("velocity"), py::arg("workspace"));
   m.def(
       "merge_solid",
       [](const grid::Field<double, D>& solid_phi, const grid::MacField<T, D>& solid_velocity, grid::Field<double, D>& phi,
@@ -163,15 +164,6 @@ void bind_shape_type(py::module_& m, const std::string& suffix) {
             surface::transformed<D>({vec<D>(lower), vec<D>(upper)}, {matrix<D>(rotation), vec<D>(translation)}, 1.0));
       },
       py::arg("lower"), py::arg("upper"), py::arg("rotation"), py::arg("translation"));
-  m.def(
-      "periodic_shifts",
-      [](const grid::Grid<D>& grid, const Components<D>& lower, const Components<D>& upper) {
-        std::vector<Components<D>> shifts;
-        for (const auto& s : surface::periodic_shifts<D>(grid, {vec<D>(lower), vec<D>(upper)}))
-          shifts.push_back(components<D>(s));
-        return shifts;
-      },
-      py::arg("grid"), py::arg("lower"), py::arg("upper"));
   bind_sampling<float, D>(m);
   bind_sampling<double, D>(m);
 }

@@ -47,6 +47,7 @@ def test_properties() -> None:
     assert (g.dimension, g.shape, g.local_shape) == (3, (4, 6, 2), (4, 6, 2))
     assert (g.spacing, g.origin, g.periodic) == (0.5, (1.0, 2.0, 3.0), (True, False, True))
     assert g.extent == (2.0, 3.0, 1.0)
+    assert g.sides == ("y-", "y+")
     assert ms.Grid((4, 4), 1.0, periodic=True).periodic == (True, True)
 
 

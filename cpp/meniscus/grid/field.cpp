@@ -34,6 +34,15 @@ FieldLayout<D>::FieldLayout(const Grid<D>& g, const Stagger<D>& s, std::array<Gh
     : grid(g), stagger(s), rules(std::move(r)), halo(halo_plan(g, s)) {}
 
 template <int D>
+parallel::HaloPlan<D> FieldLayout<D>::copies() const {
+  parallel::HaloLayout<D> h;
+  h.block = grid.block();
+  h.on_side = stagger.on_side;
+  h.strides = c_strides<D>(extents());
+  return parallel::HaloPlan<D>(h, grid.communicator());
+}
+
+template <int D>
 Coord<D> FieldLayout<D>::padded() const {
   Coord<D> n = extents();
   for (Index& v : n) v += 2 * ghost_width;

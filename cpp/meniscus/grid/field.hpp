@@ -44,6 +44,9 @@ struct FieldLayout {
     for (int d = 0; d < D; ++d) v.origin += ghost_width * v.strides[d];
     return v;
   }
+  /// The plan of an array that has the owned extents and no ghosts, as masks and labels of operators do. Its exchange brings the
+  /// copies of samples on shared sides up to date.
+  parallel::HaloPlan<D> copies() const;
   bool same_place(const FieldLayout& o) const { return grid == o.grid && stagger == o.stagger; }
 };
 

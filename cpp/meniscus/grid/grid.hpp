@@ -48,6 +48,10 @@ class Grid {
 template <int D>
 void require_one_block(const Grid<D>& grid, const char* what);
 
+/// Throws InvalidArgument where an axis is periodic; `reason` says why all axes need sides.
+template <int D>
+void require_sides(const Grid<D>& grid, const char* reason);
+
 /// Positions of the samples of a field in a cell: per axis at the centre (0) or on the sides (1).
 template <int D>
 struct Stagger {

@@ -36,6 +36,10 @@ class Communicator {
   /// Collective: `all` becomes what every block hands in (`bytes` each), in the order of their numbers.
   virtual void gather(const void* own, std::size_t bytes, void* all) = 0;
 
+  /// Whether ghosts are overwritten with bytes of ones (NaN) before each exchange that fills them. Tests find in this way who
+  /// relies on what an exchange does not fill.
+  virtual bool poisons_ghosts() const { return false; }
+
   /// Memory for messages, kept from call to call. It is valid until the next call.
   std::byte* buffer(std::size_t bytes) {
     if (buffer_.size() < bytes) buffer_.resize(bytes);

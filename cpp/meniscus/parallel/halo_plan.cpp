@@ -31,7 +31,7 @@ void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 template <int D>
 HaloPlan<D>::HaloPlan(const HaloLayout<D>& layout, std::shared_ptr<Communicator> communicator)
-    : layout_(layout), communicator_(std::move(communicator)) {
+    : layout_(layout), poisons_(communicator->poisons_ghosts()), communicator_(std::move(communicator)) {
   require(layout.ghost <= max_ghost, "at most ", max_ghost, " ghost layers, got ", layout.ghost);
   for (int d = 0; d < D; ++d) {
     if (!shared(d)) continue;
@@ -123,6 +123,7 @@ void HaloPlan<D>::for_each_line(const Lines& lines, Index begin, Index end, Body
 template <int D>
 void HaloPlan<D>::exchange_bytes(int axis, std::byte* first, std::size_t size) const {
   if (!shared(axis)) return;
+  if (poisons_) poison(axis, first, size);
   if (!layout_.block.own_neighbour(axis)) {
     pass_messages(axis, first, size);
     return;
@@ -130,6 +131,27 @@ void HaloPlan<D>::exchange_bytes(int axis, std::byte* first, std::size_t size) c
   const Lines& lines = axes_[static_cast<std::size_t>(axis)].copy_lines;
   parallel_for(0, lines.count(), std::max<Index>(1, 4096 / lines.run),
                [&](Index begin, Index end) { copy_lines(axis, first, size, begin, end); });
+}
+
+/// The ghosts beyond the shared sides of an axis, and beside them those beyond other axes.
+template <int D>
+void HaloPlan<D>::poison(int axis, std::byte* first, std::size_t size) const {
+  const auto d = static_cast<std::size_t>(axis);
+  Lines layer;
+  for (std::size_t k = 0; k < D; ++k) {
+    const Index ghost = k != d && layout_.corners ? layout_.ghost : 0;
+    layer.begin[k] = k == d ? 0 : -ghost;
+    layer.extent[k] = k == d ? 1 : layout_.block.shape[k] + layout_.on_side[k] + 2 * ghost;
+  }
+  const Index n = layout_.block.shape[d] + layout_.on_side[d];
+  const auto fill = [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      for_each_line(layer, 0, layer.count(), [&](Index offset) {
+        std::memset(first + (offset + i * layout_.strides[d]) * static_cast<Index>(size), 0xff, size);
+      });
+  };
+  if (shared(axis, 0)) fill(-layout_.ghost, first_owned(axis));
+  if (shared(axis, 1)) fill(n, n + layout_.ghost);
 }
 
 template <int D>

@@ -102,10 +102,12 @@ class HaloPlan {
   template <class Body>
   void for_each_line(const Lines& lines, Index begin, Index end, Body&& body) const;
   void exchange_bytes(int axis, std::byte* first, std::size_t size) const;
+  void poison(int axis, std::byte* first, std::size_t size) const;
   void copy_lines(int axis, std::byte* first, std::size_t size, Index begin, Index end) const;
   void pass_messages(int axis, std::byte* first, std::size_t size) const;
 
   HaloLayout<D> layout_;
+  bool poisons_ = false;
   std::shared_ptr<Communicator> communicator_;
   std::array<Axis, D> axes_;
 };

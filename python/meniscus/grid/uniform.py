@@ -95,6 +95,11 @@ class Grid:
         return self._periodic
 
     @property
+    def sides(self) -> tuple[str, ...]:
+        """Names of the sides of the domain: 'x-', 'x+', ... A periodic axis has none."""
+        return tuple(axis + end for axis, closes in zip(AXES, self._periodic, strict=False) if not closes for end in "-+")
+
+    @property
     def extent(self) -> tuple[float, ...]:
         """Edge lengths of the domain, m."""
         return tuple(n * self._spacing for n in self._shape)

@@ -13,6 +13,9 @@ Vertices = npt.NDArray[np.float64]
 Triangles = npt.NDArray[np.int32]
 Mesh = tuple[Vertices, Triangles]
 
+_UPWARD: dict[UpAxis, list[int]] = {"x": [1, 2, 0], "y": [2, 0, 1], "z": [0, 1, 2]}
+"""Axes of a file as x, y and z, where the named one turns upward. A cyclic change of axes is a rotation, so insides stay inside."""
+
 
 def knot(around: int = 240, across: int = 24, thickness: float = 0.5) -> Mesh:
     """Return the closed surface of a tube along a trefoil knot, lying around the z axis, 6 wide.
@@ -49,8 +52,7 @@ def load(path: str, up: UpAxis) -> Mesh:
         raise ValueError(f"the obstacle cannot be read: {error}") from error
     if not np.isfinite(vertices).all():
         raise ValueError(f"the obstacle cannot be used: {path!r} has vertices that are not finite")
-    # A cyclic change of axes is a rotation, so insides stay inside.
-    return np.ascontiguousarray(np.roll(vertices, {"x": 2, "y": 1, "z": 0}[up], axis=1)), triangles
+    return np.ascontiguousarray(vertices[:, _UPWARD[up]]), triangles
 
 
 def placed(mesh: Mesh, center: tuple[float, float, float], size: float) -> Mesh:

@@ -19,6 +19,7 @@ void count_component_cells(const std::int32_t* labels, Index n, std::span<Index>
 template <class T, int D>
 void count_component_particles(grid::ParticleSet& particles, const grid::Grid<D>& grid, const std::int32_t* labels,
                                std::span<Index> counts) {
+  grid::require_one_block(grid, "counting the particles of parts");
   const T* const x = grid::particle_positions<T, D>(particles);
   const Coord<D> strides = c_strides<D>(grid.shape());
   std::fill(counts.begin(), counts.end(), Index{0});

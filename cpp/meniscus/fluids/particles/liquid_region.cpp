@@ -2,6 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
+#include "meniscus/grid/particles/point_images.hpp"
 
 #include <algorithm>
 
@@ -26,20 +27,7 @@ Workspace::Lease<std::uint8_t> particles_in(grid::ParticleSet& particles, const 
 
 template <int D>
 LiquidRegion<D>::LiquidRegion(surface::ShapePointer<D> shape, const surface::RigidPose<D>& pose, const grid::Grid<D>& grid)
-    : shape_(std::move(shape)), pose_(pose), shifts_{Vec<double, D>::Zero()} {
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    if (!grid.periodic()[axis]) continue;
-    const double period = grid.spacing() * static_cast<double>(grid.shape()[axis]);
-    const std::size_t count = shifts_.size();
-    for (const double image : {-1.0, 1.0})
-      for (std::size_t i = 0; i < count; ++i) {
-        Vec<double, D> shift = shifts_[i];
-        shift[d] += image * period;
-        shifts_.push_back(shift);
-      }
-  }
-}
+    : shape_(std::move(shape)), pose_(pose), shifts_(grid::shifts_to_copies(grid)) {}
 
 template <int D>
 void LiquidRegion<D>::mark_inside(const double* points, Index n, std::uint8_t* inside) const {

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -17,18 +18,7 @@ namespace {
 
 using grid::Field;
 
-/// The remainder that has the sign of the divisor.
-double wrapped(double x, double period) {
-  const double rest = std::fmod(x, period);
-  return rest < 0.0 ? rest + period : rest;
-}
-
-Index wrapped(Index i, Index period) {
-  const Index rest = i % period;
-  return rest < 0 ? rest + period : rest;
-}
-
-/// Names of cells on axes that are not periodic repeat after this many.
+/// Names of cells repeat after this many, a power of two.
 constexpr Index named_cells = Index{1} << 18;
 
 /// The cells of a grid, moved by a part of a cell. Index i + 1 of the padded extents is the cell that has moved from i.
@@ -59,18 +49,19 @@ class MovedCells {
     return c;
   }
 
-  /// Whether a moved cell overlaps one with phi <= reach; on periodic axes each cell counts once.
+  /// Whether a moved cell overlaps one with phi <= reach; images of cells of the domain do not count.
   template <class T>
   bool touches(const grid::FieldView<const T, D>& phi, T reach, const Coord<D>& c) const {
-    for (std::size_t d = 0; d < D; ++d)
-      if (grid_.periodic()[d] && (c[d] < 0 || c[d] >= grid_.shape()[d])) return false;
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index image = grid::image_of_cell(grid_, static_cast<int>(d), c[d]);
+      if (image >= 0 && image != c[d]) return false;
+    }
     for (unsigned q = 0; q < 1U << D; ++q) {
       Coord<D> at = c;
       bool there = true;
       for (unsigned d = 0; d < D; ++d) {
         at[d] += q >> d & 1;
-        there =
-            there && !((q >> d & 1) && fraction_[d] == 0.0) && (grid_.periodic()[d] || (at[d] >= 0 && at[d] < grid_.shape()[d]));
+        there = there && !((q >> d & 1) && fraction_[d] == 0.0) && grid::image_of_cell(grid_, static_cast<int>(d), at[d]) >= 0;
       }
       if (there && *phi.at(at) <= reach) return true;
     }
@@ -83,7 +74,7 @@ class MovedCells {
     std::uint64_t id = 0;
     for (std::size_t d = 0; d < D; ++d)
       id = id * named_cells +
-           static_cast<std::uint64_t>(wrapped(c[d] - whole_[d], grid_.periodic()[d] ? grid_.shape()[d] : named_cells));
+           static_cast<std::uint64_t>(grid::lattice_cell(grid_, static_cast<int>(d), c[d] - whole_[d]) & (named_cells - 1));
     const CounterRandom random(seed_, id * static_cast<std::uint64_t>(per_cell_) + static_cast<std::uint64_t>(part), 0);
     const auto first = random.uniform2(0), second = random.uniform2(1);
     const std::array<double, 4> u{first[0], first[1], second[0], second[1]};
@@ -92,11 +83,9 @@ class MovedCells {
     for (std::size_t d = D; d-- > 0; rest /= parts_) {
       const auto n = static_cast<double>(grid_.shape()[d]);
       const double in_part = static_cast<double>(rest % parts_) + 0.5 + jitter_ * (u[d] - 0.5);
-      double at = static_cast<double>(c[d]) + fraction_[d] + in_part / static_cast<double>(parts_);
-      if (grid_.periodic()[d])
-        at = wrapped(at, n);
-      else
-        inside = inside && at >= 0.0 && at <= n;
+      const double at = grid::lattice_coordinate(
+          grid_, static_cast<int>(d), static_cast<double>(c[d]) + fraction_[d] + in_part / static_cast<double>(parts_));
+      inside = inside && at >= 0.0 && at <= n;
       x[d] = grid_.origin()[static_cast<Index>(d)] + grid_.spacing() * at;
     }
     return inside;
@@ -109,9 +98,9 @@ class MovedCells {
     for (std::size_t d = 0; d < D; ++d) {
       const double at = (static_cast<double>(x[d]) - grid_.origin()[static_cast<Index>(d)]) / grid_.spacing() - fraction_[d];
       const double whole = std::floor(at);
-      const Index n = grid_.shape()[d];
       const auto i = static_cast<Index>(std::clamp(whole, -1e15, 1e15));
-      cell = cell * padded_[d] + 1 + (grid_.periodic()[d] ? wrapped(i, n) : std::clamp<Index>(i, -1, n));
+      const Index image = grid::lattice_cell(grid_, static_cast<int>(d), i);
+      cell = cell * padded_[d] + 1 + std::clamp<Index>(image, -1, grid_.shape()[d]);
       part = part * parts_ + std::min(static_cast<Index>(static_cast<double>(parts_) * (at - whole)), parts_ - 1);
     }
     return {cell, part};

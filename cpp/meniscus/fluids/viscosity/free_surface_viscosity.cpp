@@ -36,19 +36,11 @@ double shear_factor(const grid::GhostRule& rule) {
   return rule.kind == grid::GhostRule::Kind::mirror && rule.odd ? 4 : 0;
 }
 
-template <int D>
-Coord<D> with_last_faces(const grid::Grid<D>& grid) {
-  grid::require_one_block(grid, "viscosity at a free surface");
-  Coord<D> n = grid.local_shape();
-  for (int d = 0; d < D; ++d) n[static_cast<std::size_t>(d)] += grid.shared(d, 0) ? 0 : 1;
-  return n;
-}
-
 }  // namespace
 
 template <int D>
 LiquidViscositySolver<D>::LiquidViscositySolver(const grid::Grid<D>& grid)
-    : grid_(grid), cells_(grid.block(), grid.communicator()), layout_(with_last_faces<D>(grid), cells_.periodic) {}
+    : grid_(grid), cells_(grid.block(), grid.communicator()), layout_(grid::cells_and_last_faces(grid)) {}
 
 template <int D>
 Index LiquidViscositySolver<D>::bytes() const {
@@ -120,8 +112,9 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   for (std::size_t a = 0; a < D; ++a) {
     const grid::FieldView<T, D> view = velocity.component(static_cast<int>(a)).view();
     const Index offset = static_cast<Index>(a) * layout_.size;
-    // On a periodic axis, the last face is the first one.
-    const Index copy = grid_.shared(static_cast<int>(a), 0) ? cells_.cells[a] * view.strides[a] : 0;
+    const grid::Stagger<D> faces = velocity.component(static_cast<int>(a)).stagger();
+    const Index twin = grid::twin_of_sample(grid_, faces, static_cast<int>(a), 0);
+    const Index copy = twin > 0 ? twin * view.strides[a] : 0;
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       for (std::size_t d = 0; d + 1 < D; ++d)
         if (d != a && c[d] >= cells_.cells[d]) return;

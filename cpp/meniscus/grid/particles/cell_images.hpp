@@ -4,6 +4,7 @@
 #include "meniscus/grid/grid.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace meniscus::grid {
 
@@ -30,6 +31,24 @@ Coord<D> nearest_cell(const Grid<D>& grid, Coord<D> cell) {
 template <int D>
 Index image_of_cell(const Grid<D>& grid, int axis, Index i) {
   return grid.block().image(axis, i).value_or(-1);
+}
+
+/// Index along an axis of cell i in the lattice that continues the grid on all sides: its image in the domain on a periodic axis,
+/// else i itself.
+template <int D>
+Index lattice_cell(const Grid<D>& grid, int axis, Index i) {
+  const auto d = static_cast<std::size_t>(axis);
+  return grid.periodic()[d] ? detail::wrapped(i, grid.shape()[d]) : i;
+}
+
+/// The same for a coordinate in cells from the lower corner of the domain.
+template <int D>
+double lattice_coordinate(const Grid<D>& grid, int axis, double x) {
+  const auto d = static_cast<std::size_t>(axis);
+  if (!grid.periodic()[d]) return x;
+  const auto n = static_cast<double>(grid.shape()[d]);
+  const double rest = std::fmod(x, n);
+  return rest < 0.0 ? rest + n : rest;
 }
 
 /// Index along an axis of the sample that sample i is, or is a periodic image of; -1 beyond other sides. The first and the last

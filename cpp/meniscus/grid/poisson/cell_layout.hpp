@@ -104,4 +104,14 @@ CellLayout<D> unknowns_of(const FieldLayout<D>& field) {
   return CellLayout<D>(n, field.grid.periodic());
 }
 
+/// The cells of a grid, with one more along axes that have sides: every face, edge and node has the index of the cell above it.
+/// Throws InvalidArgument for a grid of several blocks.
+template <int D>
+CellLayout<D> cells_and_last_faces(const Grid<D>& grid) {
+  require_one_block(grid, "viscosity at a free surface");
+  Coord<D> n = grid.shape();
+  for (std::size_t d = 0; d < D; ++d) n[d] += grid.periodic()[d] ? 0 : 1;
+  return CellLayout<D>(n, grid.periodic());
+}
+
 }  // namespace meniscus::grid

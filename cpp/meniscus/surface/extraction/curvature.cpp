@@ -235,6 +235,7 @@ class Columns {
 
 template <class T, int D>
 void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, double limit, grid::Field<T, D>& out) {
+  if (kind == CurvatureKind::columns) grid::require_one_block(phi.grid(), "the curvature from columns of heights");
   require(out.layout().same_place(phi.layout()), "out must have the samples of phi");
   require_finite(phi, "phi");
   const grid::FieldView<const T, D> from = phi.view();

@@ -31,7 +31,8 @@ struct SurfaceExtraction<T, D>::Counter {
 template <class T, int D>
 SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const ExtractionOptions& options, Workspace& workspace)
     : lattice_(phi), options_(options), signs_(phi, lattice_, workspace) {
-  for (std::size_t d = 0; d < D; ++d) capped_[d] = lattice_.periodic()[d] ? options.close_periods : options.close_sides;
+  for (std::size_t d = 0; d < D; ++d)
+    capped_[d] = lattice_.closes(static_cast<int>(d)) ? options.close_periods : options.close_sides;
   const Index rows = signs_.rows();
   row_start_ = workspace.take<Index>(2 * (rows + 1));
   first_ = workspace.take<std::int32_t>(rows * signs_.words());

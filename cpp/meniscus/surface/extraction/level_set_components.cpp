@@ -108,12 +108,12 @@ class Runs {
     for (int d = 0; d < D - 1; ++d) {
       if (at[z(d)] > lattice_.first(d))
         join(r, r - signs_.stride(d));
-      else if (lattice_.periodic()[z(d)] && lattice_.end(d) - lattice_.first(d) > 1)
+      else if (lattice_.closes(d) && lattice_.end(d) - lattice_.first(d) > 1)
         join(r, r + (lattice_.end(d) - 1 - at[z(d)]) * signs_.stride(d));
     }
     const Index begin = start_.data()[r];
     const Index end = start_.data()[r + 1];
-    if (lattice_.periodic()[D - 1] && end - begin > 1 && runs_.data()[begin][0] == lattice_.first(D - 1) &&
+    if (lattice_.closes(D - 1) && end - begin > 1 && runs_.data()[begin][0] == lattice_.first(D - 1) &&
         runs_.data()[end - 1][1] == lattice_.end(D - 1))
       unite(begin, end - 1);
   }
@@ -216,16 +216,8 @@ ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::i
     Runs<T, D> runs(lattice, signs, false, workspace);
     counts.outside = write(runs, -1);
   }
-  // The first node along a period is the last one.
-  if (lattice.on_nodes())
-    for (int d = 0; d < D; ++d) {
-      if (!lattice.periodic()[z(d)]) continue;
-      const Index n = phi.extents()[z(d)] - 1;
-      const Index stride = strides[z(d)];
-      const Index planes = product<D>(phi.extents()) / (stride * (n + 1));
-      for (Index p = 0; p < planes; ++p)
-        std::copy_n(labels + p * stride * (n + 1) + n * stride, stride, labels + p * stride * (n + 1));
-    }
+  // Copies of nodes on shared sides follow their owners.
+  phi.layout().copies().exchange(labels);
   return counts;
 }
 

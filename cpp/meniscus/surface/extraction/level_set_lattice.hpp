@@ -1,11 +1,12 @@
 /// Samples of a level set, completed up to the sides of the domain, for extraction and volumes.
 ///
 /// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre. Its value is
-/// that of the nearest sample, as for a scalar beyond a wall; on a periodic axis it is the mean of the first and the last, so
-/// that both ends of the period agree in every bit.
+/// that of the nearest sample, as for a scalar beyond a wall; where an axis closes it is the mean of the first and the last, so
+/// that both ends agree in every bit.
 #pragma once
 
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/surface/redistancing/zero_crossings.hpp"
 
 #include <algorithm>
@@ -15,22 +16,23 @@ namespace meniscus::surface {
 template <class T, int D>
 class LevelSetLattice {
  public:
-  explicit LevelSetLattice(const grid::Field<T, D>& phi) : view_(phi.view()), spacing_(phi.grid().spacing()) {
+  explicit LevelSetLattice(const grid::Field<T, D>& phi)
+      : view_(phi.view()), grid_(&phi.grid()), stagger_(phi.stagger()), spacing_(phi.grid().spacing()) {
     grid::require_one_block(phi.grid(), "extraction and measures of level sets");
     for (int d = 0; d < D; ++d) {
       const auto a = static_cast<std::size_t>(d);
       on_nodes_ = phi.stagger().on_side[a] == 1;
-      periodic_[a] = phi.grid().shared(d, 0);
       extents_[a] = view_.extents[a] + (on_nodes_ ? 0 : 2);
       origin_[a] = phi.grid().origin()[d];
-      first_[a] = on_nodes_ ? (periodic_[a] ? 1 : 0) : 1;
+      first_[a] = on_nodes_ ? phi.layout().halo.first_owned(d) : 1;
       end_[a] = on_nodes_ ? extents_[a] : extents_[a] - 1;
     }
   }
 
   /// Samples per axis; at least 2.
   const Coord<D>& extents() const { return extents_; }
-  const std::array<bool, D>& periodic() const { return periodic_; }
+  /// Whether the first sample of an axis follows the last.
+  bool closes(int d) const { return grid_->shared(d, 0); }
   bool on_nodes() const { return on_nodes_; }
 
   /// m.
@@ -96,15 +98,14 @@ class LevelSetLattice {
 
   /// The two samples of the field along axis d whose mean is sample i (often the same one).
   std::array<Index, 2> sources(int d, Index i) const {
-    const auto a = static_cast<std::size_t>(d);
-    const Index n = view_.extents[a];
     if (on_nodes_) {
-      const Index j = periodic_[a] && i == 0 ? n - 1 : i;
+      const Index j = grid::image_of_sample(*grid_, stagger_, d, i);
       return {j, j};
     }
-    if (periodic_[a] && (i == 0 || i == n + 1)) return {0, n - 1};
-    const Index j = std::clamp<Index>(i - 1, 0, n - 1);
-    return {j, j};
+    const Index n = view_.extents[static_cast<std::size_t>(d)];
+    if (i == 0) return {0, grid::nearest_cell(*grid_, d, -1)};
+    if (i == n + 1) return {grid::nearest_cell(*grid_, d, n), n - 1};
+    return {i - 1, i - 1};
   }
 
  private:
@@ -125,9 +126,10 @@ class LevelSetLattice {
   }
 
   grid::FieldView<const T, D> view_;
+  const grid::Grid<D>* grid_;
+  grid::Stagger<D> stagger_;
   double spacing_;
   bool on_nodes_ = true;
-  std::array<bool, D> periodic_{};
   Coord<D> extents_{};
   Coord<D> first_{};
   Coord<D> end_{};

@@ -182,6 +182,7 @@ class Flight {
 template <class T, int D>
 SprayFlight advance_spray(const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const FlightOptions<D>& options,
                           grid::SolidBoundary<T, D>* solid, double time, Workspace& workspace) {
+  grid::require_one_block(grid, "ballistic motion of spray");
   require(std::isfinite(dt) && dt > 0, "dt must be positive and finite, got ", dt);
   require(options.gravity.allFinite(), "gravity must be finite");
   require(std::isfinite(options.drag) && options.drag >= 0.0, "drag must not be negative, got ", options.drag);

@@ -52,6 +52,7 @@ Correction correct_by_particles(grid::Field<T, D>& phi, grid::ParticleSet& parti
                                 Workspace& workspace) {
   require(std::isfinite(escape_distance) && escape_distance >= -1.0, "escape_distance must be a number from -1, got ",
           escape_distance);
+  grid::require_one_block(phi.grid(), "correction by marker particles");
   const MarkerColumns<T, D> markers(particles);
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);

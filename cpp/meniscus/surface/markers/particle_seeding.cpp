@@ -273,6 +273,7 @@ class Seeder {
 template <class T, int D>
 Seeding seed_particles(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::SolidBoundary<T, D>* solid,
                        const SeedingOptions& options, double time, Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "seeding of marker particles");
   require(options.per_cell >= 1 && options.per_cell <= 4096, "there are 1 to 4096 particles per cell, not ", options.per_cell);
   require(std::isfinite(options.band) && options.radii.smallest > 0.0 && options.radii.smallest <= options.radii.largest &&
               options.band > options.radii.smallest,

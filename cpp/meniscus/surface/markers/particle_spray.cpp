@@ -48,6 +48,7 @@ template <class T, int D>
 Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
                         grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
                         Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "removal of escaped marker particles");
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
   require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
@@ -92,6 +93,7 @@ Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int 
 template <class T, int D>
 Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
                                              double time, Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "reincorporation of spray");
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
   const SprayColumns<T, D> s(removed);

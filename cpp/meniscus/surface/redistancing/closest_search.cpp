@@ -26,10 +26,7 @@ Coord<D> cell_of(const StripGrid<D>& grid, const Coord<D>& sample, const double 
   Coord<D> c;
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
-    Index i = static_cast<Index>(std::floor(x[d][l]));
-    if (!grid.periodic[axis])
-      i = std::clamp<Index>(i, -sample[axis], std::max<Index>(grid.count[axis] - 2 - sample[axis], -sample[axis]));
-    c[axis] = i;
+    c[axis] = grid.nearest_cell(d, sample[axis], static_cast<Index>(std::floor(x[d][l])));
   }
   return c;
 }

@@ -5,13 +5,19 @@
 /// are not computed (hidden ones, and lanes beyond the end of a row) are final and infinitely far.
 #pragma once
 
-#include "meniscus/surface/redistancing/strips.hpp"
+#include "meniscus/grid/strips/strip_queue.hpp"
 
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
 namespace meniscus::surface {
+
+using grid::strip_lanes;
+using grid::StripExchange;
+using grid::StripGrid;
+using grid::StripPlace;
+using grid::StripQueue;
 
 /// Infinitely far; its square is finite in float.
 inline constexpr double infinite_distance = 1e18;
@@ -23,20 +29,18 @@ struct EverySample {
 };
 struct MaskedSamples {
   static constexpr bool all_visible = false;
-  const std::uint8_t* mask;  ///< owned extents of the field, nonzero where hidden
+  const std::uint8_t* mask;  ///< of the extents of a StripGrid, nonzero where hidden
   bool hidden(Index sample) const { return mask[sample] != 0; }
 };
 
 template <class T, int D>
 struct DistanceStrips {
-  StripGrid<D> grid;
-  Coord<D> extents;
+  const StripGrid<D>& grid;
   Workspace::Lease<T> values;
   Workspace::Lease<std::uint8_t> touched;
 
-  DistanceStrips(const grid::FieldLayout<D>& layout, Workspace& workspace)
-      : grid(layout),
-        extents(layout.extents()),
+  DistanceStrips(const StripGrid<D>& strip_grid, Workspace& workspace)
+      : grid(strip_grid),
         values(workspace.take<T>(grid.strips() * strip_lanes)),
         touched(workspace.take<std::uint8_t>(grid.strips())) {
     parallel_for(0, grid.strips(), 1 << 18,
@@ -57,18 +61,17 @@ struct DistanceStrips {
     touched.data()[p.strip] = 1;
     for (int k = 0; k < strip_lanes; ++k) u[k] = static_cast<T>(k < p.lanes ? infinite_distance : -infinite_distance);
     if constexpr (!Visibility::all_visible) {
-      const Index sample = this->sample(p.start);
+      const Index sample = grid.sample(p.start);
       for (int k = 0; k < p.lanes; ++k)
         if (visibility.hidden(sample + k)) u[k] = static_cast<T>(-infinite_distance);
     }
     return u;
   }
 
-  /// Linear index in the owned extents of the field.
-  Index sample(const Coord<D>& c) const {
-    Index n = 0;
-    for (int d = 0; d < D; ++d) n = n * extents[d] + c[d] + grid.first[d];
-    return n;
+  /// Collective. Copies the strips of other blocks that are beside those of this one.
+  void fill_ghosts(StripExchange<D>& exchange) const {
+    exchange.fill_ghosts(reinterpret_cast<std::array<T, strip_lanes>*>(values.data()));
+    exchange.fill_ghosts(touched.data());
   }
 
   std::array<T, strip_lanes> nowhere;

@@ -35,6 +35,7 @@ class Extension {
         side_(side),
         workspace_(workspace),
         grid_(field.layout()),
+        exchange_(field.grid(), grid_),
         queue_(grid_, workspace),
         kind_(workspace.take<std::uint8_t>(grid_.strips())),
         rows_(workspace.take<std::uint8_t>(grid_.rows)),
@@ -204,7 +205,7 @@ class Extension {
   }
 
   void propagate() {
-    queue_.run([&](const StripPlace<D>& p) { update(p); });
+    queue_.run(exchange_, [&](const StripPlace<D>& p) { update(p); }, [] {});
   }
 
   MENISCUS_INLINE void update(const StripPlace<D>& p) {
@@ -369,19 +370,8 @@ class Extension {
 
   /// Copies on shared sides follow their owners.
   void copy_shared() {
-    const grid::FieldLayout<D>& layout = field_.layout();
-    for (int d = 0; d < D; ++d)
-      if (layout.halo.shared(d)) layout.halo.exchange(d, field_.storage().data());
-    const Coord<D> strides = c_strides<D>(view_.extents);
-    for (std::size_t d = 0; d < D; ++d) {
-      if (!grid_.first[d]) continue;
-      // All samples with index 0 along the axis; copies along earlier axes are right already.
-      const Index plane = product<D>(view_.extents) / view_.extents[d];
-      for (Index q = 0; q < plane; ++q) {
-        const Index at = q / strides[d] * strides[d] * view_.extents[d] + q % strides[d];
-        known_[at] = known_[at + (view_.extents[d] - 1) * strides[d]];
-      }
-    }
+    field_.layout().halo.exchange(field_.storage().data());
+    field_.layout().copies().exchange(known_);
   }
 
   grid::Field<T, D>& field_;
@@ -393,6 +383,7 @@ class Extension {
   ExtensionSide side_;
   Workspace& workspace_;
   StripGrid<D> grid_;
+  StripExchange<D> exchange_;
   StripQueue<D> queue_;
   Workspace::Lease<std::uint8_t> kind_;
   Workspace::Lease<std::uint8_t> rows_;  ///< rows that have targets
@@ -410,6 +401,7 @@ ExtensionCounts extend(grid::Field<T, D>& field, const grid::Field<T, D>& phi, s
                        ExtensionSide side, Workspace& workspace) {
   require(band > 0.0, "band must be positive, got ", band);
   require(field.grid() == phi.grid(), "field and level set must have the same grid");
+  grid::require_one_block(field.grid(), "extension of a field");
   return Extension<T, D>(field, phi, known, band, side, workspace).run();
 }
 

@@ -31,15 +31,15 @@ class InterfaceFinder {
   using Search = InterfaceSearch<T, D>;
   using Batch = typename Search::Batch;
 
-  InterfaceFinder(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
+  InterfaceFinder(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method, const Visibility& visibility,
                   DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
       : method_(method),
         visibility_(visibility),
         strips_(strips),
         grid_(strips.grid),
         queue_(queue),
-        search_(phi.view(), grid_, phi.grid().spacing()),
-        visible_{visibility, grid_, strips.extents},
+        search_(phi, grid_, spacing),
+        visible_{visibility, grid_},
         beside_(workspace.take<std::uint16_t>(grid_.strips())),
         rows_(workspace.take<std::uint8_t>(grid_.rows)) {}
 
@@ -63,6 +63,7 @@ class InterfaceFinder {
       std::array<Index, rows_around> around;
       for (Index row = b; row < e; ++row) {
         const Coord<D> start = grid_.row_coordinate(row);
+        if (!grid_.own_row(start)) continue;
         bool any = false;
         for (int i = 0; i < rows_around; ++i) {
           const Index r = row_beside(start, i);
@@ -70,7 +71,7 @@ class InterfaceFinder {
           any |= r >= 0 && rows_.data()[r];
         }
         if (!any) continue;
-        for (Index s = 0; s < grid_.row_strips; ++s) {
+        for (Index s = grid_.own_begin; s < grid_.own_end; ++s) {
           const unsigned wanted = touching(around, row, s);
           if (wanted) search_strip(around, StripPlace<D>::of(grid_, start, row, s), wanted, batch);
         }
@@ -82,10 +83,12 @@ class InterfaceFinder {
  private:
   static constexpr int rows_around = D == 3 ? 9 : 3;
 
+  /// Of strips that another block updates, samples beside this block's strips are examined too, but not added to the queue.
   void scan_row(Index row, Batch& batch, bool& finite) {
     constexpr Index block = 64;
     std::array<bool, block> candidate;
     const Coord<D> start = grid_.row_coordinate(row);
+    const bool own_row = grid_.own_row(start);
     const T* own = search_.at(start);
     std::array<const T*, 2 * D - 2> beside;
     for (int d = 0; d < D - 1; ++d)
@@ -95,11 +98,21 @@ class InterfaceFinder {
         beside[static_cast<std::size_t>(2 * d + up)] = c[d] < 0 ? own : search_.at(c);
       }
     rows_.data()[row] = 0;
-    for (Index first = 0; first < grid_.row_strips; first += block) {
-      const Index end = std::min(first + block, grid_.row_strips);
+    const auto note = [&](Index s, unsigned found) {
+      beside_.data()[row * grid_.row_strips + s] = static_cast<std::uint16_t>(found);
+      if (found) rows_.data()[row] = 1;
+    };
+    if (grid_.own_begin > 0) {
+      const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, grid_.own_begin - 1);
+      note(p.s, examine(p, {p.lanes - 1, p.lanes}, own, beside, true, false, batch));
+    }
+    if (grid_.own_end < grid_.row_strips)
+      note(grid_.own_end, examine(StripPlace<D>::of(grid_, start, row, grid_.own_end), {0, 1}, own, beside, true, false, batch));
+    for (Index first = grid_.own_begin; first < grid_.own_end; first += block) {
+      const Index end = std::min(first + block, grid_.own_end);
       simd_dispatch([&] {
         for (Index s = first; s < end; ++s) {
-          const Index at = s * strip_lanes;
+          const Index at = grid_.strip_start(s);
           const int lanes = grid_.lanes(s);
           candidate[static_cast<std::size_t>(s - first)] = lanes == strip_lanes
                                                                ? changes_sign<T, D>(own, beside, at, strip_lanes, finite)
@@ -108,21 +121,23 @@ class InterfaceFinder {
       });
       for (Index s = first; s < end; ++s) {
         // Across a periodic side the lane beside the row may be stale.
-        const bool at_side = grid_.periodic[D - 1] && (s == 0 || s == grid_.row_strips - 1);
+        const bool at_side = grid_.at_seam(s);
         unsigned found = 0;
-        if (candidate[static_cast<std::size_t>(s - first)] || at_side)
-          found = examine(StripPlace<D>::of(grid_, start, row, s), own, beside, !at_side, batch);
-        beside_.data()[row * grid_.row_strips + s] = static_cast<std::uint16_t>(found);
-        if (found) rows_.data()[row] = 1;
+        if (candidate[static_cast<std::size_t>(s - first)] || at_side) {
+          const StripPlace<D> p = StripPlace<D>::of(grid_, start, row, s);
+          found = examine(p, {0, p.lanes}, own, beside, !at_side, own_row, batch);
+        }
+        note(s, found);
       }
     }
   }
 
-  /// The lanes of a strip that are beside a change of sign. `quick`: the signs of the lanes beyond its ends can be relied on.
-  unsigned examine(const StripPlace<D>& place, const T* row, const std::array<const T*, 2 * D - 2>& beside, bool quick,
-                   Batch& batch) {
+  /// The lanes in a range of a strip that are beside a change of sign. `quick`: the signs of the lanes beyond its ends can be
+  /// relied on. `own_strip`: this block updates the strip.
+  unsigned examine(const StripPlace<D>& place, std::array<int, 2> range, const T* row,
+                   const std::array<const T*, 2 * D - 2>& beside, bool quick, bool own_strip, Batch& batch) {
     unsigned found = 0;
-    for (int k = 0; k < place.lanes; ++k) {
+    for (int k = range[0]; k < range[1]; ++k) {
       Coord<D> c = place.start;
       c[D - 1] += k;
       if (quick) {
@@ -136,7 +151,8 @@ class InterfaceFinder {
       const auto axes = search_.crossings(c, visible_);
       if (axes.nearest > 1.0) continue;
       found |= 1u << k;
-      T* target = strips_.touch(place, visibility_) + k;
+      // The window may not hold all samples of the strip of another block.
+      T* target = (own_strip ? strips_.touch(place, visibility_) : strips_.touch(place, EverySample{})) + k;
       if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {
         *target = -static_cast<T>(axes.combined);
         continue;
@@ -144,7 +160,7 @@ class InterfaceFinder {
       search_.add(batch, c, axes, target);
       if (batch.full()) search_.closest_points(batch, visible_);
     }
-    if (found) enqueue(place);
+    if (found && own_strip) enqueue(place);
     return found;
   }
 
@@ -158,9 +174,9 @@ class InterfaceFinder {
     Index row = 0;
     for (int d = 0; d < D - 1; ++d) {
       const int step = (d == D - 2 ? i % 3 : i / 3) - 1;
-      const Index c = step == 0 ? start[d] : grid_.neighbour(d, start[d], step);
+      const Index c = step == 0 ? start[d] : grid_.row_neighbour(d, start[d], step);
       if (c < 0) return -1;
-      row = row * grid_.count[d] + c;
+      row = row * grid_.row_extent[d] + c - grid_.row_begin[d];
     }
     return row;
   }
@@ -168,8 +184,7 @@ class InterfaceFinder {
   /// Lanes of strip s that touch the first layer and are not in it.
   unsigned touching(const std::array<Index, rows_around>& around, Index row, Index s) const {
     const Index n = grid_.row_strips;
-    const Index before = s > 0 ? s - 1 : grid_.periodic[D - 1] ? n - 1 : -1;
-    const Index after = s < n - 1 ? s + 1 : grid_.periodic[D - 1] ? 0 : -1;
+    const Index before = grid_.strip_before(s), after = grid_.strip_after(s);
     unsigned own = 0, low = 0, high = 0;
     for (const Index r : around) {
       if (r < 0) continue;
@@ -219,9 +234,10 @@ class InterfaceFinder {
         step[D - 1] = along;
         q[D - 1] = along == 0 ? c[D - 1] : grid_.neighbour(D - 1, c[D - 1], along);
         if (q[D - 1] < 0) continue;
-        const Index strip = row * grid_.row_strips + q[D - 1] / strip_lanes, lane = q[D - 1] % strip_lanes;
-        if (!(beside_.data()[strip] >> lane & 1)) continue;
-        const double d = -static_cast<double>(strips_.at(strip)[lane]);
+        const auto lane = grid_.lane_of(q[D - 1]);
+        const Index strip = row * grid_.row_strips + lane.strip;
+        if (!(beside_.data()[strip] >> lane.lane & 1)) continue;
+        const double d = -static_cast<double>(strips_.at(strip)[lane.lane]);
         const double length = roots[static_cast<std::size_t>(square + along * along)];
         most = std::min(most, (search_.value(q) > 0.0) == outside ? length + d : length - d);
         if (d < nearest) {
@@ -258,19 +274,19 @@ class InterfaceFinder {
 }  // namespace
 
 template <class T, int D, class Visibility>
-bool find_interface(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
-                    DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
-  InterfaceFinder<T, D, Visibility> finder(phi, method, visibility, strips, queue, workspace);
+bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method,
+                    const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
+  InterfaceFinder<T, D, Visibility> finder(phi, spacing, method, visibility, strips, queue, workspace);
   if (!finder.first_layer()) return false;
   if (method == InterfaceDistance::closest_point) finder.second_layer();
   return true;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                     \
-  template bool find_interface<T, D, EverySample>(const grid::Field<T, D>&, InterfaceDistance, const EverySample&,     \
-                                                  DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);                  \
-  template bool find_interface<T, D, MaskedSamples>(const grid::Field<T, D>&, InterfaceDistance, const MaskedSamples&, \
-                                                    DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
+  template bool find_interface<T, D, EverySample>(const grid::FieldView<const T, D>&, double, InterfaceDistance,          \
+                                                  const EverySample&, DistanceStrips<T, D>&, StripQueue<D>&, Workspace&); \
+  template bool find_interface<T, D, MaskedSamples>(const grid::FieldView<const T, D>&, double, InterfaceDistance,        \
+                                                    const MaskedSamples&, DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -20,9 +20,9 @@ enum class InterfaceDistance {
 /// Touches the strips that hold samples next to a change of sign (phi <= 0 against phi > 0), makes their distances final and adds
 /// the strips and their neighbours to `queue`. Where the surface is smooth, closest points are also computed for the samples that
 /// touch those, at least at a corner, so that curvatures at the interface have the accuracy of the interpolant. Returns false,
-/// after partial work, if a sample is not finite.
+/// after partial work, if a sample is not finite. `phi` is the array that the strips describe; `spacing` in metres.
 template <class T, int D, class Visibility>
-bool find_interface(const grid::Field<T, D>& phi, InterfaceDistance method, const Visibility& visibility,
-                    DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace);
+bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method,
+                    const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace);
 
 }  // namespace meniscus::surface

@@ -19,6 +19,7 @@ class InterfaceSearch {
     for (int d = 0; d < D; ++d) offset_ += grid_.first[d] * phi_.strides[d];
   }
 
+  /// The level set at a sample.
   const T* at(const Coord<D>& c) const { return phi_.origin + offset_ + dot<D>(c, phi_.strides); }
   double value(const Coord<D>& c) const { return static_cast<double>(*at(c)) * scale_; }
 
@@ -142,7 +143,7 @@ class InterfaceSearch {
     bool inside = true;
     for (std::size_t d = 0; d < D; ++d) {
       base[d] = sample[d] + cell[d] - 1;
-      inside &= base[d] >= 0 && base[d] + 3 < grid_.count[d];
+      inside &= base[d] >= grid_.window.begin[d] && base[d] + 3 < grid_.window.end[d];
     }
     if (inside && visible.everywhere()) {
       const T* from = at(base);
@@ -157,11 +158,7 @@ class InterfaceSearch {
     }
     std::array<std::array<Index, 4>, D> index;
     for (std::size_t d = 0; d < D; ++d)
-      for (int k = 0; k < 4; ++k) {
-        Index i = base[d] + k;
-        if (grid_.periodic[d]) i = ((i % grid_.count[d]) + grid_.count[d]) % grid_.count[d];
-        index[d][static_cast<std::size_t>(k)] = std::clamp<Index>(i, 0, grid_.count[d] - 1);
-      }
+      for (int k = 0; k < 4; ++k) index[d][static_cast<std::size_t>(k)] = grid_.nearest(static_cast<int>(d), base[d] + k);
     for (int i = 0; i < CubicStencils<D>::size; ++i) {
       Coord<D> c;
       int rest = i;
@@ -172,8 +169,7 @@ class InterfaceSearch {
     // Axis by axis, the samples that a side cuts off follow the parabola (or line) through those that are there.
     int stride = 1;
     for (std::size_t d = D; d-- > 0; stride *= 4) {
-      if (grid_.periodic[d]) continue;
-      const bool low = base[d] < 0, high = base[d] + 3 >= grid_.count[d];
+      const bool low = grid_.below(static_cast<int>(d), base[d]), high = grid_.above(static_cast<int>(d), base[d] + 3);
       if (grid_.count[d] < 2 || (!low && !high)) continue;
       for (int i = 0; i < CubicStencils<D>::size; ++i) {
         if ((i / stride & 3) != 0) continue;
@@ -202,14 +198,11 @@ template <int D, class Visibility>
 struct VisibleAt {
   const Visibility& visibility;
   const StripGrid<D>& grid;
-  Coord<D> extents;
 
   static constexpr bool everywhere() { return Visibility::all_visible; }
   bool operator()(const Coord<D>& c) const {
     if constexpr (Visibility::all_visible) return true;
-    Index n = 0;
-    for (int d = 0; d < D; ++d) n = n * extents[d] + c[d] + grid.first[d];
-    return !visibility.hidden(n);
+    return !visibility.hidden(grid.sample(c));
   }
 };
 

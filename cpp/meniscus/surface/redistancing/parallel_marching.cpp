@@ -72,19 +72,25 @@ MENISCUS_INLINE Concerned<D> relax(const StripPlace<D>& p, const std::array<cons
 }  // namespace
 
 template <class T, int D, class Visibility>
-Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, T band, const Visibility& visibility) {
-  return queue.run([&](const StripPlace<D>& p) {
-    std::array<const T*, 2 * D> beside;
-    for (std::size_t d = 0; d < 2 * D; ++d) beside[d] = strips.read(p.beside[d]);
-    T* own = strips.touch(p, visibility);
-    const Concerned<D> c = relax<T, D>(p, beside, own, band);
-    queue.add_beside(p, [&](std::size_t which) { return c.beside[which]; });
-  });
+Index march_in_parallel(const DistanceStrips<T, D>& strips, StripQueue<D>& queue, StripExchange<D>& exchange, T band,
+                        const Visibility& visibility) {
+  return queue.run(
+      exchange,
+      [&](const StripPlace<D>& p) {
+        std::array<const T*, 2 * D> beside;
+        for (std::size_t d = 0; d < 2 * D; ++d) beside[d] = strips.read(p.beside[d]);
+        T* own = strips.touch(p, visibility);
+        const Concerned<D> c = relax<T, D>(p, beside, own, band);
+        queue.add_beside(p, [&](std::size_t which) { return c.beside[which]; });
+      },
+      [&] { strips.fill_ghosts(exchange); });
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                         \
-  template Index march_in_parallel<T, D, EverySample>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const EverySample&); \
-  template Index march_in_parallel<T, D, MaskedSamples>(const DistanceStrips<T, D>&, StripQueue<D>&, T, const MaskedSamples&);
+  template Index march_in_parallel<T, D, EverySample>(const DistanceStrips<T, D>&, StripQueue<D>&, StripExchange<D>&, T,   \
+                                                      const EverySample&);                                                 \
+  template Index march_in_parallel<T, D, MaskedSamples>(const DistanceStrips<T, D>&, StripQueue<D>&, StripExchange<D>&, T, \
+                                                        const MaskedSamples&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/field_checks.hpp"
+#include "meniscus/parallel/reductions.hpp"
 #include "meniscus/surface/redistancing/fast_marching.hpp"
 #include "meniscus/surface/redistancing/parallel_marching.hpp"
 
@@ -44,24 +45,32 @@ MENISCUS_INLINE void commit_far(T* phi, int lanes, T far) {
   for (int k = 0; k < lanes; ++k) phi[k] = phi[k] > T(0) ? far : -far;
 }
 
-template <class T, int D, class Visibility>
-Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& options, const Visibility& visibility,
-                         Workspace& workspace) {
+/// Redistancing of the samples of the strips that this block updates, in the array that `grid` describes. Throws before any
+/// sample is changed; when all are, calls finish().
+template <class T, int D, class Visibility, class Finish>
+Index redistance_strips(const grid::Field<T, D>& phi, const StripGrid<D>& grid, const grid::FieldView<T, D>& view,
+                        const RedistanceOptions& options, const Visibility& visibility, Workspace& workspace, Finish&& finish) {
   const auto spacing = static_cast<T>(phi.grid().spacing());
   const bool banded = std::isfinite(options.band);
   const T far = banded ? static_cast<T>(options.band) : T(0);
   const T limit = banded ? static_cast<T>(options.band / phi.grid().spacing()) : static_cast<T>(0.5 * infinite_distance);
 
-  DistanceStrips<T, D> strips(phi.layout(), workspace);
-  const StripGrid<D>& grid = strips.grid;
+  DistanceStrips<T, D> strips(grid, workspace);
   StripQueue<D> queue(grid, workspace);
-  if (!find_interface<T, D, Visibility>(phi, options.interface, visibility, strips, queue, workspace)) require_finite(phi, "phi");
+  StripExchange<D> exchange(phi.grid(), grid);
+  const bool finite = find_interface<T, D, Visibility>({view.origin, view.extents, view.strides}, phi.grid().spacing(),
+                                                       options.interface, visibility, strips, queue, workspace);
+  if (exchange.any(!finite)) {
+    require_finite(phi, "phi");
+    require(false, "phi must be finite, but a sample of another block is not");
+  }
+  strips.fill_ghosts(exchange);
+  queue.pass_on(exchange);
   if (options.method == EikonalMethod::parallel)
-    march_in_parallel<T, D, Visibility>(strips, queue, limit, visibility);
+    march_in_parallel<T, D, Visibility>(strips, queue, exchange, limit, visibility);
   else
     march<T, D, Visibility>(strips, limit, visibility, workspace);
 
-  const grid::FieldView<T, D> view = phi.view();
   T* first = view.at(grid.first);
   const NoInterrupts commit;
   const Index reached = parallel_reduce(
@@ -71,9 +80,10 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
         simd_dispatch([&] {
           for (Index row = b; row < e; ++row) {
             const Coord<D> start = grid.row_coordinate(row);
-            for (Index s = 0; s < grid.row_strips; ++s) {
+            if (!grid.own_row(start)) continue;
+            for (Index s = grid.own_begin; s < grid.own_end; ++s) {
               const Index strip = row * grid.row_strips + s;
-              T* p = first + dot<D>(start, view.strides) + s * strip_lanes;
+              T* p = first + dot<D>(start, view.strides) + grid.strip_start(s);
               if (strips.touched.data()[strip]) {
                 n += commit_strip<T>(strips.at(strip), p, grid.lanes(s), spacing, limit, far);
               } else if (banded) {
@@ -82,8 +92,8 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
                 } else {
                   Coord<D> c = start;
                   for (int k = 0; k < grid.lanes(s); ++k) {
-                    c[D - 1] = s * strip_lanes + k;
-                    if (!visibility.hidden(strips.sample(c))) p[k] = p[k] > T(0) ? far : -far;
+                    c[D - 1] = grid.strip_start(s) + k;
+                    if (!visibility.hidden(grid.sample(c))) p[k] = p[k] > T(0) ? far : -far;
                   }
                 }
               }
@@ -93,8 +103,43 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
         return n;
       },
       [](Index a, Index b) { return a + b; });
-  phi.layout().halo.exchange(phi.storage().data());
+  finish();
   return reached;
+}
+
+/// In a domain of one block the strips are in the field itself.
+template <class T, int D, class Visibility>
+Index redistance_whole(grid::Field<T, D>& phi, const RedistanceOptions& options, const Visibility& visibility,
+                       Workspace& workspace) {
+  const StripGrid<D> grid(phi.layout());
+  return redistance_strips<T, D>(phi, grid, phi.view(), options, visibility, workspace,
+                                 [&] { phi.layout().halo.exchange(phi.storage().data()); });
+}
+
+/// In a cut domain every block works on the window of its strips.
+template <class T, int D>
+Index redistance_block(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden,
+                       Workspace& workspace) {
+  require(options.method == EikonalMethod::parallel, "fast marching needs a grid of one block, this one is cut into several");
+  const grid::FieldView<T, D> view = phi.view();
+  const StripGrid<D> grid(phi.layout());
+  grid::StripWindow<D> window(phi.layout(), grid);
+  const auto level = window.template take<T>(workspace);
+  const grid::FieldView<T, D> samples = window.view(level);
+  window.template fetch<T>(view.origin, view.strides, samples);
+  const auto finish = [&] {
+    window.template fetch_back<T>(samples, view.origin, view.strides);
+    phi.layout().halo.exchange(phi.storage().data());
+  };
+  Index reached = 0;
+  if (hidden) {
+    const auto mask = window.template take<std::uint8_t>(workspace);
+    window.template fetch<std::uint8_t>(hidden, c_strides<D>(view.extents), window.view(mask));
+    reached = redistance_strips<T, D>(phi, grid, samples, options, MaskedSamples{window.view(mask).origin}, workspace, finish);
+  } else {
+    reached = redistance_strips<T, D>(phi, grid, samples, options, EverySample{}, workspace, finish);
+  }
+  return parallel::global_sum(*phi.grid().communicator(), reached);
 }
 
 }  // namespace
@@ -102,8 +147,9 @@ Index redistance_visible(grid::Field<T, D>& phi, const RedistanceOptions& option
 template <class T, int D>
 Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace) {
   require(options.band > 0.0, "band must be positive, got ", options.band);
-  if (hidden) return redistance_visible<T, D>(phi, options, MaskedSamples{hidden}, workspace);
-  return redistance_visible<T, D>(phi, options, EverySample{}, workspace);
+  if (phi.grid().block().cut()) return redistance_block<T, D>(phi, options, hidden, workspace);
+  if (hidden) return redistance_whole<T, D>(phi, options, MaskedSamples{hidden}, workspace);
+  return redistance_whole<T, D>(phi, options, EverySample{}, workspace);
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \

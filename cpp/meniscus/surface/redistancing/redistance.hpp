@@ -22,6 +22,9 @@ struct RedistanceOptions {
 /// values. `hidden` (owned extents, or nullptr) marks samples that are neither sources nor targets; they keep their values.
 /// Values that are the distance already, to round-off, keep their bits, so that nothing drifts. Ghosts are not filled.
 /// When anything is thrown, phi is unchanged. Returns the number of samples within the band.
+///
+/// In a cut domain all blocks call together, and obtain the bits of one block. Fast marching goes through the samples of a domain
+/// one by one; it throws InvalidArgument there.
 template <class T, int D>
 Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace);
 

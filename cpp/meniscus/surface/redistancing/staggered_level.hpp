@@ -1,7 +1,7 @@
 /// Interpolation of a level set to the samples of another field, strip by strip.
 #pragma once
 
-#include "meniscus/surface/redistancing/strips.hpp"
+#include "meniscus/grid/strips/strip_grid.hpp"
 
 namespace meniscus::surface {
 
@@ -52,14 +52,11 @@ class StaggeredLevel {
 
  private:
   Index resolved(std::size_t axis, Index i) const {
-    const Index first = own_.first[axis], count = own_.count[axis];
-    if (i >= first && i < first + count) return i;
-    if (!own_.periodic[axis]) return i < first ? first : first + count - 1;
-    return first + ((i - first) % count + count) % count;
+    return own_.first[axis] + own_.nearest(static_cast<int>(axis), i - own_.first[axis]);
   }
 
   grid::FieldView<const T, D> view_;
-  StripGrid<D> own_;
+  grid::StripGrid<D> own_;
   Coord<D> low_, high_;
   T weight_ = T(1);
 };

@@ -56,8 +56,8 @@ void MeshDistance::sample_block(const grid::FieldView<T, 3>& out, const grid::Fi
 template <class T>
 void MeshDistance::sample(grid::Field<T, 3>& phi, double band) const {
   require(band > 0, "band must be positive, not ", band);
-  for (const bool closes : phi.grid().periodic())
-    require(!closes, "grid must not be periodic, because a mesh is not repeated beyond the domain");
+  grid::require_one_block(phi.grid(), "sampling of the distance to a mesh");
+  grid::require_sides(phi.grid(), "a mesh is not repeated beyond the domain");
   const grid::FieldLayout<3>& layout = phi.layout();
   Block<T> result(layout.storage_size());
   const grid::FieldView<T, 3> out = layout.view(result.data());

@@ -53,8 +53,8 @@ void sample_signed_distance(const MeshDistance& mesh, const RigidPose<3>& pose, 
 
 template <class T>
 void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point> vertex_velocity,
-                          const grid::Field<double, 3>& phi, double band, const Vec<double, 3>& center,
-                          const std::array<bool, 3>& wrapped, grid::MacField<T, 3>& velocity) {
+                          const grid::Field<double, 3>& phi, double band, const grid::NearestImage<3>& image,
+                          grid::MacField<T, 3>& velocity) {
   const grid::Grid<3>& grid = velocity.grid();
   require(phi.grid() == grid && phi.stagger() == grid::Stagger<3>::node(), "the level set must be on the nodes of the grid");
   require(vertex_velocity.size() == mesh.mesh().vertices.size(), "there must be a velocity for each of the ",
@@ -70,13 +70,7 @@ void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point>
         for (c[2] = 0; c[2] < view.extents[2]; ++c[2]) {
           double u = 0.0;
           if (lowest_corner(nodes, axis, c) <= band) {
-            Vec<double, 3> x = grid::sample_position<3>(grid, stagger, c);
-            for (int d = 0; d < 3; ++d) {
-              const auto e = static_cast<std::size_t>(d);
-              const double period = grid.spacing() * static_cast<double>(grid.shape()[e]);
-              if (wrapped[e]) x[d] -= period * std::round((x[d] - center[d]) / period);
-            }
-            const auto closest = mesh.closest(x);
+            const auto closest = mesh.closest(image(grid::sample_position<3>(grid, stagger, c)));
             const auto& triangle = triangles[static_cast<std::size_t>(closest.triangle)];
             for (std::size_t k = 0; k < 3; ++k)
               u += closest.barycentric[k] * vertex_velocity[static_cast<std::size_t>(triangle[k])][axis];
@@ -90,7 +84,7 @@ void sample_mesh_velocity(const MeshDistance& mesh, std::span<const mesh::Point>
 
 #define MENISCUS_INSTANTIATE(T)                                                                                           \
   template void sample_mesh_velocity<T>(const MeshDistance&, std::span<const mesh::Point>, const grid::Field<double, 3>&, \
-                                        double, const Vec<double, 3>&, const std::array<bool, 3>&, grid::MacField<T, 3>&);
+                                        double, const grid::NearestImage<3>&, grid::MacField<T, 3>&);
 MENISCUS_INSTANTIATE(float)
 MENISCUS_INSTANTIATE(double)
 #undef MENISCUS_INSTANTIATE

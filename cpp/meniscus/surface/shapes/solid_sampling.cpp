@@ -72,42 +72,28 @@ void for_each_index(const Coord<D>& low, const Coord<D>& high, F&& f) {
 
 }  // namespace
 
-template <int D>
-std::vector<Vec<double, D>> periodic_shifts(const grid::Grid<D>& grid, const Bounds<D>& bounds) {
-  std::vector<Vec<double, D>> shifts{Vec<double, D>::Zero()};
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    if (!grid.periodic()[axis] || !std::isfinite(bounds.lower[d]) || !std::isfinite(bounds.upper[d])) continue;
-    // The images of a surface point are one period apart, so the nearest is within half a period of any point along this axis.
-    const double period = grid.spacing() * static_cast<double>(grid.shape()[axis]);
-    const double first = std::ceil((grid.origin()[d] - 0.5 * period - bounds.upper[d]) / period);
-    const double last = std::floor((grid.origin()[d] + 1.5 * period - bounds.lower[d]) / period);
-    require(last - first < 1000, "a solid must not be longer than 1000 periods of the grid");
-    std::vector<Vec<double, D>> more;
-    for (double k = first; k <= last; ++k)
-      for (Vec<double, D> shift : shifts) {
-        shift[d] = k * period;
-        more.push_back(shift);
-      }
-    if (!more.empty()) shifts = std::move(more);
-  }
-  return shifts;
-}
-
 template <class T, int D>
 void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& pose, double band, bool periodic_images,
                             grid::Field<T, D>& phi, Workspace& workspace) {
   require(band >= 0, "band must not be negative, got ", band);
   const grid::Grid<D>& grid = phi.grid();
   std::vector<Vec<double, D>> shifts{Vec<double, D>::Zero()};
-  if (periodic_images) shifts = periodic_shifts<D>(grid, transformed<D>(shape.bounds(), pose, 1.0));
+  if (periodic_images) {
+    const Bounds<D> bounds = transformed<D>(shape.bounds(), pose, 1.0);
+    shifts = grid::image_shifts<D>(grid, bounds.lower, bounds.upper);
+  }
   const PosedImages<D> images(shape, pose, shifts);
 
   const grid::FieldLayout<D>& layout = phi.layout();
   const auto result = workspace.take<T>(layout.storage_size());
   const grid::FieldView<T, D> target = layout.view(result.data());
-  Coord<D> blocks;
-  for (std::size_t d = 0; d < D; ++d) blocks[d] = (target.extents[d] + block_edge<D> - 1) / block_edge<D>;
+  // Blocks of samples belong to the domain, so that bounds do not depend on where it is cut.
+  const Coord<D> samples = layout.stagger.extents(grid.shape());
+  Coord<D> blocks, before;
+  for (std::size_t d = 0; d < D; ++d) {
+    before[d] = grid.first_cell()[d] % block_edge<D>;
+    blocks[d] = (before[d] + target.extents[d] + block_edge<D> - 1) / block_edge<D>;
+  }
   parallel_for(0, product<D>(blocks), 8, [&](Index begin, Index end) {
     std::vector<double> at_center(images.count());
     std::vector<std::size_t> active;
@@ -118,8 +104,8 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
       Coord<D> low, high;
       Index rest = b;
       for (std::size_t d = D; d-- > 0;) {
-        low[d] = rest % blocks[d] * block_edge<D>;
-        high[d] = std::min(low[d] + block_edge<D>, target.extents[d]);
+        low[d] = rest % blocks[d] * block_edge<D> - before[d];
+        high[d] = std::min(low[d] + block_edge<D>, samples[d] - grid.first_cell()[d]);
         rest /= blocks[d];
       }
       Coord<D> top;
@@ -129,6 +115,10 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
       // A little more than half of the diagonal, so that rounding does not decide.
       const double radius = 0.5 * (highest - lowest).norm() + 1e-6 * grid.spacing();
       images.at(0.5 * (lowest + highest), at_center.data());
+      for (std::size_t d = 0; d < D; ++d) {
+        low[d] = std::max<Index>(low[d], 0);
+        high[d] = std::min(high[d], target.extents[d]);
+      }
       const double nearest = *std::min_element(at_center.begin(), at_center.end());
       if (std::abs(nearest) - radius > band) {
         const auto bound = static_cast<T>(std::copysign(std::abs(nearest) - radius, nearest));
@@ -158,8 +148,8 @@ void sample_signed_distance(const ImplicitShape<D>& shape, const RigidPose<D>& p
 }
 
 template <class T, int D>
-void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& center, const std::array<bool, D>& wrapped,
-                            grid::MacField<T, D>& velocity, Workspace& workspace) {
+void sample_affine_velocity(const AffineVelocity<D>& v, const grid::NearestImage<D>& image, grid::MacField<T, D>& velocity,
+                            Workspace& workspace) {
   const grid::Grid<D>& grid = velocity.grid();
   std::array<Workspace::Lease<T>, D> result;
   for (int axis = 0; axis < D; ++axis) {
@@ -172,13 +162,7 @@ void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& ce
       for (Index r = begin; r < end; ++r) {
         Coord<D> c = grid::row_start<D>(view.extents, r);
         for (c[D - 1] = 0; c[D - 1] < view.extents[D - 1]; ++c[D - 1]) {
-          Vec<double, D> x = grid::sample_position<D>(grid, layout.stagger, c);
-          for (int d = 0; d < D; ++d) {
-            const auto e = static_cast<std::size_t>(d);
-            if (!wrapped[e]) continue;
-            const double period = grid.spacing() * static_cast<double>(grid.shape()[e]);
-            x[d] -= period * std::round((x[d] - center[d]) / period);
-          }
+          const Vec<double, D> x = image(grid::sample_position<D>(grid, layout.stagger, c));
           *view.at(c) = static_cast<T>(v.linear[axis] + slope.dot(x - v.reference));
         }
       }
@@ -228,14 +212,13 @@ void merge_solid(const grid::Field<double, D>& solid_phi, const grid::MacField<T
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                                                  \
-  template std::vector<Vec<double, D>> periodic_shifts<D>(const grid::Grid<D>&, const Bounds<D>&);                               \
   template void sample_signed_distance<float, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool,                     \
                                                  grid::Field<float, D>&, Workspace&);                                            \
   template void sample_signed_distance<double, D>(const ImplicitShape<D>&, const RigidPose<D>&, double, bool,                    \
                                                   grid::Field<double, D>&, Workspace&);                                          \
-  template void sample_affine_velocity<float, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,    \
+  template void sample_affine_velocity<float, D>(const AffineVelocity<D>&, const grid::NearestImage<D>&,                         \
                                                  grid::MacField<float, D>&, Workspace&);                                         \
-  template void sample_affine_velocity<double, D>(const AffineVelocity<D>&, const Vec<double, D>&, const std::array<bool, D>&,   \
+  template void sample_affine_velocity<double, D>(const AffineVelocity<D>&, const grid::NearestImage<D>&,                        \
                                                   grid::MacField<double, D>&, Workspace&);                                       \
   template void merge_solid<float, D>(const grid::Field<double, D>&, const grid::MacField<float, D>&, grid::Field<double, D>&,   \
                                       grid::MacField<float, D>&);                                                                \

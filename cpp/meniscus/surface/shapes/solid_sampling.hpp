@@ -3,17 +3,10 @@
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/point_images.hpp"
 #include "meniscus/surface/shapes/implicit_shape.hpp"
 
-#include <vector>
-
 namespace meniscus::surface {
-
-/// The translations (m) of the periodic images of a solid with these bounds that can contain the
-/// nearest surface point of a point of the domain. Along axes that are not periodic, or on which the
-/// solid is unbounded, only the zero translation.
-template <int D>
-std::vector<Vec<double, D>> periodic_shifts(const grid::Grid<D>& grid, const Bounds<D>& bounds);
 
 /// Sets `phi` to the signed distance of the shape under a pose; with `periodic_images`, of its union with its periodic images.
 ///
@@ -31,10 +24,10 @@ struct AffineVelocity {
   Vec<double, D> reference;
 };
 
-/// Sets the faces of `velocity` to v. On the axes in `wrapped`, x is the periodic image of the face nearest to `center`.
+/// Sets the faces of `velocity` to v, where x is an image of the face.
 template <class T, int D>
-void sample_affine_velocity(const AffineVelocity<D>& v, const Vec<double, D>& center, const std::array<bool, D>& wrapped,
-                            grid::MacField<T, D>& velocity, Workspace& workspace);
+void sample_affine_velocity(const AffineVelocity<D>& v, const grid::NearestImage<D>& image, grid::MacField<T, D>& velocity,
+                            Workspace& workspace);
 
 /// Adds a solid to a group: faces that are closer to it (by the mean of phi over their corners) take its velocity, nodes the
 /// smaller phi. Throws InvalidArgument for fields of another grid.

@@ -49,7 +49,7 @@ class LiquidVolume(Stateful):
             (d, sign)
             for d in range(grid.dimension)
             for sign in "-+"
-            if not grid.periodic[d] and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
+            if "xyz"[d] + sign in grid.sides and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
         ]
 
     @property

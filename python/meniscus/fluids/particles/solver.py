@@ -111,8 +111,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
         sides = self.velocity.boundary
         self._open = [
-            not grid.periodic[d] and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
-            for d in range(dimension)
+            axis + sign in grid.sides and isinstance(sides[axis + sign], (Open, Prescribed, ZeroGradient))
+            for axis in "xyz"[:dimension]
             for sign in "-+"
         ]
 

@@ -36,8 +36,8 @@ class ParticleSpacing(MemoryOwner):
 
     def __init__(self, velocity: MacField) -> None:
         grid, dtype = velocity.grid, velocity.dtype
-        sides = {s: Wall() if isinstance(c, Wall) else Open() for s, c in velocity.boundary.items()}
-        self._shift = MacField(grid, dtype, {s: c for s, c in sides.items() if not grid.periodic["xyz".index(s[0])]})
+        sides = {s: Wall() if isinstance(velocity.boundary[s], Wall) else Open() for s in grid.sides}
+        self._shift = MacField(grid, dtype, sides)
         self._density = CellField(grid, dtype)
         self._target = CellField(grid, dtype)
         self._known: list[Bools] = [np.zeros(s, bool) for s in component_shapes(grid)]

@@ -94,7 +94,7 @@ def energy_spectrum(velocity: MacField) -> tuple[Floats, Floats]:
     grid = velocity.grid
     window = np.ones((1,) * grid.dimension)
     for d, n in enumerate(grid.shape):
-        if not grid.periodic[d] and n > 1:
+        if "xyz"[d] + "-" in grid.sides and n > 1:
             hann = 1 - np.cos(2 * math.pi * (np.arange(n) + 0.5) / n)
             shape = [1] * grid.dimension
             shape[d] = n
@@ -103,7 +103,7 @@ def energy_spectrum(velocity: MacField) -> tuple[Floats, Floats]:
     for d in range(grid.dimension):
         u = velocity.component(d).astype(np.float64)
         upper = np.delete(u, 0, d)
-        sampled = upper if all(grid.periodic) else 0.5 * (np.delete(u, -1, d) + upper)
+        sampled = upper if not grid.sides else 0.5 * (np.delete(u, -1, d) + upper)
         squared = squared + np.abs(np.fft.fftn(window * sampled)) ** 2
     modes = 0.5 * squared / math.prod(grid.shape) ** 2
     axes = [2 * math.pi * np.fft.fftfreq(n, grid.spacing) for n in grid.shape]

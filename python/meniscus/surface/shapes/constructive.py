@@ -94,8 +94,7 @@ class Shape:
             phi._core,
             workspace_or_new(workspace),
         )
-        if any(phi.grid.periodic):
-            phi.fill_ghosts()  # the first and the last node are one unknown
+        phi.fill_ghosts()  # around the domain, the first and the last node are one unknown
 
     def translated(self, translation: Vector) -> Transformed:
         """Return the shape moved by a vector (m)."""

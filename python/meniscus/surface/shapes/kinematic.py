@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
-from meniscus.grid import Grid
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.pose import Pose, Twist, derivative, twist_at, twist_between
 from meniscus.surface.shapes.rest_distance import MeshSolid, checked_mesh, distance_of, posed_bounds
@@ -139,13 +138,14 @@ class KinematicSolid(Solid):
     def _sample_into(self, target: SolidSample, sampling: Sampling) -> None:
         twist, reference = self._frame(sampling.time, sampling.dt)
         self._distance.sample(self.pose(sampling.time), target.levelset, sampling.band, sampling.periodic_images, target._workspace)
-        center, wrapped = _wrapping(target.grid, self.bounds(sampling.time), sampling.periodic_images and bool(twist.gradient.any()))
+        lower, upper = self.bounds(sampling.time)
         _surface.sample_affine_velocity(
             twist.linear,
             twist.gradient.tolist(),
             reference.tolist(),
-            center.tolist(),
-            wrapped,
+            lower.tolist(),
+            upper.tolist(),
+            sampling.periodic_images and bool(twist.gradient.any()),
             target.velocity._core,
             target._workspace,
         )
@@ -164,15 +164,6 @@ class KinematicSolid(Solid):
 
 def _rebuild(kind: type[KinematicSolid], shape: Any, motion: Any, velocity: Any, step: float, dimension: Any) -> KinematicSolid:
     return kind(shape, motion, velocity=velocity, difference_step=step, dimension=dimension)
-
-
-def _wrapping(grid: Grid, bounds: tuple[Floats, Floats], wanted: bool) -> tuple[Floats, list[bool]]:
-    """Return the centre of a solid and the axes on which the nearest image of it decides the velocity."""
-    finite = np.isfinite(bounds[0]) & np.isfinite(bounds[1])
-    wrapped = [bool(wanted and p and f) for p, f in zip(grid.periodic, finite, strict=True)]
-    center = np.zeros(grid.dimension)
-    center[finite] = 0.5 * (bounds[0][finite] + bounds[1][finite])
-    return center, wrapped
 
 
 class DeformingSolid(Solid):
@@ -263,15 +254,15 @@ class DeformingSolid(Solid):
         mesh = self._mesh(sampling.time)
         velocity = self._vertex_velocity(sampling.time, sampling.dt)
         mesh.sample(Pose((0.0, 0.0, 0.0)), target.levelset, sampling.band, sampling.periodic_images, target._workspace)
-        grid = target.grid
-        center, wrapped = _wrapping(grid, mesh.bounds(), sampling.periodic_images)
+        lower, upper = mesh.bounds()
         _surface.sample_mesh_velocity(
             self._queries._core,
             velocity,
             target.levelset._core,
             sampling.band,
-            center.tolist(),
-            wrapped,
+            lower.tolist(),
+            upper.tolist(),
+            sampling.periodic_images,
             target.velocity._core,
         )
 

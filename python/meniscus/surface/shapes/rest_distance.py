@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, NodeField
@@ -133,7 +134,7 @@ class MeshSolid(Distance):
             return
         shifts = [np.zeros(3)]
         if periodic_images:
-            shifts = periodic_shifts(phi.grid, posed_bounds(self.bounds(), pose))
+            shifts = image_shifts(phi.grid, posed_bounds(self.bounds(), pose))
         phi.array[...] = _sampled_in_blocks(phi, lambda x: self.signed_distance(pose.to_body(x)), shifts, band)
 
 
@@ -224,6 +225,6 @@ def posed_bounds(bounds: tuple[Floats, Floats], pose: Pose) -> tuple[Floats, Flo
     return np.array(lower), np.array(upper)
 
 
-def periodic_shifts(grid: Grid, bounds: tuple[Floats, Floats]) -> list[Floats]:
-    """Return the translations (m) of the relevant images of a solid in a periodic domain."""
-    return [np.array(s) for s in _surface.periodic_shifts(grid._core, bounds[0].tolist(), bounds[1].tolist())]
+def image_shifts(grid: Grid, bounds: tuple[Floats, Floats]) -> list[Floats]:
+    """Return the translations (m) to the images of a solid whose surface can be nearest to a point of the domain."""
+    return [np.array(s) for s in _grid.image_shifts(grid._core, bounds[0].tolist(), bounds[1].tolist())]

@@ -4,6 +4,8 @@
 #include "meniscus/grid/continuation.hpp"
 #include "meniscus/grid/extrapolate.hpp"
 
+#include <cmath>
+
 using namespace meniscus;
 using namespace meniscus::testing;
 using namespace meniscus::grid;
@@ -115,6 +117,42 @@ TEST_CASE("ghosts of cut domains are those of one block") {
 TEST_CASE("masks and labels of cut domains have the ghosts of one block") {
   check_labels<std::uint8_t, 2>();
   check_labels<std::int32_t, 3>();
+}
+
+TEST_CASE("what an exchange does not fill is poisoned in cut domains") {
+  const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {true, true}};
+  on_blocks(domain, [](const Grid<2>& grid) {
+    Field<double, 2> field(grid, Stagger<2>::cell(), mirrors<2>());
+    const auto poisoned = [&](const Coord<2>& c) { return std::isnan(*field.view().at(c)); };
+    field.layout().halo.exchange(0, field.storage().data());
+    if (poisoned({-1, 2}) || !poisoned({-1, -1}) || poisoned({2, -1})) throw std::runtime_error("after one axis");
+    field.layout().halo.exchange(field.storage().data());
+    if (poisoned({-1, -1}) || poisoned({2, -1})) throw std::runtime_error("after all axes");
+  });
+}
+
+TEST_CASE("arrays without ghosts on cut domains have the copies of one block") {
+  for (const auto& domain : cut_domains<3>())
+    for (const auto& place : all_places<3>())
+      check_same_bits<float, 3>(domain, {place}, [&](const Grid<3>& grid, WholeFields<float, 3>& result) {
+        Field<float, 3> field(grid, place, mirrors<3>());
+        const Coord<3> extents = field.extents();
+        std::vector<std::int32_t> labels;
+        for_each_sample<3>(extents, 0, [&](const Coord<3>& c) {
+          bool own = true;
+          for (int d = 0; d < 3; ++d) own = own && c[static_cast<std::size_t>(d)] >= field.layout().halo.first_owned(d);
+          labels.push_back(own ? static_cast<std::int32_t>(1e6 * number_of<3>(field.layout(), c, 4)) : -7);
+        });
+        field.layout().copies().exchange(labels.data());
+        int wrong = 0;
+        for_each_sample<3>(extents, 0, [&](const Coord<3>& c) {
+          const std::int32_t label = labels[static_cast<std::size_t>(dot<3>(c, c_strides<3>(extents)))];
+          wrong += label != static_cast<std::int32_t>(1e6 * number_of<3>(field.layout(), c, 4));
+          *field.view().at(c) = static_cast<float>(label);
+        });
+        if (wrong) throw std::runtime_error(std::to_string(wrong) + " wrong copies");
+        result[0].put(field);
+      });
 }
 
 TEST_CASE("extrapolation on cut domains has the bits of one block") {

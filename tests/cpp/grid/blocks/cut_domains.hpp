@@ -66,13 +66,30 @@ grid::Grid<D> whole_grid(const CutDomain<D>& domain) {
           parallel::single_block_communicator()};
 }
 
+/// Messages of a block, whose ghosts are poisoned before every exchange.
+class PoisoningCommunicator final : public parallel::Communicator {
+ public:
+  explicit PoisoningCommunicator(std::shared_ptr<parallel::Communicator> communicator) : communicator_(std::move(communicator)) {}
+
+  int rank() const override { return communicator_->rank(); }
+  int size() const override { return communicator_->size(); }
+  void exchange(std::span<const parallel::Message> outgoing, std::span<const parallel::Message> incoming) override {
+    communicator_->exchange(outgoing, incoming);
+  }
+  void gather(const void* own, std::size_t bytes, void* all) override { communicator_->gather(own, bytes, all); }
+  bool poisons_ghosts() const override { return true; }
+
+ private:
+  std::shared_ptr<parallel::Communicator> communicator_;
+};
+
 /// Calls program(grid) for every block, all at the same time.
 template <int D, class Program>
 void on_blocks(const CutDomain<D>& domain, Program&& program) {
   const auto blocks = parallel::cut_domain<D>(domain.shape(), domain.periodic, domain.cells);
   parallel::run_thread_blocks(static_cast<int>(blocks.size()), [&](const std::shared_ptr<parallel::Communicator>& communicator) {
     program(grid::Grid<D>(blocks[static_cast<std::size_t>(communicator->rank())], 0.37, Vec<double, D>::Constant(-1.3),
-                          communicator));
+                          std::make_shared<PoisoningCommunicator>(communicator)));
   });
 }
 

@@ -1,0 +1,89 @@
+#include "meniscus/parallel/box_exchange.hpp"
+
+namespace meniscus::parallel {
+namespace {
+
+/// Calls visit(part of the window, the same in coordinates of the owner) for all images of an owner's box.
+template <int D, class Visit>
+void for_each_overlap(const IndexBox<D>& owned, const IndexBox<D>& window, const Coord<D>& period, Visit&& visit) {
+  if (owned.empty() || window.empty()) return;
+  const auto floor_of = [](Index i, Index n) { return n == 0 ? 0 : (i >= 0 ? i / n : -((n - 1 - i) / n)); };
+  Coord<D> first, last, k;
+  for (std::size_t d = 0; d < D; ++d) {
+    k[d] = first[d] = floor_of(window.begin[d], period[d]);
+    last[d] = floor_of(window.end[d] - 1, period[d]);
+  }
+  for (;;) {
+    IndexBox<D> image = owned;
+    for (std::size_t d = 0; d < D; ++d) {
+      image.begin[d] += k[d] * period[d];
+      image.end[d] += k[d] * period[d];
+    }
+    const IndexBox<D> part = image.intersection(window);
+    if (!part.empty()) {
+      IndexBox<D> own = part;
+      for (std::size_t d = 0; d < D; ++d) {
+        own.begin[d] -= k[d] * period[d];
+        own.end[d] -= k[d] * period[d];
+      }
+      visit(part, own);
+    }
+    std::size_t d = D;
+    while (d-- > 0) {
+      if (++k[d] <= last[d]) break;
+      k[d] = first[d];
+      if (d == 0) return;
+    }
+  }
+}
+
+}  // namespace
+
+template <int D>
+BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned, const IndexBox<D>& window, const Coord<D>& period,
+                            bool in_place)
+    : communicator_(communicator), owned_(owned), window_(window) {
+  struct Boxes {
+    IndexBox<D> owned, window;
+  };
+  const Boxes own{owned, window};
+  std::vector<Boxes> all(static_cast<std::size_t>(communicator.size()));
+  communicator.gather(&own, sizeof own, all.data());
+  for (int b = 0; b < communicator.size(); ++b) {
+    const Boxes& other = all[static_cast<std::size_t>(b)];
+    const auto stays = [&](const IndexBox<D>& in_window, const IndexBox<D>& in_own) {
+      return in_place && b == communicator.rank() && in_window.begin == in_own.begin;
+    };
+    for_each_overlap<D>(owned, other.window, period, [&](const IndexBox<D>& in_window, const IndexBox<D>& in_own) {
+      if (!stays(in_window, in_own)) given_.push_back({b, in_own});
+    });
+    for_each_overlap<D>(other.owned, window, period, [&](const IndexBox<D>& in_window, const IndexBox<D>& in_own) {
+      if (!stays(in_window, in_own)) taken_.push_back({b, in_window});
+    });
+  }
+}
+
+template <int D>
+std::size_t BoxExchange<D>::samples(const std::vector<Piece>& pieces) {
+  Index n = 0;
+  for (const Piece& p : pieces) n += product<D>(p.box.extents());
+  return static_cast<std::size_t>(n);
+}
+
+template <int D>
+void BoxExchange<D>::add_messages(const std::vector<Piece>& pieces, std::size_t size, std::byte* data) {
+  constexpr int tag = 2 * D;  // after those of a halo plan
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::size_t bytes = static_cast<std::size_t>(product<D>(pieces[i].box.extents())) * size;
+    if (i > 0 && pieces[i - 1].block == pieces[i].block)
+      messages_.back().bytes += bytes;
+    else
+      messages_.push_back({pieces[i].block, tag, data, bytes});
+    data += bytes;
+  }
+}
+
+template class BoxExchange<2>;
+template class BoxExchange<3>;
+
+}  // namespace meniscus::parallel
