@@ -48,6 +48,17 @@ def test_clock_goes_on_where_a_snapshot_saw_it():
         assert (other.time, other.step, other.frame) == (whole.time, whole.step, whole.frame)
     with pytest.raises(ValueError, match="frame must be below 4, not 4"):
         other.restore({"time": 1.0, "frame": 4, "step": 9})
+    before = other.snapshot()
+    bad = [
+        ({**before, "time": "0.5"}, "time must be a number, not '0.5'"),
+        ({**before, "time": 0.5, "step": -1}, "step must be"),
+        ({"time": 0.5}, "must hold time, frame, step, not time"),
+        (None, "must hold time, frame, step, not nothing"),
+    ]
+    for snapshot, message in bad:
+        with pytest.raises((TypeError, ValueError), match=message):
+            other.restore(snapshot)
+        assert other.snapshot() == before
 
 
 @pytest.mark.parametrize(("end", "frames"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])

@@ -63,7 +63,11 @@ class TimeStepper:
         return {"time": self.time, "frame": self.frame, "step": self.step}
 
     def restore(self, snapshot: Mapping[str, float | int]) -> None:
-        """Restore a snapshot of a clock with the same end and frames."""
-        self.time = float(snapshot["time"])
-        self.frame = _checks.integer("frame", snapshot["frame"], 0, self.frames + 1)
+        """Restore a snapshot of a clock with the same end and frames. Raises TypeError or ValueError for any other; nothing changes."""
+        given = snapshot if isinstance(snapshot, Mapping) else {}
+        if not {"time", "frame", "step"} <= set(given):
+            raise ValueError(f"a snapshot of a clock must hold time, frame, step, not {', '.join(given) or 'nothing'}")
+        time = _checks.number("time", snapshot["time"])
+        frame = _checks.integer("frame", snapshot["frame"], 0, self.frames + 1)
         self.step = _checks.integer("step", snapshot["step"], 0)
+        self.time, self.frame = time, frame
