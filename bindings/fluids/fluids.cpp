@@ -71,9 +71,10 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
 }  // namespace
 
 void bind_fluids(py::module_& m) {
-  py::enum_<fluids::FlowSampling>(m, "FlowSampling")
+  py::native_enum<fluids::FlowSampling>(m, "FlowSampling", "enum.Enum")
       .value("pointwise", fluids::FlowSampling::pointwise)
-      .value("discrete_curl", fluids::FlowSampling::discrete_curl);
+      .value("discrete_curl", fluids::FlowSampling::discrete_curl)
+      .finalize();
   bind_flow_type<2>(m, "2");
   bind_flow_type<3>(m, "3");
   m.def(

@@ -85,7 +85,10 @@ void bind_pressure_solver(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_pressure(py::module_& m) {
-  py::enum_<fluids::FluxFix>(m, "FluxFix").value("volume", fluids::FluxFix::volume).value("walls", fluids::FluxFix::walls);
+  py::native_enum<fluids::FluxFix>(m, "FluxFix", "enum.Enum")
+      .value("volume", fluids::FluxFix::volume)
+      .value("walls", fluids::FluxFix::walls)
+      .finalize();
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
       .def(py::init<const numerics::SolveOptions&, fluids::FluxFix, bool>(), py::arg("solve"), py::arg("flux_fix"),
            py::arg("accept_unconverged"));

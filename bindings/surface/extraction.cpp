@@ -92,14 +92,16 @@ void bind_extraction_functions(py::module_& m) {
 }  // namespace
 
 void bind_extraction(py::module_& m) {
-  py::enum_<surface::Curvature>(m, "Curvature")
+  py::native_enum<surface::Curvature>(m, "Curvature", "enum.Enum")
       .value("level", surface::Curvature::level)
       .value("surface", surface::Curvature::surface)
-      .value("columns", surface::Curvature::columns);
-  py::enum_<surface::Blend>(m, "Blend")
+      .value("columns", surface::Curvature::columns)
+      .finalize();
+  py::native_enum<surface::Blend>(m, "Blend", "enum.Enum")
       .value("two_sided", surface::Blend::two_sided)
       .value("one_sided", surface::Blend::one_sided)
-      .value("linear", surface::Blend::linear);
+      .value("linear", surface::Blend::linear)
+      .finalize();
   bind_extraction_functions<float, 2>(m);
   bind_extraction_functions<double, 2>(m);
   bind_extraction_functions<float, 3>(m);

@@ -134,8 +134,10 @@ def _checked_volume(density: Any, solid: Any) -> tuple[npt.NDArray[Any], npt.NDA
 def _from_front(field: npt.NDArray[Any], up: int) -> npt.NDArray[Any]:
     """Return a field with the axes right, up and towards the viewer at azimuth 0, which are right-handed."""
     right, depth = (d for d in range(3) if d != up)
-    turned = field.transpose(right, up, depth)
-    return turned if up == 1 else turned[:, :, ::-1]
+    turned: npt.NDArray[Any] = field.transpose(right, up, depth)
+    if up != 1:
+        turned = turned[:, :, ::-1]
+    return turned
 
 
 class _View:
