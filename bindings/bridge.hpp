@@ -3,16 +3,18 @@
 #pragma once
 
 #include "meniscus/core/block.hpp"
-#include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/boundary.hpp"
 
+#include <pybind11/native_enum.h>
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,19 +37,23 @@ py::array view(T* first, const std::array<Index, N>& extents, const std::array<I
   return py::array(py::dtype::of<T>(), shape, bytes, first, keep_alive(memory));
 }
 
+/// What `interruptible` does, compiled once for all calls.
+void run_interruptible(void (*call)(void*), void* argument);
+
 /// Runs f without the GIL; Ctrl-C is noticed within a fraction of a second and raised once f has stopped.
 template <class F>
 auto interruptible(F&& f) {
-  try {
-    const py::gil_scoped_release no_gil;
-    const InterruptScope scope([] {
-      const py::gil_scoped_acquire gil;
-      return PyErr_CheckSignals() != 0;
-    });
-    return f();
-  } catch (const Interrupted&) {
-    if (PyErr_Occurred()) throw py::error_already_set();
-    throw;
+  using Function = std::remove_reference_t<F>;
+  using Result = std::decay_t<std::invoke_result_t<Function&>>;
+  if constexpr (std::is_void_v<Result>) {
+    run_interruptible([](void* function) { (*static_cast<Function*>(function))(); }, &f);
+  } else {
+    struct Call {
+      Function& function;
+      std::optional<Result> result;
+    } call{f, {}};
+    run_interruptible([](void* c) { static_cast<Call*>(c)->result.emplace(static_cast<Call*>(c)->function()); }, &call);
+    return std::move(*call.result);
   }
 }
 

@@ -57,6 +57,16 @@ def test_the_scene_of_the_page_on_running_resumes_to_the_same_bits(tmp_path: Pat
     assert 0.0 < whole.heat.array.mean() < 1.0
 
 
+def test_the_first_code_of_the_page_on_running_describes_a_scene() -> None:
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    code = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[0]
+    description, call = code.rsplit("\n", 2)[:2]
+    assert call.startswith("picture = path_tracing.render(scene")  # the only part that needs the renderer
+    names: dict[str, Any] = {}
+    exec(description, names)
+    assert names["scene"]["smoke"]["interior"]["albedo"] == 0.5
+
+
 def test_the_page_on_running_names_every_scene() -> None:
     page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
     named = {name for cell in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`([\w-]+)`", cell)}

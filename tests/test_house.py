@@ -76,6 +76,17 @@ def test_folders_hold_few_sources(top: str) -> None:
     assert {f: n for f, n in counts.items() if n > MOST_SOURCES} == {}
 
 
+def test_sources_begin_with_the_header_of_their_name() -> None:
+    """This proves that the header compiles alone: the build makes a check of its own only for headers without a source."""
+    wrong = [
+        str(source.relative_to(ROOT))
+        for header in (ROOT / "cpp").rglob("*.hpp")
+        if (source := header.with_suffix(".cpp")).exists()
+        and not source.read_text(encoding="utf-8").startswith(f'#include "{header.relative_to(ROOT / "cpp").as_posix()}"\n')
+    ]
+    assert wrong == []
+
+
 def test_every_room_has_a_layer() -> None:
     assert {room_of(module) for module in MODULES} - SHARED <= set(LEVEL)
 

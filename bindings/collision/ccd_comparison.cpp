@@ -54,10 +54,11 @@ py::tuple point_segment_contacts(const py::array& start, const py::array& end, c
 }  // namespace
 
 void bind_ccd_comparison(py::module_& m) {
-  py::enum_<collision::SimplexMethod>(m, "SimplexMethod")
+  py::native_enum<collision::SimplexMethod>(m, "SimplexMethod", "enum.Enum")
       .value("cramer", collision::SimplexMethod::cramer)
       .value("elimination", collision::SimplexMethod::elimination)
-      .value("integer_elimination", collision::SimplexMethod::integer_elimination);
+      .value("integer_elimination", collision::SimplexMethod::integer_elimination)
+      .finalize();
   m.def("cubic_contacts", &cubic_contacts, py::arg("kind"), py::arg("start"), py::arg("end"), py::arg("tolerance"));
   m.def("space_time_contacts", &space_time_contacts, py::arg("kind"), py::arg("start"), py::arg("end"), py::arg("indices"),
         py::arg("method"));

@@ -51,10 +51,11 @@ py::array_t<std::int32_t> copy_of(std::span<const std::array<std::int32_t, K>> e
 }  // namespace
 
 void bind_collision_mesh(py::module_& m) {
-  py::enum_<collision::BroadPhase>(m, "BroadPhase")
+  py::native_enum<collision::BroadPhase>(m, "BroadPhase", "enum.Enum")
       .value("tree", collision::BroadPhase::tree)
       .value("grid", collision::BroadPhase::grid)
-      .value("brute_force", collision::BroadPhase::brute_force);
+      .value("brute_force", collision::BroadPhase::brute_force)
+      .finalize();
   py::class_<collision::CollisionMesh>(m, "CollisionMesh")
       .def(py::init([](const std::optional<py::array>& edges, const py::array& triangles) {
              const auto t = triangles_of(triangles);

@@ -23,12 +23,14 @@ py::array_t<double> times_of_impact(collision::PairKind kind, const py::array& s
 }  // namespace
 
 void bind_continuous_collision(py::module_& m) {
-  py::enum_<collision::ContactMode>(m, "ContactMode")
+  py::native_enum<collision::ContactMode>(m, "ContactMode", "enum.Enum")
       .value("parity", collision::ContactMode::parity)
-      .value("any", collision::ContactMode::any);
-  py::enum_<collision::PairKind>(m, "PairKind")
+      .value("any", collision::ContactMode::any)
+      .finalize();
+  py::native_enum<collision::PairKind>(m, "PairKind", "enum.Enum")
       .value("vertex_face", collision::PairKind::vertex_face)
-      .value("edge_edge", collision::PairKind::edge_edge);
+      .value("edge_edge", collision::PairKind::edge_edge)
+      .finalize();
   m.def("contacts", &contacts, py::arg("kind"), py::arg("start"), py::arg("end"), py::arg("mode"));
   m.def("times_of_impact", &times_of_impact, py::arg("kind"), py::arg("start"), py::arg("end"), py::arg("tolerance"));
 }

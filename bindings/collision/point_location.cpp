@@ -89,10 +89,11 @@ void bind_tet_locator(py::module_& m) {
 
 void bind_point_location(py::module_& m) {
   bind_tet_locator(m);
-  py::enum_<collision::CellHash>(m, "CellHash")
+  py::native_enum<collision::CellHash>(m, "CellHash", "enum.Enum")
       .value("corrected", collision::CellHash::corrected)
       .value("printed", collision::CellHash::printed)
-      .value("teschner", collision::CellHash::teschner);
+      .value("teschner", collision::CellHash::teschner)
+      .finalize();
   m.def(
       "cell_hashes",
       [](const py::array& cells, collision::CellHash hash) {

@@ -35,10 +35,11 @@ void bind_emission_functions(py::module_& m) {
 }  // namespace
 
 void bind_emission(py::module_& m) {
-  py::enum_<fluids::EmissionRule>(m, "EmissionRule")
+  py::native_enum<fluids::EmissionRule>(m, "EmissionRule", "enum.Enum")
       .value("raise_to", fluids::EmissionRule::raise)
       .value("add", fluids::EmissionRule::add)
-      .value("set", fluids::EmissionRule::set);
+      .value("set", fluids::EmissionRule::set)
+      .finalize();
   bind_emission_functions<float, 2>(m);
   bind_emission_functions<double, 2>(m);
   bind_emission_functions<float, 3>(m);

@@ -51,10 +51,11 @@ void bind_particle_functions(py::module_& m) {
 }  // namespace
 
 void bind_particle_liquid(py::module_& m) {
-  py::enum_<fluids::ParticleSurface>(m, "ParticleSurface")
+  py::native_enum<fluids::ParticleSurface>(m, "ParticleSurface", "enum.Enum")
       .value("spheres", fluids::ParticleSurface::spheres)
       .value("average", fluids::ParticleSurface::average)
-      .value("anisotropic", fluids::ParticleSurface::anisotropic);
+      .value("anisotropic", fluids::ParticleSurface::anisotropic)
+      .finalize();
   py::class_<fluids::ParticleSurfaceOptions>(m, "ParticleSurfaceOptions")
       .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover) {
              return fluids::ParticleSurfaceOptions{method, radius, support, band, cover};

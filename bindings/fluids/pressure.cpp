@@ -85,9 +85,10 @@ void bind_pressure_solver(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_pressure(py::module_& m) {
-  py::enum_<fluids::FluxCorrection>(m, "FluxCorrection")
+  py::native_enum<fluids::FluxCorrection>(m, "FluxCorrection", "enum.Enum")
       .value("volume", fluids::FluxCorrection::volume)
-      .value("walls", fluids::FluxCorrection::walls);
+      .value("walls", fluids::FluxCorrection::walls)
+      .finalize();
   py::class_<fluids::ProjectionOptions>(m, "ProjectionOptions")
       .def(py::init<const numerics::SolveOptions&, fluids::FluxCorrection, bool>(), py::arg("solve"), py::arg("flux_correction"),
            py::arg("accept_unconverged"));

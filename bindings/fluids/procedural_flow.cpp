@@ -72,9 +72,10 @@ void bind_flow_type(py::module_& m, const std::string& suffix) {
 }  // namespace
 
 void bind_procedural_flow(py::module_& m) {
-  py::enum_<fluids::FaceSampling>(m, "FaceSampling")
+  py::native_enum<fluids::FaceSampling>(m, "FaceSampling", "enum.Enum")
       .value("pointwise", fluids::FaceSampling::pointwise)
-      .value("discrete_curl", fluids::FaceSampling::discrete_curl);
+      .value("discrete_curl", fluids::FaceSampling::discrete_curl)
+      .finalize();
   bind_flow_type<2>(m, "2");
   bind_flow_type<3>(m, "3");
   m.def(

@@ -56,16 +56,19 @@ void bind_vorticity_functions(py::module_& m) {
 }  // namespace
 
 void bind_vorticity(py::module_& m) {
-  py::enum_<fluids::Stretching>(m, "Stretching")
+  py::native_enum<fluids::Stretching>(m, "Stretching", "enum.Enum")
       .value("renormalize", fluids::Stretching::renormalize)
       .value("clamp", fluids::Stretching::clamp)
-      .value("free", fluids::Stretching::free);
-  py::enum_<fluids::LeavingParticles>(m, "LeavingParticles")
+      .value("free", fluids::Stretching::free)
+      .finalize();
+  py::native_enum<fluids::LeavingParticles>(m, "LeavingParticles", "enum.Enum")
       .value("remove", fluids::LeavingParticles::remove)
-      .value("clamp", fluids::LeavingParticles::clamp);
-  py::enum_<fluids::VortexKernel>(m, "VortexKernel")
+      .value("clamp", fluids::LeavingParticles::clamp)
+      .finalize();
+  py::native_enum<fluids::VortexKernel>(m, "VortexKernel", "enum.Enum")
       .value("gaussian", fluids::VortexKernel::gaussian)
-      .value("tent", fluids::VortexKernel::tent);
+      .value("tent", fluids::VortexKernel::tent)
+      .finalize();
   py::class_<fluids::VortexAdvance>(m, "VortexAdvance")
       .def(py::init([](grid::Trace trace, fluids::Stretching stretching, grid::InSolid in_solid,
                        fluids::LeavingParticles leaving) { return fluids::VortexAdvance{trace, stretching, in_solid, leaving}; }),

@@ -33,14 +33,18 @@ py::array column_view(const grid::ParticleSet& p, grid::ParticleColumn& c) {
 }  // namespace
 
 void bind_particles(py::module_& m) {
-  py::enum_<grid::ColumnType>(m, "ColumnType")
+  py::native_enum<grid::ColumnType>(m, "ColumnType", "enum.Enum")
       .value("float32", grid::ColumnType::float32)
       .value("float64", grid::ColumnType::float64)
       .value("int8", grid::ColumnType::int8)
       .value("int32", grid::ColumnType::int32)
       .value("int64", grid::ColumnType::int64)
-      .value("uint8", grid::ColumnType::uint8);
-  py::enum_<grid::InSolid>(m, "InSolid").value("remove", grid::InSolid::remove).value("push_out", grid::InSolid::push_out);
+      .value("uint8", grid::ColumnType::uint8)
+      .finalize();
+  py::native_enum<grid::InSolid>(m, "InSolid", "enum.Enum")
+      .value("remove", grid::InSolid::remove)
+      .value("push_out", grid::InSolid::push_out)
+      .finalize();
   const auto sort2 = [](grid::ParticleSet& p, const grid::Grid<2>& g, Workspace& w) {
     interruptible([&] { p.sort_by_cell(g, w); });
   };

@@ -69,7 +69,10 @@ void bind_boundary(py::module_& m, const char* name) {
 }  // namespace
 
 void bind_solid_boundary(py::module_& m) {
-  py::enum_<grid::Slip>(m, "Slip").value("free", grid::Slip::free).value("no_slip", grid::Slip::no_slip);
+  py::native_enum<grid::Slip>(m, "Slip", "enum.Enum")
+      .value("free", grid::Slip::free)
+      .value("no_slip", grid::Slip::no_slip)
+      .finalize();
   bind_boundary<float, 2>(m, "SolidBoundary2f");
   bind_boundary<double, 2>(m, "SolidBoundary2d");
   bind_boundary<float, 3>(m, "SolidBoundary3f");

@@ -107,28 +107,37 @@ void bind_transport_functions(py::module_& m) {
 }  // namespace
 
 void bind_transport(py::module_& m) {
-  py::enum_<grid::Trace>(m, "Trace")
+  py::native_enum<grid::Trace>(m, "Trace", "enum.Enum")
       .value("euler", grid::Trace::euler)
       .value("midpoint", grid::Trace::midpoint)
-      .value("rk3", grid::Trace::rk3);
-  py::enum_<grid::Interpolation>(m, "Interpolation")
+      .value("rk3", grid::Trace::rk3)
+      .finalize();
+  py::native_enum<grid::Interpolation>(m, "Interpolation", "enum.Enum")
       .value("linear", grid::Interpolation::linear)
-      .value("cubic", grid::Interpolation::cubic);
-  py::enum_<grid::TransportBlock>(m, "TransportBlock")
+      .value("cubic", grid::Interpolation::cubic)
+      .finalize();
+  py::native_enum<grid::TransportBlock>(m, "TransportBlock", "enum.Enum")
       .value("semi_lagrangian", grid::TransportBlock::semi_lagrangian)
-      .value("upwind", grid::TransportBlock::upwind);
-  py::enum_<grid::Limiter>(m, "Limiter")
+      .value("upwind", grid::TransportBlock::upwind)
+      .finalize();
+  py::native_enum<grid::Limiter>(m, "Limiter", "enum.Enum")
       .value("none", grid::Limiter::none)
       .value("clamp", grid::Limiter::clamp)
-      .value("reversion", grid::Limiter::reversion);
-  py::enum_<grid::FirstOrderNear>(m, "FirstOrderNear")
+      .value("reversion", grid::Limiter::reversion)
+      .finalize();
+  py::native_enum<grid::FirstOrderNear>(m, "FirstOrderNear", "enum.Enum")
       .value("nothing", grid::FirstOrderNear::nothing)
       .value("objects", grid::FirstOrderNear::objects)
-      .value("walls", grid::FirstOrderNear::walls);
-  py::enum_<grid::HiddenValue>(m, "HiddenValue").value("mean", grid::HiddenValue::mean).value("own", grid::HiddenValue::own);
-  py::enum_<grid::OutsidePoints>(m, "OutsidePoints")
+      .value("walls", grid::FirstOrderNear::walls)
+      .finalize();
+  py::native_enum<grid::HiddenValue>(m, "HiddenValue", "enum.Enum")
+      .value("mean", grid::HiddenValue::mean)
+      .value("own", grid::HiddenValue::own)
+      .finalize();
+  py::native_enum<grid::OutsidePoints>(m, "OutsidePoints", "enum.Enum")
       .value("keep", grid::OutsidePoints::keep)
-      .value("clamp", grid::OutsidePoints::clamp);
+      .value("clamp", grid::OutsidePoints::clamp)
+      .finalize();
   py::class_<grid::PassOptions>(m, "PassOptions")
       .def(py::init([](grid::TransportBlock block, grid::Trace trace, grid::Interpolation interpolation) {
              return grid::PassOptions{block, trace, interpolation};

@@ -24,10 +24,11 @@ py::tuple sample_noise(const numerics::FractalNoiseOptions& options, const py::a
 }  // namespace
 
 void bind_numerics(py::module_& m) {
-  py::enum_<numerics::CompensationScheme>(m, "CompensationScheme")
+  py::native_enum<numerics::CompensationScheme>(m, "CompensationScheme", "enum.Enum")
       .value("forward_euler", numerics::CompensationScheme::forward_euler)
       .value("bfecc", numerics::CompensationScheme::bfecc)
-      .value("maccormack", numerics::CompensationScheme::maccormack);
+      .value("maccormack", numerics::CompensationScheme::maccormack)
+      .finalize();
   m.def(
       "amplification",
       [](numerics::CompensationScheme scheme, const py::array_t<std::complex<double>>& z) {

@@ -100,9 +100,10 @@ void bind_predicates(py::module_& numerics, py::module_& collision) {
 
   using Edge = std::array<mesh::Point, 2>;
   using Corners = std::array<mesh::Point, 3>;
-  py::enum_<collision::DegenerateContact>(collision, "DegenerateContact")
+  py::native_enum<collision::DegenerateContact>(collision, "DegenerateContact", "enum.Enum")
       .value("counts", collision::DegenerateContact::counts)
-      .value("does_not_count", collision::DegenerateContact::does_not_count);
+      .value("does_not_count", collision::DegenerateContact::does_not_count)
+      .finalize();
   collision.def(
       "edge_triangle",
       [](A edges, A triangles, collision::DegenerateContact policy) {

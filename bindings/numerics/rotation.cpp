@@ -22,12 +22,13 @@ std::span<numerics::RowMatrix3> writable(py::array_t<double>& a) {
 }  // namespace
 
 void bind_rotation(py::module_& m) {
-  py::enum_<numerics::RotationMethod>(m, "RotationMethod")
+  py::native_enum<numerics::RotationMethod>(m, "RotationMethod", "enum.Enum")
       .value("polar", numerics::RotationMethod::polar)
       .value("svd", numerics::RotationMethod::svd)
       .value("quaternion", numerics::RotationMethod::quaternion)
       .value("newton", numerics::RotationMethod::newton)
-      .value("gram_schmidt", numerics::RotationMethod::gram_schmidt);
+      .value("gram_schmidt", numerics::RotationMethod::gram_schmidt)
+      .finalize();
   m.def(
       "rotations",
       [](const py::array& matrices, numerics::RotationMethod method, const std::optional<py::array>& start, int max_iterations,

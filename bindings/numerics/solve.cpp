@@ -6,9 +6,10 @@
 namespace meniscus::bindings {
 
 void bind_solve(py::module_& m) {
-  py::enum_<numerics::SolveMethod>(m, "SolveMethod")
+  py::native_enum<numerics::SolveMethod>(m, "SolveMethod", "enum.Enum")
       .value("multigrid", numerics::SolveMethod::multigrid)
-      .value("incomplete_cholesky", numerics::SolveMethod::incomplete_cholesky);
+      .value("incomplete_cholesky", numerics::SolveMethod::incomplete_cholesky)
+      .finalize();
   py::class_<numerics::SolveOptions>(m, "SolveOptions")
       .def(py::init<double, int, numerics::SolveMethod>(), py::arg("tolerance"), py::arg("max_iterations"), py::arg("method"));
   py::class_<numerics::SolveInfo>(m, "SolveInfo")

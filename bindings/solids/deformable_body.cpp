@@ -39,7 +39,7 @@ solids::NodeMotion motion_of(const py::object& given) {
 using Body = solids::DeformableBody;
 
 void bind_options(py::module_& m) {
-  py::enum_<solids::Integrator>(m, "Integrator")
+  py::native_enum<solids::Integrator>(m, "Integrator", "enum.Enum")
       .value("explicit_euler", solids::Integrator::explicit_euler)
       .value("symplectic_euler", solids::Integrator::symplectic_euler)
       .value("rk2", solids::Integrator::rk2)
@@ -47,19 +47,23 @@ void bind_options(py::module_& m) {
       .value("verlet", solids::Integrator::verlet)
       .value("velocity_verlet", solids::Integrator::velocity_verlet)
       .value("newmark", solids::Integrator::newmark)
-      .value("implicit_euler", solids::Integrator::implicit_euler);
-  py::enum_<solids::VerletForm>(m, "VerletForm")
+      .value("implicit_euler", solids::Integrator::implicit_euler)
+      .finalize();
+  py::native_enum<solids::VerletForm>(m, "VerletForm", "enum.Enum")
       .value("positions", solids::VerletForm::positions)
-      .value("velocities", solids::VerletForm::velocities);
-  py::enum_<solids::NewmarkFinish>(m, "NewmarkFinish")
+      .value("velocities", solids::VerletForm::velocities)
+      .finalize();
+  py::native_enum<solids::NewmarkFinish>(m, "NewmarkFinish", "enum.Enum")
       .value("trapezoid", solids::NewmarkFinish::trapezoid)
-      .value("backward_euler", solids::NewmarkFinish::backward_euler);
-  py::enum_<solids::ImplicitElasticity>(m, "ImplicitElasticity")
+      .value("backward_euler", solids::NewmarkFinish::backward_euler)
+      .finalize();
+  py::native_enum<solids::ImplicitElasticity>(m, "ImplicitElasticity", "enum.Enum")
       .value("explicit", solids::ImplicitElasticity::none)
       .value("half_step", solids::ImplicitElasticity::half_step)
       .value("full_step", solids::ImplicitElasticity::full_step)
       .value("first_half_step", solids::ImplicitElasticity::first_half_step)
-      .value("first_full_step", solids::ImplicitElasticity::first_full_step);
+      .value("first_full_step", solids::ImplicitElasticity::first_full_step)
+      .finalize();
   py::class_<solids::StepOptions>(m, "StepOptions")
       .def(py::init<>())
       .def_readwrite("precondition", &solids::StepOptions::precondition)

@@ -65,10 +65,11 @@ void bind_altitude_springs(py::module_& m) {
 }
 
 void bind_dihedral_bending(py::module_& m) {
-  py::enum_<solids::BendingLaw>(m, "BendingLaw")
+  py::native_enum<solids::BendingLaw>(m, "BendingLaw", "enum.Enum")
       .value("shell", solids::BendingLaw::shell)
       .value("sine", solids::BendingLaw::sine)
-      .value("bridson", solids::BendingLaw::bridson);
+      .value("bridson", solids::BendingLaw::bridson)
+      .finalize();
   using Bending = solids::DihedralBending;
   py::class_<Bending, solids::Force, std::shared_ptr<Bending>>(m, "DihedralBending")
       .def(py::init([](const py::array& hinges, const py::array& rest, const SpringArrays& options, const py::array& rest_angles,

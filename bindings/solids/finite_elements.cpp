@@ -96,14 +96,16 @@ void bind_membrane(py::module_& m) {
 }
 
 void bind_formulas(py::module_& m) {
-  py::enum_<solids::StiffnessFormula>(m, "StiffnessFormula")
+  py::native_enum<solids::StiffnessFormula>(m, "StiffnessFormula", "enum.Enum")
       .value("corrected", solids::StiffnessFormula::corrected)
       .value("printed_shear", solids::StiffnessFormula::printed_shear)
-      .value("printed", solids::StiffnessFormula::printed);
-  py::enum_<solids::FaceForceFormula>(m, "FaceForceFormula")
+      .value("printed", solids::StiffnessFormula::printed)
+      .finalize();
+  py::native_enum<solids::FaceForceFormula>(m, "FaceForceFormula", "enum.Enum")
       .value("cauchy", solids::FaceForceFormula::cauchy)
       .value("printed_halved", solids::FaceForceFormula::printed_halved)
-      .value("printed", solids::FaceForceFormula::printed);
+      .value("printed", solids::FaceForceFormula::printed)
+      .finalize();
   m.def(
       "element_stiffness",
       [](const py::array& corners, double youngs_modulus, double poissons_ratio, solids::StiffnessFormula formula) {
@@ -128,11 +130,12 @@ void bind_formulas(py::module_& m) {
 }  // namespace
 
 void bind_finite_elements(py::module_& m) {
-  py::enum_<solids::Material>(m, "Material")
+  py::native_enum<solids::Material>(m, "Material", "enum.Enum")
       .value("linear", solids::Material::linear)
       .value("corotational", solids::Material::corotational)
       .value("st_venant_kirchhoff", solids::Material::st_venant_kirchhoff)
-      .value("neo_hookean", solids::Material::neo_hookean);
+      .value("neo_hookean", solids::Material::neo_hookean)
+      .finalize();
   py::class_<solids::TetElements, solids::Force, std::shared_ptr<solids::TetElements>>(m, "TetElements")
       .def(py::init([](const py::array& rest, const py::array& tets, const py::array& youngs_modulus,
                        const py::array& poissons_ratio, const py::array& density, solids::Material material, double damping,

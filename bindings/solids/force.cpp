@@ -4,10 +4,11 @@
 namespace meniscus::bindings {
 
 void bind_force(py::module_& m) {
-  py::enum_<solids::Tangent>(m, "Tangent")
+  py::native_enum<solids::Tangent>(m, "Tangent", "enum.Enum")
       .value("exact", solids::Tangent::exact)
       .value("definite", solids::Tangent::definite)
-      .value("frozen", solids::Tangent::frozen);
+      .value("frozen", solids::Tangent::frozen)
+      .finalize();
   py::class_<solids::Force, std::shared_ptr<solids::Force>>(m, "Force")
       .def_property_readonly("nodes", &solids::Force::nodes)
       .def_property_readonly("damped", &solids::Force::damped)

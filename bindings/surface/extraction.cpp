@@ -92,14 +92,16 @@ void bind_extraction_functions(py::module_& m) {
 }  // namespace
 
 void bind_extraction(py::module_& m) {
-  py::enum_<surface::CurvatureKind>(m, "CurvatureKind")
+  py::native_enum<surface::CurvatureKind>(m, "CurvatureKind", "enum.Enum")
       .value("level", surface::CurvatureKind::level)
       .value("surface", surface::CurvatureKind::surface)
-      .value("columns", surface::CurvatureKind::columns);
-  py::enum_<surface::BlendMethod>(m, "BlendMethod")
+      .value("columns", surface::CurvatureKind::columns)
+      .finalize();
+  py::native_enum<surface::BlendMethod>(m, "BlendMethod", "enum.Enum")
       .value("two_sided", surface::BlendMethod::two_sided)
       .value("one_sided", surface::BlendMethod::one_sided)
-      .value("linear", surface::BlendMethod::linear);
+      .value("linear", surface::BlendMethod::linear)
+      .finalize();
   bind_extraction_functions<float, 2>(m);
   bind_extraction_functions<double, 2>(m);
   bind_extraction_functions<float, 3>(m);

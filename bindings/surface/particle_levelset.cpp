@@ -125,10 +125,11 @@ double volume_of(const py::array& radius) {
 }  // namespace
 
 void bind_particle_levelset(py::module_& m) {
-  py::enum_<surface::RadiusOf>(m, "RadiusOf")
+  py::native_enum<surface::RadiusOf>(m, "RadiusOf", "enum.Enum")
       .value("every", surface::RadiusOf::every)
       .value("inside", surface::RadiusOf::inside)
-      .value("far", surface::RadiusOf::far);
+      .value("far", surface::RadiusOf::far)
+      .finalize();
   py::class_<surface::SeedingOptions>(m, "SeedingOptions")
       .def(py::init([](Index per_cell, double band, const std::array<double, 2>& radii, double escape_distance,
                        bool avoid_escaped, std::uint64_t seed, std::uint32_t step) {

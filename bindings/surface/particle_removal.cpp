@@ -54,10 +54,11 @@ void bind_removal_functions(py::module_& m) {
 }  // namespace
 
 void bind_particle_removal(py::module_& m) {
-  py::enum_<surface::SetOperation>(m, "SetOperation")
+  py::native_enum<surface::SetOperation>(m, "SetOperation", "enum.Enum")
       .value("unite", surface::SetOperation::unite)
       .value("intersect", surface::SetOperation::intersect)
-      .value("subtract", surface::SetOperation::subtract);
+      .value("subtract", surface::SetOperation::subtract)
+      .finalize();
   bind_removal_functions<float, 2>(m);
   bind_removal_functions<double, 2>(m);
   bind_removal_functions<float, 3>(m);

@@ -40,15 +40,18 @@ void bind_redistance_functions(py::module_& m) {
 }  // namespace
 
 void bind_redistance(py::module_& m) {
-  py::enum_<surface::EikonalMethod>(m, "EikonalMethod")
+  py::native_enum<surface::EikonalMethod>(m, "EikonalMethod", "enum.Enum")
       .value("parallel", surface::EikonalMethod::parallel)
-      .value("fast_marching", surface::EikonalMethod::fast_marching);
-  py::enum_<surface::InterfaceDistance>(m, "InterfaceDistance")
+      .value("fast_marching", surface::EikonalMethod::fast_marching)
+      .finalize();
+  py::native_enum<surface::InterfaceDistance>(m, "InterfaceDistance", "enum.Enum")
       .value("closest_point", surface::InterfaceDistance::closest_point)
-      .value("axis_crossings", surface::InterfaceDistance::axis_crossings);
-  py::enum_<surface::ExtensionSide>(m, "ExtensionSide")
+      .value("axis_crossings", surface::InterfaceDistance::axis_crossings)
+      .finalize();
+  py::native_enum<surface::ExtensionSide>(m, "ExtensionSide", "enum.Enum")
       .value("outside", surface::ExtensionSide::outside)
-      .value("both", surface::ExtensionSide::both);
+      .value("both", surface::ExtensionSide::both)
+      .finalize();
   py::class_<surface::RedistanceOptions>(m, "RedistanceOptions")
       .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band) {
              return surface::RedistanceOptions{method, interface, band};

@@ -243,6 +243,51 @@ def test_a_wrong_snapshot_changes_nothing() -> None:
         assert same(thing.snapshot(), before)
 
 
+def test_errors_name_the_part_that_does_not_fit() -> None:
+    thing = made()
+    good = thing.snapshot()
+    bad: list[tuple[str, Any, str]] = [
+        ("velocity", (np.zeros((2, 2)),), "velocity cannot be restored from the snapshot: snapshot must be a tuple of 2 arrays"),
+        ("heat", (good["heat"][0].astype(float),), r"heat cannot be restored from the snapshot: snapshot\[0\] must be of dtype float32"),
+        ("dust", {"age": np.zeros(3)}, "dust cannot be restored from the snapshot: snapshot must have the columns"),
+        ("dust", {**good["dust"], "next id": "3"}, "dust cannot be restored from the snapshot: next id in the snapshot must be an integer"),
+        ("dust", {**good["dust"], "id": 3}, "dust cannot be restored from the snapshot: "),
+        ("random", {}, "random cannot be restored from the snapshot: "),
+        ("random", 5, "random cannot be restored from the snapshot: "),
+        ("array", [[1.0], [2.0, 3.0]], "array cannot be restored from the snapshot: "),
+        (
+            "inner",
+            {**good["inner"], "masks": [np.zeros(4, bool), 3]},
+            r"inner .*: masks\[1\] in the snapshot must be bool \(5,\)",
+        ),
+        (
+            "inner",
+            {**good["inner"], "totals": {"in": "x", "out": 0.0}},
+            r"inner .*: totals\['in'\] in the snapshot must be a num",
+        ),
+        ("tally", {}, "tally cannot be restored from the snapshot: 'counts'"),
+        ("time", "1.0", "time in the snapshot must be a number, not '1.0'"),
+        ("time", True, "time in the snapshot must be a number, not True"),
+        ("time", None, "time in the snapshot must be a number, not None"),
+        ("time", np.zeros(1), "time in the snapshot must be a number"),
+        ("name", 3.0, "name in the snapshot must be a string, not 3.0"),
+        ("last", object(), "last in the snapshot must be a plain value, not a object"),
+    ]
+    for part, value, message in bad:
+        with pytest.raises((TypeError, ValueError), match=message):
+            thing.restore({**good, part: value})
+        assert same(thing.snapshot(), good)
+
+
+def test_numbers_keep_their_type_and_what_was_declared_none_may_be_anything_plain() -> None:
+    thing = made()
+    thing.restore({**thing.snapshot(), "time": 2, "last": "a word"})
+    assert type(thing.time) is float
+    assert (thing.time, thing.last) == (2.0, "a word")
+    thing.restore({**thing.snapshot(), "last": None})
+    assert thing.last is None
+
+
 def test_what_cannot_be_brought_back_is_refused_at_once() -> None:
     with pytest.raises(TypeError, match=r"state 'thing' of Everything is a object; it must have snapshot\(\) and restore\(\)"):
         made().declare("thing", object())

@@ -131,9 +131,31 @@ def test_snapshots_of_one_solver_restore_another(name: str) -> None:
     with pytest.raises(ValueError, match=f"a snapshot of {type(solver).__name__} must hold velocity"):
         solver.restore({})
     wrong = {**solver.snapshot(), "time": solver.time + 1, "pressure": (np.zeros((2, 2)),)}
-    with pytest.raises(ValueError, match="snapshot"):
+    with pytest.raises(ValueError, match="pressure cannot be restored from the snapshot: "):
         solver.restore(wrong)
+    with pytest.raises(TypeError, match="time in the snapshot must be a number, not '1'"):
+        solver.restore({**solver.snapshot(), "time": "1"})
     assert same(solver.snapshot(), before)
+
+
+@pytest.mark.parametrize("make", [SmokeSolver, LiquidSolver, ParticleLiquidSolver])
+def test_what_is_no_solid_is_refused_at_once(make: Any) -> None:
+    grid, other = ms.Grid((N, N), 1 / N), ms.Grid((N, N), 2 / N)
+    bad: list[tuple[Any, type[Exception], str]] = [
+        (3, TypeError, "solid must be a Solid such as KinematicSolid, .* not int"),
+        (ms.CellField(grid), TypeError, "solid must be a Solid such as KinematicSolid, .* not CellField"),
+        (ms.NodeField(other), ValueError, "solid must have the grid of the velocity"),
+    ]
+    solver = make(grid, solid=solid())
+    kept = solver.solid
+    for value, error, message in bad:
+        with pytest.raises(error, match=message):
+            make(grid, solid=value)
+        with pytest.raises(error, match=message):
+            solver.solid = value
+        assert solver.solid is kept
+    solver.solid = at_rest = ms.NodeField(grid)
+    assert solver.solid is at_rest
 
 
 @pytest.mark.parametrize("name", SOLVERS)

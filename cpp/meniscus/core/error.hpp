@@ -3,9 +3,13 @@
 
 #include "meniscus/core/namespaces.hpp"
 
-#include <sstream>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace meniscus::core {
 
@@ -27,14 +31,41 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("the computation was interrupted") {}
 };
 
+namespace detail {
+
+/// A part of a message: text or a number. What joins them is compiled once, because a message is different in each place.
+class MessagePart {
+ public:
+  explicit MessagePart(std::string_view text) : kind_(Kind::text), text_(text) {}
+  explicit MessagePart(double number) : kind_(Kind::real), real_(number) {}
+  template <std::signed_integral I>
+  explicit MessagePart(I number) : kind_(Kind::integer), integer_(number) {}
+  template <std::unsigned_integral I>
+  explicit MessagePart(I number) : kind_(Kind::size), size_(number) {}
+  explicit MessagePart(char) = delete;
+
+  void append_to(std::ostream& message) const;
+
+ private:
+  enum class Kind : std::uint8_t { text, real, integer, size };
+  Kind kind_;
+  std::string_view text_;
+  double real_ = 0;
+  std::int64_t integer_ = 0;
+  std::uint64_t size_ = 0;
+};
+
+/// Throws InvalidArgument with all parts joined.
+[[noreturn]] void refuse(std::initializer_list<MessagePart> parts);
+
+}  // namespace detail
+
 /// Throws InvalidArgument with all parts joined when the condition does not hold.
 template <class... Parts>
 void require(bool condition, const Parts&... parts) {
   if (condition) [[likely]]
     return;
-  std::ostringstream message;
-  (message << ... << parts);
-  throw InvalidArgument(message.str());
+  detail::refuse({detail::MessagePart(parts)...});
 }
 
 }  // namespace meniscus::core

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -196,34 +197,68 @@ def snapshot_of(part: Any) -> Any:
     return part
 
 
-def restored(name: str, part: Any, saved: Any, resizable: bool) -> Any:
-    """Restore a part from a snapshot; return it, or its replacement."""
+def restored(name: str, part: Any, saved: Any, resizable: bool, optional: bool = True) -> Any:
+    """Restore a part from a snapshot; return it, or its replacement. Raises TypeError or ValueError with the name of the part.
+
+    An optional part may be None at one time and a plain value at another.
+    """
     if isinstance(part, np.random.Generator):
-        part.bit_generator.state = saved
+        with _named(name):
+            part.bit_generator.state = saved
     elif isinstance(part, np.ndarray):
-        array = np.asarray(saved)
+        with _named(name):
+            array = np.asarray(saved)
         if array.dtype != part.dtype or array.ndim != part.ndim or (array.shape != part.shape and not resizable):
             raise ValueError(f"{name} in the snapshot must be {part.dtype} {part.shape}, not {array.dtype} {array.shape}")
         if array.shape != part.shape:
             return array.copy()
         np.copyto(part, array)
     elif isinstance(part, State):
-        part._restore_within(saved)
+        with _named(name):
+            part._restore_within(saved)
     elif isinstance(part, Restorable):
-        part.restore(saved)
+        with _named(name):
+            part.restore(saved)
     elif isinstance(part, (tuple, list)):
         if not isinstance(saved, (tuple, list)) or len(saved) != len(part):
             raise ValueError(f"{name} in the snapshot must have {len(part)} items")
-        return type(part)(restored(name, item, value, resizable) for item, value in zip(part, saved, strict=True))
+        return type(part)(restored(f"{name}[{i}]", mine, its, resizable) for i, (mine, its) in enumerate(zip(part, saved, strict=True)))
     elif isinstance(part, dict):
         if not isinstance(saved, Mapping) or set(saved) != set(part):
             raise ValueError(f"{name} in the snapshot must hold {', '.join(part)}")
-        return {key: restored(name, item, saved[key], resizable) for key, item in part.items()}
-    elif saved is not None and not isinstance(saved, (bool, int, float, str, np.generic)):
-        raise ValueError(f"{name} in the snapshot must be a plain value, not a {type(saved).__name__}")
+        return {key: restored(f"{name}[{key!r}]", item, saved[key], resizable) for key, item in part.items()}
     else:
-        return saved
+        return _restored_value(name, part, saved, optional)
     return part
+
+
+_PLAIN = {"a truth value": (bool, np.bool_), "a string": (str,), "a number": (int, float, np.integer, np.floating)}
+
+
+def _kind(value: Any) -> str | None:
+    """Return what a plain value is in words; None for None and for what is no plain value."""
+    return next((kind for kind, types in _PLAIN.items() if isinstance(value, types)), None)
+
+
+def _restored_value(name: str, value: Any, saved: Any, optional: bool) -> Any:
+    """Return a plain value of a snapshot if it is of the same kind as the one that it replaces."""
+    if optional and (value is None or saved is None):
+        if saved is not None and _kind(saved) is None:
+            raise TypeError(f"{name} in the snapshot must be a plain value, not a {type(saved).__name__}")
+        return saved
+    if _kind(saved) != _kind(value):
+        raise TypeError(f"{name} in the snapshot must be {_kind(value)}, not {saved!r}")
+    return float(saved) if isinstance(value, float) else saved
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Return a context whose errors say which part of a snapshot does not fit."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} cannot be restored from the snapshot: {error}") from error
 
 
 def assigned(part: Any, other: Any) -> Any:

@@ -29,10 +29,12 @@ class Declaration:
     Attributes:
         changed_by: the stages that change it; None: any stage.
         resizable: an array that may be replaced by one of another length.
+        optional: None when it was declared, so that it may be None or a plain value.
     """
 
     changed_by: tuple[str, ...] | None = None
     resizable: bool = False
+    optional: bool = False
 
 
 class Stateful(MemoryOwner, State):
@@ -71,7 +73,7 @@ class Stateful(MemoryOwner, State):
             TypeError: the part cannot be restored.
         """
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable)
+        self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable, part is None)
         return part
 
     @property
@@ -182,7 +184,8 @@ class Stateful(MemoryOwner, State):
             expected, found = (", ".join(names) or "nothing" for names in (self._declared, given))
             raise ValueError(f"a snapshot of {type(self).__name__} must hold {expected}, not {found}")
         for name, part in self.state.items():
-            self._put(name, restored(name, part, snapshot[name], self._declared[name].resizable))
+            declared = self._declared[name]
+            self._put(name, restored(name, part, snapshot[name], declared.resizable, declared.optional))
         self._state_replaced()
 
     def _put(self, name: str, value: Any) -> None:

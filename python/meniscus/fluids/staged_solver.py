@@ -102,7 +102,7 @@ class StagedSolver(Stateful, Generic[Report]):
 
     @property
     def solid(self) -> SolidLike | None:
-        """The obstacle; may be set."""
+        """The obstacle; may be set. Raises TypeError or ValueError for what is no solid, and for one on another grid."""
         return self._solid.solid
 
     @solid.setter

@@ -38,7 +38,7 @@ class Camera:
     """Position and direction of the view of a volume.
 
     Attributes:
-        azimuth: degrees around the upward axis; 0 looks along the last horizontal axis.
+        azimuth: degrees around the upward axis, counter-clockwise seen from above; at 0 the first horizontal axis points to the right.
         elevation: degrees above the horizon, from -60 to 60.
         distance: of the camera from the centre of the volume, in diagonals of the volume; large values give parallel rays.
         zoom: size of the volume in the picture; 1 just contains it.
@@ -86,17 +86,14 @@ def smoke(
     rho, phi = _checked_volume(density, solid)
     _checks.choice("background", background, Background)
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
-    order = ((axis + 1) % 3, axis, (axis + 2) % 3)  # right, up, towards the viewer at azimuth 0
-    if order[0] > order[2]:
-        order = (order[2], axis, order[0])
-    rho = np.ascontiguousarray(np.clip(rho, 0, None).transpose(order), np.float32)
+    rho = np.ascontiguousarray(_from_front(np.clip(rho, 0, None), axis), np.float32)
     view = _View(rho.shape, camera or Camera(), size)
     extinction = _checks.positive("opacity", opacity) / min(rho.shape)
     sun = view.to_volume(np.asarray(_checks.vector("light", light, 3)))
     shading: Floats | None = None
     opaque: Floats | None = None
     if phi is not None:
-        distance: Floats = np.ascontiguousarray(phi.transpose(order), np.float32)
+        distance: Floats = np.ascontiguousarray(_from_front(phi, axis), np.float32)
         distance /= np.abs(np.diff(distance, axis=1)).max() or 1.0  # in cells, whatever it came in
         normal: Floats = np.stack([np.gradient(distance, axis=d) for d in range(3)])
         normal /= np.maximum(np.linalg.norm(normal, axis=0), 1e-6)
@@ -132,6 +129,15 @@ def _checked_volume(density: Any, solid: Any) -> tuple[npt.NDArray[Any], npt.NDA
             n = phi.shape[d]
             phi = 0.5 * (phi.take(range(n - 1), d) + phi.take(range(1, n), d))
     return rho, phi
+
+
+def _from_front(field: npt.NDArray[Any], up: int) -> npt.NDArray[Any]:
+    """Return a field with the axes right, up and towards the viewer at azimuth 0, which are right-handed."""
+    right, depth = (d for d in range(3) if d != up)
+    turned: npt.NDArray[Any] = field.transpose(right, up, depth)
+    if up != 1:
+        turned = turned[:, :, ::-1]
+    return turned
 
 
 class _View:

@@ -213,6 +213,23 @@ def test_gradients_are_interpolated(dtype: type, rng: np.random.Generator) -> No
     assert np.abs(p.vorticity - kept.vorticity).max() > 1e-2
 
 
+@pytest.mark.parametrize(("speed", "seen"), [(2.0, 1.55), (9.0, 1.625), (-27.0, 0.1), (-31.0, -0.1), (-50.0, -0.125)])
+def test_gradients_beyond_a_side_are_those_half_a_cell_out(speed: float, seen: float) -> None:
+    """A step of 0.1 s carries the particle from x = 1.45 m past a side, at 0 or 1.5 m; half of it decides on the gradient."""
+
+    def f(x: np.ndarray, t: float = 0.0) -> np.ndarray:
+        return np.stack([np.full(len(x), speed), x[:, 0] ** 2, np.zeros(len(x))], axis=-1)
+
+    g = ms.Grid((6, 5, 7), 0.25)
+    v = ms.MacField(g, boundary=ms.Prescribed(f))
+    for d in range(3):
+        x = np.stack(np.broadcast_arrays(*g.face_centers(d)), axis=-1)
+        v.component(d)[...] = f(x.reshape(-1, 3))[:, d].reshape(x.shape[:-1])
+    p = VortexParticles(np.array([[1.45, 0.6, 0.9]]), np.array([[1.0, 0.0, 0.0]]), 0.1)
+    advance_vortices(p, v, 0.1, stretching="free", leaving="clamp")
+    np.testing.assert_allclose(p.vorticity, [[1.0, 0.1 * 2 * seen, 0.0]], rtol=0, atol=1e-13)
+
+
 def test_stretching_and_its_limits(dtype: type) -> None:
     m = np.diag([1.0, -1.0, 0.0])
     v = linear_flow(m, ms.Grid((8, 8, 8), 0.25, (-1.0, -1.0, -1.0)), dtype)

@@ -138,6 +138,8 @@ def test_what_bending_refuses() -> None:
     x = hinge(0.3)
     with pytest.raises(ValueError, match="law must be one of 'shell', 'sine', 'bridson'"):
         DihedralBending(HINGE, SpringOptions(stiffness=1.0), x, law="cosine")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^law must be one of 'shell', 'sine', 'bridson', not 'x'$"):  # before what else is wrong
+        DihedralBending(HINGE, SpringOptions(spring_constant=np.ones(5)), law="x")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hinge 0 has the node 2 twice"):
         DihedralBending(np.array([[0, 1, 2, 2]], np.int32), SpringOptions(stiffness=1.0), x)
     with pytest.raises(ValueError, match=r"shape \(m, 4\)"):

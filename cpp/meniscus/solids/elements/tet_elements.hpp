@@ -43,6 +43,10 @@ class TetElements final : public ConstantStrainElements<4> {
     std::int32_t node[4][pack_size];
   };
 
+  /// The axes in which the stiffness of a material is written: those at rest, rotated with the element, or of the principal
+  /// stretches.
+  enum class Frame : std::int8_t { rest, rotated, principal };
+
  private:
   template <Material material>
   void add_forces_of(std::span<const mesh::Point> x) const;
@@ -50,10 +54,10 @@ class TetElements final : public ConstantStrainElements<4> {
   double energy_of(std::span<const mesh::Point> x) const;
   template <Material material>
   void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
-  template <Material material>
-  void linearise_of(std::span<const mesh::Point> x, Tangent tangent);
-  template <Material material>
-  void add_bounds_of(std::span<const mesh::Point> x) const;
+  template <Frame frame>
+  void linearise_in(std::span<const mesh::Point> x, Tangent tangent);
+  template <Frame frame>
+  void add_bounds_in(std::span<const mesh::Point> x) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
   void multiply(std::span<const mesh::Point> dx, bool green, bool turning) const;
   Block3 block(Index element, int a, int b, bool green, bool turning) const;

@@ -7,7 +7,6 @@ using namespace numerics;  // packs and their arithmetic
 using detail::for_packs;
 using detail::PrincipalFields;
 using detail::WarpedFields;
-using detail::with_material;
 
 namespace {
 
@@ -37,10 +36,32 @@ MENISCUS_INLINE PackSym3 times(const Pack& s, const PackSym3& m) {
   return {s * m.xx, s * m.yy, s * m.zz, s * m.xy, s * m.yz, s * m.zx};
 }
 
+/// Calls f with the frame of a material as a constant.
+template <class F>
+void in_frame(Material material, F&& f) {
+  using Frame = TetElements::Frame;
+  switch (material) {
+    case Material::linear:
+      return f(std::integral_constant<Frame, Frame::rest>{});
+    case Material::corotational:
+      return f(std::integral_constant<Frame, Frame::rotated>{});
+    case Material::st_venant_kirchhoff:
+    case Material::neo_hookean:
+      break;
+  }
+  f(std::integral_constant<Frame, Frame::principal>{});
+}
+
+/// The material is asked per pack: kernels of their own would repeat the search for the axes, nine tenths of the code.
+MENISCUS_INLINE PrincipalTangent principal_tangent(Material material, const PackVec3& s, const Pack& lambda, const Pack& mu) {
+  return material == Material::neo_hookean ? solids::principal_tangent<Material::neo_hookean>(s, lambda, mu)
+                                           : solids::principal_tangent<Material::st_venant_kirchhoff>(s, lambda, mu);
+}
+
 }  // namespace
 
-template <Material material>
-void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) {
+template <TetElements::Frame frame>
+void TetElements::linearise_in(std::span<const mesh::Point> x, Tangent tangent) {
   const std::size_t fs = field_stride(), ls = lane_stride();
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -48,12 +69,12 @@ void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) 
       const detail::FieldWriter to{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
       const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
       const PackMat3 y = detail::rows_of(e.y[0]);
-      if constexpr (material == Material::linear) {
+      if constexpr (frame == Frame::rest) {
         to.matrix(WarpedFields::z, y);
         to.put(WarpedFields::lambda, lambda), to.put(WarpedFields::mu, mu);
       } else {
         const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
-        if constexpr (material == Material::corotational) {
+        if constexpr (frame == Frame::rotated) {
           const PackMat3 r = polar_lanes(f);
           to.matrix(WarpedFields::z, r * y);
           to.put(WarpedFields::lambda, lambda), to.put(WarpedFields::mu, mu);
@@ -64,7 +85,7 @@ void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) 
           to.put(PrincipalFields::lambda, lambda), to.put(PrincipalFields::mu, mu);
           if (tangent != Tangent::frozen) {
             const PrincipalAxes axes = principal_axes(f);
-            PrincipalTangent t = principal_tangent<material>(axes.s, lambda, mu);
+            PrincipalTangent t = principal_tangent(options_.material, axes.s, lambda, mu);
             if (tangent == Tangent::definite) detail::make_definite(t);
             to.matrix(PrincipalFields::z, transposed_times(axes.v, y));
             to.matrix(PrincipalFields::u, axes.u);
@@ -79,7 +100,7 @@ void TetElements::linearise_of(std::span<const mesh::Point> x, Tangent tangent) 
 }
 
 void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
-  with_material(options_.material, [&](auto m) { linearise_of<m()>(x, tangent); });
+  in_frame(options_.material, [&](auto frame) { linearise_in<frame()>(x, tangent); });
   tangent_ = options_.material == Material::linear ? Tangent::frozen : tangent;
   if (matrix_) assemble();
 }
@@ -158,8 +179,8 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
   add_mass_diagonal(damping_scale, blocks);
 }
 
-template <Material material>
-void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
+template <TetElements::Frame frame>
+void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -167,16 +188,16 @@ void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
       const PackMat3 y = detail::rows_of(e.y[0]);
       // Blocks are at most `length` |y_i| |y_j| + `product` |y_i . y_j|.
       Pack length = abs(lambda) + mu, product = mu;
-      if constexpr (material != Material::linear) {
+      if constexpr (frame != Frame::rest) {
         const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
-        if constexpr (material == Material::corotational) {
+        if constexpr (frame == Frame::rotated) {
           const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
           // The sums of two stretches lie between tr(S) - |S| and tr(S).
           const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
           length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
         } else {
           // Around the means of p and q, which are products of lengths and of vectors, what is left is bounded by its entries.
-          const PrincipalTangent t = principal_tangent<material>(principal_axes(f).s, lambda, mu);
+          const PrincipalTangent t = principal_tangent(options_.material, principal_axes(f).s, lambda, mu);
           const auto largest = [](const PackVec3& w) { return max(max(abs(w.x), abs(w.y)), abs(w.z)); };
           const auto mean = [](const PackVec3& w) { return (1.0 / 3.0) * (w.x + w.y + w.z); };
           const Pack p = mean(t.p), pq = p + mean(t.q);
@@ -203,7 +224,7 @@ void TetElements::add_bounds_of(std::span<const mesh::Point> x) const {
 }
 
 void TetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
-  with_material(options_.material, [&](auto m) { add_bounds_of<m()>(x); });
+  in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x); });
   add_corner_sums(stiffness);
 }
 

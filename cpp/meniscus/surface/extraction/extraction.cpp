@@ -12,6 +12,15 @@ namespace {
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
+/// Runs a kernel that counts bits: the copy for AVX2 has the instruction for that, and wider registers add nothing.
+template <class F>
+void dispatch_bits(F&& f) {
+#if defined(MENISCUS_SIMD_CLONES)
+  if (simd_level() != SimdLevel::baseline) return core::detail::run_avx2(f);
+#endif
+  core::detail::run_baseline(f);
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -39,7 +48,7 @@ SurfaceExtraction<T, D>::SurfaceExtraction(const grid::Field<T, D>& phi, const E
   Index* const v = row_start_.data();
   Index* const e = v + rows + 1;
   parallel_for(0, rows, rows_per_piece(signs_), [&](Index begin, Index end) {
-    simd_dispatch([&] {
+    dispatch_bits([&] {
       for (Index r = begin; r < end; ++r) {
         const Row here = row(r, lattice_row<D>(signs_.extents(), r));
         v[r + 1] = count_vertices(here);
@@ -316,7 +325,7 @@ void SurfaceExtraction<T, D>::fill(double* positions, std::int32_t* elements, do
   const Index* const e = v + rows + 1;
   const auto for_rows = [&](auto&& body) {
     parallel_for(0, rows, rows_per_piece(signs_), [&](Index begin, Index end) {
-      simd_dispatch([&] {
+      dispatch_bits([&] {
         for (Index r = begin; r < end; ++r) body(r, row(r, lattice_row<D>(signs_.extents(), r)));
       });
     });

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <sstream>
 
 namespace meniscus::surface {
 namespace {

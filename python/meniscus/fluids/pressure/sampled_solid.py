@@ -22,17 +22,28 @@ class SampledSolid(MemoryOwner):
         slip: condition of the flow at the solid.
     """
 
-    borrowed = ("solid", "_sampled", "_described")
+    borrowed = ("_solid", "_sampled", "_described")
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, solid: SolidLike | None, slip: Slip) -> None:
         self._grid = grid
         self._dtype = np.dtype(dtype)
         self._slip: Slip = slip
-        self.solid: SolidLike | None = solid
         self._sample: SolidSample | None = None
         self._sampled: tuple[Solid, float, float | None] | None = None
         self._boundary: SolidBoundary | None = None
         self._described: SolidLike | None = None
+        self.solid = solid
+
+    @property
+    def solid(self) -> SolidLike | None:
+        """The solid; may be set. Raises TypeError or ValueError for what is no solid, and for one on another grid; nothing changes."""
+        return self._solid
+
+    @solid.setter
+    def solid(self, value: SolidLike | None) -> None:
+        if not isinstance(value, (Shape, Solid)):
+            self._describe(value, 0.0)
+        self._solid = value
 
     @property
     def moves(self) -> bool:
@@ -45,9 +56,9 @@ class SampledSolid(MemoryOwner):
         The stored sample is reused if it is equivalent, so that a step does not depend on earlier calls; without `dt`, and if no velocity
         is needed, that is one of any step.
         """
-        solid = self.solid
+        solid = self._solid
         if isinstance(solid, Shape):
-            solid = self.solid = KinematicSolid(solid)
+            solid = self._solid = KinematicSolid(solid)
         if not isinstance(solid, Solid):
             return self._describe(solid, time)
         moves = solid.moves

@@ -174,12 +174,12 @@ class Particles(State):
         if set(given) != {*names, "next id"}:
             raise ValueError(f"snapshot must have the columns {', '.join(names)}, not {', '.join(given) or 'none'}")
         mine = {n: self._core.column(n) for n in names}
-        checked = {
-            n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (len(snapshot["id"]), *a.shape[1:])) for n, a in mine.items()
-        }
-        next_id = int(snapshot["next id"])
+        ids = np.asarray(snapshot["id"])
+        n_ids = len(ids) if ids.ndim else 0
+        checked = {n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (n_ids, *a.shape[1:])) for n, a in mine.items()}
+        next_id = _checks.integer("next id in the snapshot", np.asarray(snapshot["next id"])[()], 0)
         self._core.remove(np.ones(len(self), bool), Workspace())
-        self._core.append(len(snapshot["id"]))
+        self._core.append(n_ids)
         for n in names:
             self._core.column(n)[...] = checked[n]
         self._core.next_id = next_id

@@ -182,12 +182,12 @@ class DihedralBending(Force):
         law: BendingLaw = "shell",
         collapsed: float = 1e-6,
     ) -> None:
+        kind = BENDING_LAW("law", law)
         hinges = of_mesh("mesh", mesh, "hinges", 4)
         x = _rest(mesh, rest_positions, hinges)
         n = len(hinges)
         angles = _solids.hinge_angles(hinges, x) if rest_angles is None else _angles(rest_angles, n)
         core = core_options(options, n, int(hinges.max(initial=-1)) + 1, refused=("spring_constant", "pieces"))
-        kind = BENDING_LAW("law", law)
         self._make(_solids.DihedralBending, hinges, x, core, angles, kind, _fraction("collapsed", collapsed))
         self._rest_angles = angles
 

@@ -1,0 +1,21 @@
+#include "bridge.hpp"
+
+#include "meniscus/core/cancellation.hpp"
+
+namespace meniscus::bindings {
+
+void run_interruptible(void (*call)(void*), void* argument) {
+  try {
+    const py::gil_scoped_release no_gil;
+    const InterruptScope scope([] {
+      const py::gil_scoped_acquire gil;
+      return PyErr_CheckSignals() != 0;
+    });
+    call(argument);
+  } catch (const Interrupted&) {
+    if (PyErr_Occurred()) throw py::error_already_set();
+    throw;
+  }
+}
+
+}  // namespace meniscus::bindings
