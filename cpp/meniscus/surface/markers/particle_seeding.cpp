@@ -26,7 +26,7 @@ template <class T, int D>
 class Seeder {
  public:
   Seeder(grid::Field<T, D>& phi, grid::ParticleSet& particles, const grid::FieldProbe<double, D>* solid,
-          const SeedingOptions& options, double time, Workspace& workspace)
+         const SeedingOptions& options, double time, Workspace& workspace)
       : phi_(phi),
         particles_(particles),
         solid_(solid),
