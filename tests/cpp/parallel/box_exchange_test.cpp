@@ -15,7 +15,7 @@ TEST_CASE("windows of blocks hold the samples of the domain, around periodic axe
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     std::vector<int> times(6 * 35), expected(6 * 35);
     std::vector<int> wrong(6);
-    run_thread_blocks(6, [&](const std::shared_ptr<Transport>& communicator) {
+    run_thread_blocks(6, [&](const std::shared_ptr<Communicator>& communicator) {
       const DomainBlock<2>& block = blocks[static_cast<std::size_t>(communicator->rank())];
       const auto random = [&](int k, Index n) {
         const double u =

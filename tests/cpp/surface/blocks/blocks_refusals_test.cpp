@@ -35,7 +35,7 @@ TEST_CASE("operators that need the whole domain refuse a block of it") {
     refuses([&] { remove_escaped<double, 3>(phi, particles, 1, 1.0, velocity, nullptr, 0.0, 0.0, workspace); });
     refuses([&] { reincorporate<double, 3>(phi, particles, 1, others, 0.5, {}, nullptr, 1.0, 0.0, workspace); });
     refuses([&] { advance_spray<double, 3>(grid, particles, 0.1, {}, nullptr, 0.0, workspace); });
-    refuses([&] { level_set_curvature<double, 3>(phi, Curvature::columns, 1.0, phi); });
+    refuses([&] { level_set_curvature<double, 3>(phi, CurvatureKind::columns, 1.0, phi); });
     refuses([&] { measure_level_set<double, 3>(phi, workspace); });
     if (refused != asked) throw std::runtime_error(std::to_string(asked - refused) + " operators take a block");
   });
