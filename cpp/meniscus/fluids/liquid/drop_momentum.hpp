@@ -1,0 +1,162 @@
+/// Momentum of drops, given to the faces of a liquid.
+#pragma once
+
+#include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/samples_around.hpp"
+#include "meniscus/grid/solid_boundary.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::fluids {
+
+/// Smooth weight of a place at a squared distance, in units of the reach.
+inline double drop_kernel(double square) { return square < 1.0 ? (1.0 - square) * (1.0 - square) : 0.0; }
+
+/// Adds momentum to one velocity of a liquid.
+template <class T, int D>
+class DropMomentum {
+ public:
+  DropMomentum(const grid::Field<T, D>& levelset, const grid::Field<T, D>& fractions, grid::MacField<T, D>& velocity,
+               grid::SolidBoundary<T, D>* solid)
+      : grid_(levelset.grid()), phi_(levelset.view()), fraction_(fractions.view()), velocity_(velocity), solid_(solid) {}
+
+  /// Gives the momentum of a drop of a volume (m^D) at x with velocity v: what it has beyond a like volume of the liquid there.
+  void add(const T* x, const T* v, double radius, double volume) {
+    const double h = grid_.spacing();
+    for (int d = 0; d < D; ++d) {
+      double most = 0.0;
+      for (const Index n : grid_.shape()) most = std::max(most, static_cast<double>(n) * h);
+      // A drop that meets little liquid shares its momentum with what is farther away, so that no face becomes faster than it.
+      for (double reach = radius + 1.5 * h;; reach *= 2.0) {
+        if (add_within(d, x, static_cast<double>(v[d]), reach, volume, reach > 2.0 * most)) break;
+        if (reach > 2.0 * most) break;
+      }
+    }
+  }
+
+ private:
+  static constexpr int layers = 3;  // of faces beyond those beside liquid cells that the surface can reach
+
+  bool add_within(int d, const T* x, double speed, double reach, double volume, bool any) {
+    const double h = grid_.spacing();
+    const grid::FieldView<T, D> u = velocity_.component(d).view();
+    const grid::SamplesAround<D> box(grid_, grid::Stagger<D>::face(d), x, reach + 2.0 * h);
+    double mass = 0.0, momentum = 0.0;
+    box.for_each([&](const Coord<D>& face) {
+      const double m = mass_of(d, face);
+      if (m == 0.0) return;
+      const double k = weight(d, face, box, reach, layers);
+      mass += m * k;
+      momentum += m * k * static_cast<double>(*u.at(box.image(face)));
+    });
+    const double given = volume / std::pow(h, D);
+    if (mass <= 0.0 || (mass < given && !any)) return false;
+    const double change = (speed - momentum / mass) * std::min(given / mass, 1.0);
+    box.for_each([&](const Coord<D>& face) {
+      const double k = mass_of(d, face) > 0.0 || carries(d, face, box) ? weight(d, face, box, reach, layers) : 0.0;
+      if (k == 0.0) return;
+      Coord<D> at = box.image(face);
+      const T result = *u.at(at) + static_cast<T>(change * k);
+      *u.at(at) = result;
+      // A face on a periodic side is stored on both.
+      auto& i = at[static_cast<std::size_t>(d)];
+      const Index twin = grid::twin_of_sample(grid_, grid::Stagger<D>::face(d), d, i);
+      if (twin < 0) return;
+      i = twin;
+      *u.at(at) = result;
+    });
+    return true;
+  }
+
+  /// The cell below (0) or above (1) a face; false beyond a side.
+  bool cell_beside(int d, Coord<D> face, int upper, Coord<D>& cell) const {
+    face[static_cast<std::size_t>(d)] -= 1 - upper;
+    for (int a = 0; a < D; ++a) {
+      const auto axis = static_cast<std::size_t>(a);
+      cell[axis] = grid::image_of_cell(grid_, a, face[axis]);
+      if (cell[axis] < 0) return false;
+    }
+    return true;
+  }
+
+  bool on_side(int d, const Coord<D>& face) const {
+    const auto a = static_cast<std::size_t>(d);
+    return !grid_.periodic()[a] && (face[a] <= 0 || face[a] >= grid_.shape()[a]);
+  }
+
+  double mass_of(int d, const Coord<D>& face) const {
+    if (on_side(d, face)) return 0.0;
+    double sum = 0.0;
+    Coord<D> cell;
+    for (const int upper : {0, 1})
+      if (cell_beside(d, face, upper, cell)) sum += 0.5 * static_cast<double>(*fraction_.at(cell));
+    return sum;
+  }
+
+  /// Whether a face has a velocity of its own: a cell beside it is liquid, and it is not in the solid or on a side.
+  bool carries(int d, const Coord<D>& face, const grid::SamplesAround<D>& box) const {
+    if (on_side(d, face) || in_solid(d, box.image(face))) return false;
+    Coord<D> cell;
+    for (const int upper : {0, 1})
+      if (cell_beside(d, face, upper, cell) && is_liquid_value(*phi_.at(cell), grid_.spacing())) return true;
+    return false;
+  }
+
+  bool in_solid(int d, const Coord<D>& face) const {
+    if (!solid_) return false;
+    const Coord<D> faces = grid::Stagger<D>::face(d).extents(phi_.extents);
+    return solid_->masks().inside_faces[static_cast<std::size_t>(d)].data()[dot<D>(face, c_strides<D>(faces))] != 0;
+  }
+
+  double level(int d, const Coord<D>& face) const {
+    double sum = 0.0;
+    int count = 0;
+    Coord<D> cell;
+    for (const int upper : {0, 1})
+      if (cell_beside(d, face, upper, cell)) {
+        sum += static_cast<double>(*phi_.at(cell));
+        ++count;
+      }
+    return count ? sum / count : 1e300;
+  }
+
+  /// The kernel on faces with a velocity of their own; on others the upwind mean that the extension takes.
+  double weight(int d, const Coord<D>& face, const grid::SamplesAround<D>& box, double reach, int left) const {
+    if (carries(d, face, box)) return drop_kernel(box.square_distance(face) / (reach * reach));
+    if (left == 0) return 0.0;
+    const double own = level(d, face);
+    double sum = 0.0, all = 0.0;
+    for (std::size_t a = 0; a < D; ++a) {
+      double key[2];
+      Coord<D> beside[2] = {face, face};
+      for (int s = 0; s < 2; ++s) {
+        beside[s][a] += 2 * s - 1;
+        key[s] = has_sample(d, beside[s]) ? std::min(level(d, beside[s]), own) : own;
+      }
+      const double lowest = std::min(key[0], key[1]);
+      if (!(lowest < own)) continue;
+      all += own - lowest;
+      if (key[0] == key[1])
+        sum += (own - lowest) * 0.5 * (weight(d, beside[0], box, reach, left - 1) + weight(d, beside[1], box, reach, left - 1));
+      else
+        sum += (own - lowest) * weight(d, beside[key[0] < key[1] ? 0 : 1], box, reach, left - 1);
+    }
+    return all > 0.0 ? sum / all : 0.0;
+  }
+
+  bool has_sample(int d, const Coord<D>& face) const {
+    for (int a = 0; a < D; ++a)
+      if (grid::image_of_sample(grid_, grid::Stagger<D>::face(d), a, face[static_cast<std::size_t>(a)]) < 0) return false;
+    return true;
+  }
+
+  const grid::Grid<D>& grid_;
+  grid::FieldView<const T, D> phi_;
+  grid::FieldView<const T, D> fraction_;
+  grid::MacField<T, D>& velocity_;
+  grid::SolidBoundary<T, D>* solid_;
+};
+
+}  // namespace meniscus::fluids
