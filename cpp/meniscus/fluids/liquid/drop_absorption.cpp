@@ -77,10 +77,18 @@ class Absorption {
     surface::volume_fractions(outside_of_solid(), liquid_.fractions, workspace_);
     DropMomentum<T, D> momentum(liquid_.levelset, liquid_.fractions, liquid_.velocity, liquid_.solid);
     const surface::SprayColumns<T, D> s(drops_);
-    // In the order of the drops, for the sake of the same bits.
+    // All from the velocity that the surface was moved with; then in the order of the drops, for the sake of the same bits.
+    const auto shares = workspace_.take<typename DropMomentum<T, D>::Share>(n_ * D);
+    parallel_for(0, n_, 16, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
+        if (fate_.data()[i] != flies)
+          for (int d = 0; d < D; ++d)
+            shares.data()[i * D + d] =
+                momentum.share(d, s.position + i * D, s.velocity[i * D + d], static_cast<double>(s.radius[i]), volume(s, i));
+    });
     for (Index i = 0; i < n_; ++i)
       if (fate_.data()[i] != flies)
-        momentum.add(s.position + i * D, s.velocity + i * D, static_cast<double>(s.radius[i]), volume(s, i));
+        for (int d = 0; d < D; ++d) momentum.give(d, s.position + i * D, shares.data()[i * D + d]);
   }
 
   /// Fits markers to the surface where it has moved.
@@ -98,11 +106,34 @@ class Absorption {
     parallel_for(0, n, 8192, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i) {
         const T sign = static_cast<T>(m.sign[i]), a = sign * moved.data()[i], b = sign * now.data()[i];
-        gone.data()[i] = a >= 0 && b < 0;
-        if (a != b && b >= 0) m.radius[i] = std::clamp(b, low, high);
+        gone.data()[i] = 0;
+        if (a == b || a < 0) continue;
+        // A marker closer to the surface than the least radius would push the surface back.
+        if (b >= low)
+          m.radius[i] = std::clamp(b, low, high);
+        else
+          gone.data()[i] = m.sign[i] > 0;
       }
     });
     liquid_.markers.remove(gone.data(), workspace_);
+    add_markers(low, high);
+  }
+
+  /// Marks what has become liquid, so that it is drops again if the grid loses it.
+  void add_markers(T low, T high) {
+    const surface::SprayColumns<T, D> s(drops_);
+    const auto values = workspace_.take<T>(n_);
+    sample(s.position, n_, values.data());
+    Index added = 0;
+    for (Index i = 0; i < n_; ++i) added += fate_.data()[i] != flies && values.data()[i] <= -low;
+    Index to = liquid_.markers.append(added);
+    const surface::MarkerColumns<T, D> m(liquid_.markers);
+    for (Index i = 0; i < n_; ++i) {
+      if (fate_.data()[i] == flies || values.data()[i] > -low) continue;
+      std::copy_n(s.position + i * D, D, m.position + to * D);
+      m.sign[to] = -1;
+      m.radius[to++] = std::min(-values.data()[i], high);
+    }
   }
 
  private:

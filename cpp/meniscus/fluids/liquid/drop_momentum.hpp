@@ -20,45 +20,42 @@ class DropMomentum {
  public:
   DropMomentum(const grid::Field<T, D>& levelset, const grid::Field<T, D>& fractions, grid::MacField<T, D>& velocity,
                grid::SolidBoundary<T, D>* solid)
-      : grid_(levelset.grid()), phi_(levelset.view()), fraction_(fractions.view()), velocity_(velocity), solid_(solid) {}
+      : grid_(levelset.grid()),
+        phi_(levelset.view()),
+        fraction_(fractions.view()),
+        velocity_(velocity),
+        masks_(solid ? &solid->masks() : nullptr) {}
 
-  /// Gives the momentum of a drop of a volume (m^D) at x with velocity v: what it has beyond a like volume of the liquid there.
-  void add(const T* x, const T* v, double radius, double volume) {
+  /// Change of the velocity that a drop brings about, under a kernel of a reach.
+  struct Share {
+    double reach = 0.0;   ///< m
+    double change = 0.0;  ///< m/s
+  };
+
+  /// Share of a drop of a volume (m^D) at x with a speed along an axis: what it has beyond a like volume of the liquid there.
+  Share share(int d, const T* x, T speed, double radius, double volume) const {
     const double h = grid_.spacing();
-    for (int d = 0; d < D; ++d) {
-      double most = 0.0;
-      for (const Index n : grid_.shape()) most = std::max(most, static_cast<double>(n) * h);
-      // A drop that meets little liquid shares its momentum with what is farther away, so that no face becomes faster than it.
-      for (double reach = radius + 1.5 * h;; reach *= 2.0) {
-        if (add_within(d, x, static_cast<double>(v[d]), reach, volume, reach > 2.0 * most)) break;
-        if (reach > 2.0 * most) break;
-      }
+    double most = 0.0;
+    for (const Index n : grid_.shape()) most = std::max(most, static_cast<double>(n) * h);
+    const double given = volume / std::pow(h, D);
+    // A drop that meets little liquid shares its momentum with what is farther away, so that no face becomes faster than it.
+    for (double reach = radius + 1.5 * h;; reach *= 2.0) {
+      const auto [mass, momentum] = within(d, x, reach);
+      const bool last = reach > 2.0 * most;
+      if (mass < given && !last) continue;
+      if (!(mass > 0.0)) return {reach, 0.0};
+      return {reach, (static_cast<double>(speed) - momentum / mass) * std::min(given / mass, 1.0)};
     }
   }
 
- private:
-  static constexpr int layers = 3;  // of faces beyond those beside liquid cells that the surface can reach
-
-  bool add_within(int d, const T* x, double speed, double reach, double volume, bool any) {
-    const double h = grid_.spacing();
+  void give(int d, const T* x, const Share& share) {
     const grid::FieldView<T, D> u = velocity_.component(d).view();
-    const grid::SamplesAround<D> box(grid_, grid::Stagger<D>::face(d), x, reach + 2.0 * h);
-    double mass = 0.0, momentum = 0.0;
+    const grid::SamplesAround<D> box(grid_, grid::Stagger<D>::face(d), x, share.reach + 2.0 * grid_.spacing());
     box.for_each([&](const Coord<D>& face) {
-      const double m = mass_of(d, face);
-      if (m == 0.0) return;
-      const double k = weight(d, face, box, reach, layers);
-      mass += m * k;
-      momentum += m * k * static_cast<double>(*u.at(box.image(face)));
-    });
-    const double given = volume / std::pow(h, D);
-    if (mass <= 0.0 || (mass < given && !any)) return false;
-    const double change = (speed - momentum / mass) * std::min(given / mass, 1.0);
-    box.for_each([&](const Coord<D>& face) {
-      const double k = mass_of(d, face) > 0.0 || carries(d, face, box) ? weight(d, face, box, reach, layers) : 0.0;
+      const double k = mass_of(d, face) > 0.0 || carries(d, face, box) ? weight(d, face, box, share.reach, layers) : 0.0;
       if (k == 0.0) return;
       Coord<D> at = box.image(face);
-      const T result = *u.at(at) + static_cast<T>(change * k);
+      const T result = *u.at(at) + static_cast<T>(share.change * k);
       *u.at(at) = result;
       // A face on a periodic side is stored on both.
       auto& i = at[static_cast<std::size_t>(d)];
@@ -67,7 +64,26 @@ class DropMomentum {
       i = twin;
       *u.at(at) = result;
     });
-    return true;
+  }
+
+ private:
+  static constexpr int layers = 3;  // of faces beyond those beside liquid cells that the surface can reach
+
+  struct Sums {
+    double mass, momentum;
+  };
+  Sums within(int d, const T* x, double reach) const {
+    const grid::FieldView<const T, D> u = std::as_const(velocity_).component(d).view();
+    const grid::SamplesAround<D> box(grid_, grid::Stagger<D>::face(d), x, reach + 2.0 * grid_.spacing());
+    Sums sums{0.0, 0.0};
+    box.for_each([&](const Coord<D>& face) {
+      const double m = mass_of(d, face);
+      if (m == 0.0) return;
+      const double k = weight(d, face, box, reach, layers);
+      sums.mass += m * k;
+      sums.momentum += m * k * static_cast<double>(*u.at(box.image(face)));
+    });
+    return sums;
   }
 
   /// The cell below (0) or above (1) a face; false beyond a side.
@@ -105,9 +121,9 @@ class DropMomentum {
   }
 
   bool in_solid(int d, const Coord<D>& face) const {
-    if (!solid_) return false;
+    if (!masks_) return false;
     const Coord<D> faces = grid::Stagger<D>::face(d).extents(phi_.extents);
-    return solid_->masks().inside_faces[static_cast<std::size_t>(d)].data()[dot<D>(face, c_strides<D>(faces))] != 0;
+    return masks_->inside_faces[static_cast<std::size_t>(d)].data()[dot<D>(face, c_strides<D>(faces))] != 0;
   }
 
   double level(int d, const Coord<D>& face) const {
@@ -156,7 +172,7 @@ class DropMomentum {
   grid::FieldView<const T, D> phi_;
   grid::FieldView<const T, D> fraction_;
   grid::MacField<T, D>& velocity_;
-  grid::SolidBoundary<T, D>* solid_;
+  const grid::SolidMasks<D>* masks_;
 };
 
 }  // namespace meniscus::fluids
