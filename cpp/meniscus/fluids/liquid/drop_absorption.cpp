@@ -21,8 +21,9 @@ enum Fate : std::uint8_t { flies = 0, joins = 1, gathers = 2 };
 
 constexpr double least_reach = 2.0;   // cells beyond the radius of a drop
 constexpr double largest_rise = 0.5;  // cells
-constexpr int searches = 8;           // for the factor that makes volumes exact
-constexpr double accuracy = 1e-7;     // relative to the volume of the drops
+constexpr int widenings = 3;
+constexpr int searches = 8;        // for the factor that makes volumes exact
+constexpr double accuracy = 1e-7;  // relative to the volume of the drops
 
 template <class T, int D>
 class Absorption {
@@ -77,18 +78,24 @@ class Absorption {
     surface::volume_fractions(outside_of_solid(), liquid_.fractions, workspace_);
     DropMomentum<T, D> momentum(liquid_.levelset, liquid_.fractions, liquid_.velocity, liquid_.solid);
     const surface::SprayColumns<T, D> s(drops_);
-    // All from the velocity that the surface was moved with; then in the order of the drops, for the sake of the same bits.
-    const auto shares = workspace_.take<typename DropMomentum<T, D>::Share>(n_ * D);
-    parallel_for(0, n_, 16, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i)
+    const auto shares = workspace_.take<typename DropMomentum<T, D>::Share>(n_);
+    for (int d = 0; d < D; ++d) {
+      parallel_for(0, n_, 16, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+          if (fate_.data()[i] != flies)
+            shares.data()[i] = momentum.share(d, s.position + i * D, static_cast<double>(s.radius[i]), volume(s, i));
+      });
+      const Index faces = product<D>(grid::Stagger<D>::face(d).extents(phi_.extents));
+      const auto speeds = workspace_.take<double>(faces);
+      const auto parts = workspace_.take<double>(faces);
+      std::fill_n(speeds.data(), faces, 0.0);
+      std::fill_n(parts.data(), faces, 0.0);
+      // In the order of the drops, for the sake of the same bits.
+      for (Index i = 0; i < n_; ++i)
         if (fate_.data()[i] != flies)
-          for (int d = 0; d < D; ++d)
-            shares.data()[i * D + d] =
-                momentum.share(d, s.position + i * D, s.velocity[i * D + d], static_cast<double>(s.radius[i]), volume(s, i));
-    });
-    for (Index i = 0; i < n_; ++i)
-      if (fate_.data()[i] != flies)
-        for (int d = 0; d < D; ++d) momentum.give(d, s.position + i * D, shares.data()[i * D + d]);
+          momentum.add(d, s.position + i * D, s.velocity[i * D + d], shares.data()[i], parts.data(), speeds.data());
+      momentum.apply(d, parts.data(), speeds.data());
+    }
   }
 
   /// Fits markers to the surface where it has moved.
@@ -197,15 +204,12 @@ class Absorption {
   double raise_joined(double total, double added) {
     const surface::SprayColumns<T, D> s(drops_);
     std::fill_n(rise_.data(), cells_, 0.0);
-    double most = 0.0;
-    for (const Index n : grid_.shape()) most = std::max(most, static_cast<double>(n) * h_);
     for (Index i = 0; i < n_; ++i) {
       if (fate_.data()[i] != joins) continue;
       // A drop that meets little surface, or is deep in the liquid, raises what is farther away.
-      for (double reach = static_cast<double>(s.radius[i]) + least_reach * h_;; reach *= 2.0) {
-        const bool last = reach > 2.0 * most;
-        if (raise_around(s.position + i * D, volume(s, i), reach, last) || last) break;
-      }
+      double reach = static_cast<double>(s.radius[i]) + least_reach * h_;
+      for (int widening = 0; widening <= widenings; ++widening, reach *= 2.0)
+        if (raise_around(s.position + i * D, volume(s, i), reach, widening == widenings)) break;
     }
     return fit(total, total + added, added, 2.0);
   }

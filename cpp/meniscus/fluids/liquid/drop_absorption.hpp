@@ -2,10 +2,10 @@
 /// their momentum.
 ///
 /// The surface moves out around a drop by its volume, under a smooth kernel; a common factor near one makes the volume of all
-/// drops of a call exact. Momentum goes to the faces that keep their velocity, those beside liquid cells: the velocity of a face
-/// changes by c k_f, with a kernel k, such that sum_f m_f c k_f = V (v - u). The mass m_f is the mean of the liquid fractions of
-/// the cells beside f. A face with liquid but without a liquid cell is given the mean that the extension into the air will give
-/// it (`surface::extend`), and counts with that.
+/// drops of a call exact. Momentum goes to the faces that keep their velocity, those beside liquid cells: each replaces a part
+/// c k_f of its velocity by that of the drop, with a kernel k, such that sum_f m_f c k_f = V. The mass m_f is the mean of the
+/// liquid fractions of the cells beside f. A face with liquid but without a liquid cell gets the mean that the extension into the
+/// air will give it (`surface::extend`), and counts with that.
 ///
 /// Each cell that holds drops of `gathered_fraction` of its volume becomes a ball of liquid of the same volume.
 #pragma once

@@ -4,6 +4,7 @@
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/samples_around.hpp"
+#include "meniscus/grid/rows.hpp"
 #include "meniscus/grid/solid_boundary.hpp"
 
 #include <algorithm>
@@ -26,64 +27,75 @@ class DropMomentum {
         velocity_(velocity),
         masks_(solid ? &solid->masks() : nullptr) {}
 
-  /// Change of the velocity that a drop brings about, under a kernel of a reach.
+  /// Part of the velocity of faces that a drop replaces by its own, under a kernel of a reach.
   struct Share {
-    double reach = 0.0;   ///< m
-    double change = 0.0;  ///< m/s
+    double reach = 0.0;  ///< m
+    double part = 0.0;   ///< at most 1
   };
 
-  /// Share of a drop of a volume (m^D) at x with a speed along an axis: what it has beyond a like volume of the liquid there.
-  Share share(int d, const T* x, T speed, double radius, double volume) const {
+  /// Share of a drop of a volume (m^D) at x along an axis: sum_f m_f part k_f (v - u_f) = V (v - u), with u the mean of u_f.
+  Share share(int d, const T* x, double radius, double volume) const {
     const double h = grid_.spacing();
-    double most = 0.0;
-    for (const Index n : grid_.shape()) most = std::max(most, static_cast<double>(n) * h);
     const double given = volume / std::pow(h, D);
     // A drop that meets little liquid shares its momentum with what is farther away, so that no face becomes faster than it.
-    for (double reach = radius + 1.5 * h;; reach *= 2.0) {
-      const auto [mass, momentum] = within(d, x, reach);
-      const bool last = reach > 2.0 * most;
-      if (mass < given && !last) continue;
-      if (!(mass > 0.0)) return {reach, 0.0};
-      return {reach, (static_cast<double>(speed) - momentum / mass) * std::min(given / mass, 1.0)};
+    double reach = radius + 1.5 * h;
+    for (int widening = 0;; ++widening, reach *= 2.0) {
+      const double mass = mass_within(d, x, reach);
+      if (mass >= given) return {reach, given / mass};
+      if (widening == widenings) return {reach, mass > 0.0 ? 1.0 : 0.0};
     }
   }
 
-  void give(int d, const T* x, const Share& share) {
-    const grid::FieldView<T, D> u = velocity_.component(d).view();
+  /// Adds the share of a drop with a speed to what each face of an axis is given: parts, and parts times speeds.
+  void add(int d, const T* x, T speed, const Share& share, double* parts, double* speeds) const {
     const grid::SamplesAround<D> box(grid_, grid::Stagger<D>::face(d), x, share.reach + 2.0 * grid_.spacing());
+    const Coord<D> strides = c_strides<D>(grid::Stagger<D>::face(d).extents(phi_.extents));
     box.for_each([&](const Coord<D>& face) {
       const double k = mass_of(d, face) > 0.0 || carries(d, face, box) ? weight(d, face, box, share.reach, layers) : 0.0;
       if (k == 0.0) return;
-      Coord<D> at = box.image(face);
-      const T result = *u.at(at) + static_cast<T>(share.change * k);
-      *u.at(at) = result;
-      // A face on a periodic side is stored on both.
-      auto& i = at[static_cast<std::size_t>(d)];
-      const Index twin = grid::twin_of_sample(grid_, grid::Stagger<D>::face(d), d, i);
-      if (twin < 0) return;
-      i = twin;
-      *u.at(at) = result;
+      const Index i = dot<D>(box.image(face), strides);
+      parts[i] += share.part * k;
+      speeds[i] += share.part * k * static_cast<double>(speed);
+    });
+  }
+
+  /// Replaces parts of the velocity. Where that is more than all of it, it becomes the mean of the drops: no face becomes faster
+  /// than both it and they were.
+  void apply(int d, const double* parts, const double* speeds) {
+    const grid::FieldView<T, D> u = velocity_.component(d).view();
+    const Coord<D> faces = grid::Stagger<D>::face(d).extents(phi_.extents);
+    const Index length = faces[D - 1];
+    const auto a = static_cast<std::size_t>(d);
+    grid::parallel_rows<D>(faces, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        Coord<D> c = grid::row_start<D>(faces, r);
+        for (Index k = 0; k < length; ++k) {
+          c[D - 1] = k;
+          // A face on a periodic side is stored on both; it is given to the upper one.
+          Coord<D> from = c;
+          if (grid_.periodic()[a] && c[a] == 0) from[a] = grid_.shape()[a];
+          const Index i = dot<D>(from, c_strides<D>(faces));
+          if (!(parts[i] > 0.0)) continue;
+          T& value = *u.at(c);
+          const double own = static_cast<double>(value);
+          value = static_cast<T>(parts[i] < 1.0 ? own + (speeds[i] - parts[i] * own) : speeds[i] / parts[i]);
+        }
+      }
     });
   }
 
  private:
+  static constexpr int widenings = 2;
   static constexpr int layers = 3;  // of faces beyond those beside liquid cells that the surface can reach
 
-  struct Sums {
-    double mass, momentum;
-  };
-  Sums within(int d, const T* x, double reach) const {
-    const grid::FieldView<const T, D> u = std::as_const(velocity_).component(d).view();
+  double mass_within(int d, const T* x, double reach) const {
     const grid::SamplesAround<D> box(grid_, grid::Stagger<D>::face(d), x, reach + 2.0 * grid_.spacing());
-    Sums sums{0.0, 0.0};
+    double mass = 0.0;
     box.for_each([&](const Coord<D>& face) {
       const double m = mass_of(d, face);
-      if (m == 0.0) return;
-      const double k = weight(d, face, box, reach, layers);
-      sums.mass += m * k;
-      sums.momentum += m * k * static_cast<double>(*u.at(box.image(face)));
+      if (m > 0.0) mass += m * weight(d, face, box, reach, layers);
     });
-    return sums;
+    return mass;
   }
 
   /// The cell below (0) or above (1) a face; false beyond a side.
