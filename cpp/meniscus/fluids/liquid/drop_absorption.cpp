@@ -19,8 +19,9 @@ namespace {
 
 enum Fate : std::uint8_t { flies = 0, joins = 1, gathers = 2 };
 
-constexpr double least_reach = 2.0;   // cells beyond the radius of a drop
-constexpr double largest_rise = 0.5;  // cells
+constexpr double least_reach = 2.0;     // cells beyond the radius of a drop
+constexpr double largest_rise = 0.5;    // cells
+constexpr double gathered_scale = 0.8;  // of the ball that a cube with gathered drops becomes: its corners are well inside
 constexpr int widenings = 3;
 constexpr int searches = 8;        // for the factor that makes volumes exact
 constexpr double accuracy = 1e-7;  // relative to the volume of the drops
@@ -126,20 +127,34 @@ class Absorption {
     add_markers(low, high);
   }
 
-  /// Marks what has become liquid, so that it is drops again if the grid loses it.
+  /// Marks what has become liquid, so that it is drops again if the grid loses it. Drops that gather move into their ball.
   void add_markers(T low, T high) {
     const surface::SprayColumns<T, D> s(drops_);
+    const auto points = workspace_.take<T>(n_ * D);
     const auto values = workspace_.take<T>(n_);
-    sample(s.position, n_, values.data());
+    std::copy_n(s.position, n_ * D, points.data());
+    for (Index i = 0; i < n_; ++i) {
+      if (fate_.data()[i] != gathers) continue;
+      const auto at = grid::locate_in_domain(grid_, s.position + i * D);
+      for (int d = 0; d < D; ++d) {
+        const double from_centre = (at.offset[static_cast<std::size_t>(d)] - 0.5) * h_;
+        const double centre = grid_.origin()[d] + (static_cast<double>(at.cell[static_cast<std::size_t>(d)]) + 0.5) * h_;
+        points.data()[i * D + d] = static_cast<T>(centre + gathered_scale / std::sqrt(D) * from_centre);
+      }
+    }
+    sample(points.data(), n_, values.data());
+    const auto marks = [&](Index i) {
+      return fate_.data()[i] == gathers || (fate_.data()[i] == joins && values.data()[i] <= -low);
+    };
     Index added = 0;
-    for (Index i = 0; i < n_; ++i) added += fate_.data()[i] != flies && values.data()[i] <= -low;
+    for (Index i = 0; i < n_; ++i) added += marks(i);
     Index to = liquid_.markers.append(added);
     const surface::MarkerColumns<T, D> m(liquid_.markers);
     for (Index i = 0; i < n_; ++i) {
-      if (fate_.data()[i] == flies || values.data()[i] > -low) continue;
-      std::copy_n(s.position + i * D, D, m.position + to * D);
+      if (!marks(i)) continue;
+      std::copy_n(points.data() + i * D, D, m.position + to * D);
       m.sign[to] = -1;
-      m.radius[to++] = std::min(-values.data()[i], high);
+      m.radius[to++] = std::clamp(-values.data()[i], low, high);
     }
   }
 
