@@ -13,7 +13,7 @@ namespace {
 
 /// Cells that a correction moves the surface by, at most.
 constexpr double largest_move = 0.3;
-constexpr int passes = 8;  // at most; each moves the surfaces again by what is still missing
+constexpr int passes = 20;  // at most; each moves the surfaces again by what is still missing
 /// Relative, of a corrected volume, within the largest move.
 constexpr double accuracy = 1e-9;
 
