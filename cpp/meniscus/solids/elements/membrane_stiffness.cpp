@@ -1,3 +1,4 @@
+// Stiffness of `TriangleMembrane`: linearisation, products with the tangent, damping, diagonal blocks and bounds.
 #include "meniscus/solids/elements/triangle_lanes.hpp"
 
 #include <Eigen/Geometry>

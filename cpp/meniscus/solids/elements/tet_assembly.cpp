@@ -1,3 +1,4 @@
+// Assembly of the stiffness matrix of `TetElements` from the 3 x 3 blocks of each element.
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/tet_lanes.hpp"
 

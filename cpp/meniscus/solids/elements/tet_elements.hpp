@@ -1,5 +1,7 @@
-/// Tetrahedra of constant strain as a force: each has the deformation gradient F = sum p_k y_k^T, where p are positions, y1 to y3
-/// are the rows of the inverse of the edges at rest and y0 = -(y1 + y2 + y3); its nodes feel f_k = -V P(F) y_k.
+/// Linear tetrahedral finite elements (constant strain) as a force.
+///
+/// An element has the deformation gradient F = sum p_k y_k^T, where p are positions, y1 to y3 are the rows of the inverse of the
+/// edges at rest and y0 = -(y1 + y2 + y3). Its nodes feel the forces f_k = -V P(F) y_k.
 ///
 /// For isotropic materials the stiffness is short: with z_k = R y_k, a corotational element has the
 /// blocks V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus the effect of the change of R,

@@ -1,3 +1,4 @@
+// Stiffness of `TetElements`, matrix-free: linearisation, products with the tangent, damping, diagonal blocks and bounds.
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/tet_lanes.hpp"
 

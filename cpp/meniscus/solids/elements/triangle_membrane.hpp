@@ -1,4 +1,5 @@
-/// Triangles of constant strain in space as a force: membranes that resist stretch and shear in their plane, but not bending.
+/// Linear triangular finite elements (constant strain) in space as a force: membranes that resist stretch and shear in their
+/// plane, but not bending.
 ///
 /// The deformation gradient F is 3 x 2: it maps the plane of the triangle at rest into space. Stress is plane: lambda = E nu / (1
 /// - nu^2). Energies and forces are finite also where a triangle is a segment or a point; the direction in which a collapsed
