@@ -1,4 +1,4 @@
-"""Rules of the house that no compiler checks: sizes of folders, layers of Python's imports, no import circles, periodic axes."""
+"""Architecture rules that no compiler checks: sizes of folders, layers of Python's imports, no import circles, periodic axes."""
 
 from __future__ import annotations
 

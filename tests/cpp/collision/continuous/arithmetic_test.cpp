@@ -1,4 +1,5 @@
-// Tests of exactness when other libraries have changed the rounding mode or switched off subnormal numbers.
+// Tests of exact collision detection when other libraries have changed the rounding mode or set flush-to-zero for subnormal
+// numbers.
 
 #include "ccd_queries.hpp"
 
