@@ -1,3 +1,4 @@
+// Correction of the volumes of a `VolumeBudget`: each component of the liquid is offset along its normals.
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
