@@ -28,6 +28,11 @@ class Liquid:
         for shape in shapes:
             self.levelset.unite(shape)
 
+    def levelset_volume(self, at: tuple[float, ...]) -> float:
+        """The volume of the part at a point."""
+        self.volume.reset(self.levelset, None)
+        return float(self.volume.volumes[self.volume.labels[tuple(int(c * N) for c in at)]])
+
     def follow(self) -> None:
         self.volume.update_after_motion(self.velocity, 0.0, self.levelset, None)
 
@@ -145,6 +150,46 @@ def test_the_correction_moves_the_surface_by_at_most_a_part_of_a_cell(dimension:
     before = liquid.levelset.array.copy()
     assert liquid.volume.correct(liquid.levelset, None) == pytest.approx(0.3 / N, rel=1e-12)
     assert np.abs(liquid.levelset.array - before).max() <= 0.3 / N + 1e-15
+
+
+def test_the_correction_follows_parts_whose_numbers_change(dimension: int) -> None:
+    """Parts are numbered by their first cells: one that grows while another shrinks may become the first."""
+    swaps = 0
+    for offset in np.linspace(0.05, 0.95, 10) / N:
+        low, high = ((x, y) + (0.5,) * (dimension - 2) for x, y in ((0.5, 0.25), (0.5 + 0.4 / N, 0.75)))
+        radius, change = 0.15 + offset, 0.28 / N
+        liquid = Liquid(dimension)
+        liquid.fill(Sphere(low, radius - change), Sphere(high, radius + change))
+        wanted = {True: liquid.levelset_volume(low), False: liquid.levelset_volume(high)}
+        liquid.fill(Sphere(low, radius), Sphere(high, radius))
+        liquid.volume.reset(liquid.levelset, None)
+        at_low = tuple(int(c * N) for c in low)
+        first = liquid.volume.labels[at_low]
+        expected = [0.0, 0.0, 0.0]
+        expected[first], expected[3 - first] = wanted[True], wanted[False]
+        liquid.volume.budget = {**liquid.volume.budget, "expected": np.array(expected)}
+        liquid.volume.correct(liquid.levelset, None)
+        now = liquid.volume.labels[at_low]
+        swaps += now != first
+        assert liquid.volume.volumes[now] == pytest.approx(wanted[True], rel=1e-8)
+        assert liquid.volume.volumes[3 - now] == pytest.approx(wanted[False], rel=1e-8)
+        assert liquid.volume.expected[now] == pytest.approx(wanted[True], rel=1e-12)
+    assert swaps > 0
+
+
+def test_the_correction_finds_the_volume_of_small_parts(dimension: int) -> None:
+    """Where the area of the surface says little about the change of volume: the search stays between bounds and ends."""
+    liquid = Liquid(dimension)
+    cell = 1.0 / N**dimension
+    for radius in np.linspace(0.9, 2.2, 9) / N:
+        liquid.fill(ball(dimension, 0.5 + 0.3 / N, radius))
+        liquid.volume.reset(liquid.levelset, None)
+        if not 1.2 * cell < liquid.volume.total < 12 * cell:
+            continue
+        wanted = 1.15 * liquid.volume.total
+        liquid.volume.budget = {**liquid.volume.budget, "expected": np.array([0.0, wanted])}
+        liquid.volume.correct(liquid.levelset, None)
+        assert liquid.volume.total == pytest.approx(wanted, rel=1e-8)
 
 
 def test_snapshots(dimension: int) -> None:
