@@ -87,9 +87,11 @@ double farthest_of(const std::vector<DistanceSearch>& searches) {
 void DistanceSearch::advance(double volume, double expected, double area) {
   const double missing = expected - volume;
   if (missing == 0.0) return;
-  (missing > 0.0 ? low_ : high_) = distance;
-  (missing > 0.0 ? low_known_ : high_known_) = true;
-  if (!(low_ < high_)) {  // the motion of a neighbour has changed this part
+  if (started_) {  // the volume before any motion changes with that of a neighbour
+    (missing > 0.0 ? low_ : high_) = distance;
+    (missing > 0.0 ? low_known_ : high_known_) = true;
+  }
+  if (high_ - low_ <= 1e-6 * limit_) {  // so has a neighbour since
     low_ = -limit_;
     high_ = limit_;
     low_known_ = high_known_ = false;
