@@ -116,6 +116,7 @@ class VolumeBudget {
   void commit_measured();
   bool match_components();
   void commit_matched();
+  void commit_motion();
   double commit_change(Workspace& workspace);
   void add_to_expected(double total);
   template <class T>

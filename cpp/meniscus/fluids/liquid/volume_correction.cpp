@@ -193,9 +193,8 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       // A thin part broke off or closed: go on from there.
       farthest += farthest_of(searches_);
       limit = largest_move * h - farthest;
-      const double all = total_expected();
-      commit_change(workspace);
-      unassigned_ += all - total_expected();
+      transfer_to_components(expected_, labels_.data(), workspace);
+      commit_motion();
       distribute_unassigned();
       searches_.assign(volumes_.size(), DistanceSearch(limit));
       keep(before.data());
