@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/particles/anisotropic_kernels.hpp"
+#include "meniscus/fluids/particles/carried_distance.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/cell_order.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
@@ -20,6 +21,12 @@ constexpr double max_support = 8.0;
 
 /// Cells around one that must all hold particles for it to be deep in the liquid, whatever the kernels are.
 constexpr Index deep_layers = 2;
+
+/// The same for carried distances: the level set has its slope as deep as its continuation into a solid looks.
+constexpr Index carried_layers = 4;
+
+/// Support of the fit of carried distances, in cells: four distances of particles at 2^D per cell.
+constexpr double carried_support = 2.0;
 
 /// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours.
 template <int D>
@@ -64,6 +71,7 @@ struct Evaluation {
   const grid::Grid<D>& grid;
   grid::CellParticles<D> particles;
   double radius, support, band;
+  const double* distances;  ///< carried by the particles, in cells; or nullptr
 
   Vec<double, D> center(const Coord<D>& cell) const {
     Vec<double, D> y;
@@ -184,8 +192,9 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   // A cell without particles within reach is air; a cell with full cells all around is deep
   // liquid, except with spheres that leave gaps.
   const bool gaps = spheres && evaluation.radius < 0.5 * std::sqrt(static_cast<double>(D));
-  const Index deep = spheres ? 1 : anisotropic ? deep_layers : reach;
-  const double deepest = anisotropic ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);
+  const bool carried = evaluation.distances != nullptr;
+  const Index deep = carried ? carried_layers : spheres ? 1 : anisotropic ? deep_layers : reach;
+  const double deepest = anisotropic || carried ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);
   const auto flags = workspace.take<Flag>(3 * cells);
   Flag* some = flags.data();
   Flag* full = some + cells;
@@ -236,6 +245,13 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
         phi[c] = deepest;
       } else {
         const Coord<D> cell = cell_at<D>(grid.shape(), c);
+        if (carried) {
+          const DistanceFit<D> fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, carried_support);
+          if (fit.valid) {
+            phi[c] = std::clamp(fit.value, -evaluation.band, evaluation.band);
+            continue;
+          }
+        }
         const double value = spheres       ? evaluation.spheres(cell, reach)
                              : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
                                            : evaluation.average(cell, reach);
@@ -269,8 +285,18 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
         positions.data()[i * D + static_cast<Index>(d)] = static_cast<double>(place.cell[d]) + place.offset[d];
     }
   });
-  const Evaluation<D> evaluation{
-      grid, {&grid, starts.data(), positions.data()}, options.radius / h, options.support / h, options.band / h};
+  Workspace::Lease<double> distances;
+  if (options.carried) {
+    distances = workspace.take<double>(n);
+    const T* carried = grid::particle_values<T>(particles, "distance", 1);
+    for (Index i = 0; i < n; ++i) distances.data()[i] = static_cast<double>(carried[i]) / h;
+  }
+  const Evaluation<D> evaluation{grid,
+                                 {&grid, starts.data(), positions.data()},
+                                 options.radius / h,
+                                 options.support / h,
+                                 options.band / h,
+                                 options.carried ? distances.data() : nullptr};
 
   const auto values = workspace.take<double>(cells);
   evaluate(evaluation, options.method, n, values.data(), workspace);
