@@ -19,13 +19,19 @@ namespace {
 constexpr Index piece = 2048;
 
 /// Least spread of particles, in squared cells, across which a slope can be fitted.
-constexpr double least_spread = 0.01;
+constexpr double least_spread = 1e-3;
 
-/// Largest slope of a fit: that of a distance is 1.
-constexpr double largest_slope = 1.5;
+/// A fit is trusted where particles agree on it, and where its slope is that of a distance, 1: fully up to the first deviation, not
+/// at all from the second.
+struct Deviations {
+  double full, none;
+  double trust(double deviation) const { return std::clamp((none - deviation) / (none - full), 0.0, 1.0); }
+};
+constexpr Deviations of_particles{0.05, 0.15};  ///< root mean square, in cells
+constexpr Deviations of_slope{0.1, 0.3};
 
 /// What positions leave open of the distance, in cells: corners are rounded, and particles are half a cell apart.
-constexpr double open_distance = 0.5;
+constexpr double open_distance = 0.6;
 
 /// Beside a solid, as far as the support of the surface of positions reaches, in cells.
 constexpr double solid_reach = 2.5;
@@ -54,6 +60,28 @@ void require_cells(const grid::Field<T, D>& levelset) {
   require(levelset.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
 }
 
+/// Multilinear interpolation of a level set on cells, that goes on beyond the outermost centres with its slope. Periodic ghosts are
+/// filled.
+template <class T, int D>
+double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
+  using Stencil = grid::MultilinearStencil<double, D>;
+  const grid::Grid<D>& grid = levelset.grid();
+  Stencil stencil(grid::locate_in_domain(grid, x.data()), grid::Stagger<D>::cell());
+  for (std::size_t d = 0; d < D; ++d) {
+    const Index last = grid.shape()[d] - 1;
+    if (grid.periodic()[d] || last == 0) continue;
+    const Index inner = std::clamp(stencil.lower[d], Index{0}, last - 1);
+    stencil.upper[d] += static_cast<double>(stencil.lower[d] - inner);
+    stencil.lower[d] = inner;
+  }
+  const auto view = levelset.view();
+  const T* const p = view.at(stencil.lower);
+  double value = 0.0;
+  for (int q = 0; q < Stencil::corners; ++q)
+    value += stencil.weight(q) * static_cast<double>(p[Stencil::offset(q, view.strides)]);
+  return value;
+}
+
 /// Frobenius norm of the symmetric gradient of a velocity, 1/s.
 template <class T, int D>
 double strain_rate(const std::array<grid::FieldProbe<T, D>, D>& velocity, const Vec<double, D>& x) {
@@ -76,7 +104,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
   V y;
   for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[static_cast<std::size_t>(d)]) + 0.5;
   const double inverse = 1.0 / (support * support);
-  double weights = 0.0, sum = 0.0;
+  double weights = 0.0, sum = 0.0, squares = 0.0;
   V mean = V::Zero(), moment = V::Zero();
   Eigen::Matrix<double, D, D> spread = Eigen::Matrix<double, D, D>::Zero();
   const auto reach = static_cast<Index>(std::floor(support + 0.5));
@@ -90,6 +118,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
     const double w = (1.0 - s) * (1.0 - s) * (1.0 - s);
     weights += w;
     sum += w * distances[i];
+    squares += w * distances[i] * distances[i];
     mean += w * r;
     moment += w * distances[i] * r;
     spread += w * r * r.transpose();
@@ -103,10 +132,9 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
   Eigen::SelfAdjointEigenSolver<Eigen::Matrix<double, D, D>> axes;
   axes.computeDirect(spread, Eigen::EigenvaluesOnly);
   if (!(axes.eigenvalues()[0] > least_spread)) return fit;
-  V slope = spread.inverse() * moment;
-  const double steep = slope.norm();
-  if (steep > largest_slope) slope *= largest_slope / steep;
-  fit.valid = true;
+  const V slope = spread.inverse() * moment;
+  const double variance = squares / weights - sum * sum - slope.dot(moment);
+  fit.trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(std::abs(slope.norm() - 1.0));
   fit.value = sum - slope.dot(mean);
   return fit;
 }
@@ -118,13 +146,12 @@ void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid
   T* const distance = distances_of<T, D>(particles);
   region.fill_ghosts(0.0);
   if (before) before->fill_ghosts(0.0);
-  const grid::FieldProbe<T, D> inside(region);
-  const grid::FieldProbe<T, D> old(before ? *before : region);
+  const grid::Field<T, D>& old = before ? *before : region;
   parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const Vec<double, D> y = position<T, D>(x, i);
-      const double present = distance[i] == T(0) ? old.value(y) : static_cast<double>(distance[i]);
-      distance[i] = known_distance<T>(std::min(present, inside.value(y)));
+      const double present = distance[i] == T(0) ? value_at(old, y) : static_cast<double>(distance[i]);
+      distance[i] = known_distance<T>(std::min(present, value_at(region, y)));
     }
   });
 }
@@ -157,7 +184,7 @@ void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions
         const bool deep = told < 0.5 * deepest;
         const double part = -std::expm1(-strain_rate<T, D>(flow, y) * dt);
         d += part * ((deep ? std::min(d, told) : told) - d);
-        d = std::min(d, told + open);
+        d = std::min({d, told + open, 0.0});
         if (!deep && !(wall && wall->value(y) < near)) d = std::max(d, told - open);
       }
       distance[i] = known_distance<T>(d);
@@ -171,10 +198,9 @@ void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset,
   const T* const x = grid::particle_positions<T, D>(particles);
   T* const distance = distances_of<T, D>(particles);
   levelset.fill_ghosts(0.0);
-  const grid::FieldProbe<T, D> surface(levelset);
   parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
-      distance[i] = known_distance<T>(static_cast<double>(distance[i]) + factor * surface.value(position<T, D>(x, i)));
+      distance[i] = known_distance<T>(static_cast<double>(distance[i]) + factor * value_at(levelset, position<T, D>(x, i)));
   });
 }
 

@@ -16,7 +16,8 @@ namespace meniscus::fluids {
 /// linear in position, on one side of a solid too. Lengths in cells.
 template <int D>
 struct DistanceFit {
-  bool valid = false;  ///< whether the particles are spread along all axes
+  /// From 0 to 1: whether there are particles along all axes, that agree on a function whose slope is that of a distance.
+  double trust = 0.0;
   double value = 0.0;
 };
 
