@@ -30,6 +30,10 @@ struct Deviations {
 constexpr Deviations of_particles{0.05, 0.15};  ///< root mean square, in cells
 constexpr Deviations of_slope{0.1, 0.3};
 
+/// Deeper than this, in cells, a distance need not have its slope: only its sign matters, and regions know their distance near their
+/// surface alone.
+constexpr double deep_distance = 2.0;
+
 /// What positions leave open of the distance, in cells: corners are rounded, and particles are half a cell apart.
 constexpr double open_distance = 0.6;
 
@@ -134,8 +138,10 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
   if (!(axes.eigenvalues()[0] > least_spread)) return fit;
   const V slope = spread.inverse() * moment;
   const double variance = squares / weights - sum * sum - slope.dot(moment);
-  fit.trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(std::abs(slope.norm() - 1.0));
   fit.value = sum - slope.dot(mean);
+  const double steeper = slope.norm() - 1.0;
+  const double deviation = fit.value < -deep_distance ? std::max(steeper, 0.0) : std::abs(steeper);
+  fit.trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(deviation);
   return fit;
 }
 

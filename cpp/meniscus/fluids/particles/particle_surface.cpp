@@ -30,7 +30,7 @@ constexpr Index continued_layers = 3;
 
 /// Supports of the fit of carried distances, in cells: four distances of particles at 2^D per cell, and a larger one for the thin edges
 /// of liquid beside solids.
-constexpr std::array carried_supports = {2.0, 3.0};
+constexpr std::array carried_supports = {2.5, 3.5};
 
 /// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours.
 template <int D>
