@@ -57,9 +57,8 @@ void bind_particle_functions(py::module_& m) {
       "update_distances",
       [](grid::ParticleSet& particles, F& levelset, double deepest, M& velocity, std::optional<grid::Field<double, D>*> solid,
          double dt, double time) {
-        interruptible([&] {
-          fluids::update_distances<T, D>(particles, levelset, deepest, velocity, solid.value_or(nullptr), dt, time);
-        });
+        interruptible(
+            [&] { fluids::update_distances<T, D>(particles, levelset, deepest, velocity, solid.value_or(nullptr), dt, time); });
       },
       py::arg("particles"), py::arg("levelset"), py::arg("deepest"), py::arg("velocity"), py::arg("solid"), py::arg("dt"),
       py::arg("time"));
@@ -80,8 +79,7 @@ void bind_particle_liquid(py::module_& m) {
       .value("anisotropic", fluids::ParticleSurface::anisotropic)
       .finalize();
   py::class_<fluids::ParticleSurfaceOptions>(m, "ParticleSurfaceOptions")
-      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover,
-                       bool carried) {
+      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover, bool carried) {
              return fluids::ParticleSurfaceOptions{method, radius, support, band, cover, carried};
            }),
            py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"), py::arg("carried"));

@@ -21,8 +21,8 @@ constexpr Index piece = 2048;
 /// Least spread of particles, in squared cells, across which a slope can be fitted.
 constexpr double least_spread = 1e-3;
 
-/// A fit is trusted where particles agree on it, and where its slope is that of a distance, 1: fully up to the first deviation, not
-/// at all from the second.
+/// A fit is trusted where particles agree on it, and where its slope is that of a distance, 1: fully up to the first deviation,
+/// not at all from the second.
 struct Deviations {
   double full, none;
   double trust(double deviation) const { return std::clamp((none - deviation) / (none - full), 0.0, 1.0); }
@@ -30,9 +30,9 @@ struct Deviations {
 constexpr Deviations of_particles{0.05, 0.15};  ///< root mean square, in cells
 constexpr Deviations of_slope{0.1, 0.3};
 
-/// Deeper than this, in cells, a distance need not have its slope: only its sign matters, and regions know their distance near their
-/// surface alone.
-constexpr double deep_distance = 2.0;
+/// Where all distances are deeper than this, in cells, particles need not agree: only the sign matters, and regions know their
+/// distance near their surface alone.
+constexpr double deep_distance = 1.0;
 
 /// What positions leave open of the distance, in cells: corners are rounded, and particles are half a cell apart.
 constexpr double open_distance = 0.6;
@@ -64,8 +64,8 @@ void require_cells(const grid::Field<T, D>& levelset) {
   require(levelset.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
 }
 
-/// Multilinear interpolation of a level set on cells, that goes on beyond the outermost centres with its slope. Periodic ghosts are
-/// filled.
+/// Multilinear interpolation of a level set on cells, that goes on beyond the outermost centres with its slope. Periodic ghosts
+/// are filled.
 template <class T, int D>
 double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
   using Stencil = grid::MultilinearStencil<double, D>;
@@ -108,7 +108,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
   V y;
   for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[static_cast<std::size_t>(d)]) + 0.5;
   const double inverse = 1.0 / (support * support);
-  double weights = 0.0, sum = 0.0, squares = 0.0;
+  double weights = 0.0, sum = 0.0, squares = 0.0, largest = -std::numeric_limits<double>::infinity();
   V mean = V::Zero(), moment = V::Zero();
   Eigen::Matrix<double, D, D> spread = Eigen::Matrix<double, D, D>::Zero();
   const auto reach = static_cast<Index>(std::floor(support + 0.5));
@@ -122,6 +122,7 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
     const double w = (1.0 - s) * (1.0 - s) * (1.0 - s);
     weights += w;
     sum += w * distances[i];
+    largest = std::max(largest, distances[i]);
     squares += w * distances[i] * distances[i];
     mean += w * r;
     moment += w * distances[i] * r;
@@ -133,15 +134,19 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
   sum /= weights;
   moment = moment / weights - sum * mean;
   spread = spread / weights - mean * mean.transpose();
+  const bool deep = largest < -deep_distance;
+  if (deep) fit = {1.0, sum};
   Eigen::SelfAdjointEigenSolver<Eigen::Matrix<double, D, D>> axes;
   axes.computeDirect(spread, Eigen::EigenvaluesOnly);
   if (!(axes.eigenvalues()[0] > least_spread)) return fit;
   const V slope = spread.inverse() * moment;
   const double variance = squares / weights - sum * sum - slope.dot(moment);
-  fit.value = sum - slope.dot(mean);
-  const double steeper = slope.norm() - 1.0;
-  const double deviation = fit.value < -deep_distance ? std::max(steeper, 0.0) : std::abs(steeper);
-  fit.trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(deviation);
+  const double trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(std::abs(slope.norm() - 1.0));
+  const double value = sum - slope.dot(mean);
+  if (deep)
+    fit.value += trust * (value - sum);
+  else
+    fit = {trust, value};
   return fit;
 }
 
@@ -212,10 +217,10 @@ void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset,
 
 template DistanceFit<2> fit_distance<2>(const grid::CellParticles<2>&, const double*, const Coord<2>&, double);
 template DistanceFit<3> fit_distance<3>(const grid::CellParticles<3>&, const double*, const Coord<3>&, double);
-#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
-  template void set_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::Field<T, D>*);                           \
-  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&,              \
-                                       const grid::Field<double, D>*, double, double);                                    \
+#define MENISCUS_INSTANTIATE(T, D)                                                                            \
+  template void set_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::Field<T, D>*);              \
+  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&, \
+                                       const grid::Field<double, D>*, double, double);                        \
   template void add_to_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -1,8 +1,8 @@
 /// Distances to the surface that liquid particles carry (column 'distance', m, negative in the liquid; zero: not known).
 ///
-/// The distance to the surface is a property of the material, as in the equation of level sets: a rigid motion keeps it, and so does
-/// water at rest. Positions alone tell the surface only up to a fraction of their spacing, and nothing beside a solid. Where the
-/// flow deforms the liquid, distances follow what the positions tell.
+/// The distance to the surface is a property of the material, as in the equation of level sets: a rigid motion keeps it, and so
+/// does water at rest. Positions alone tell the surface only up to a fraction of their spacing, and nothing beside a solid. Where
+/// the flow deforms the liquid, distances follow what the positions tell.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -30,15 +30,15 @@ DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const doubl
 template <class T, int D>
 void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid::Field<T, D>* before);
 
-/// Lets distances follow a level set on cells that the positions of the particles give, at the rate of strain of the velocity over
-/// dt; keeps them within what positions leave open; and sets those that are not known. `deepest`: the least value of the level set,
-/// m, below which it tells nothing. `solid`: on nodes, or nullptr; near it the level set is no lower bound.
+/// Lets distances follow a level set on cells that the positions of the particles give, at the rate of strain of the velocity
+/// over dt; keeps them within what positions leave open; and sets those that are not known. `deepest`: the least value of the
+/// level set, m, below which it tells nothing. `solid`: on nodes, or nullptr; near it the level set is no lower bound.
 template <class T, int D>
 void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
                       grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time);
 
-/// Adds `factor` times a level set on cells at the particles to their distances: with -1 before and 1 after a displacement that no
-/// flow makes, they stay right.
+/// Adds `factor` times a level set on cells at the particles to their distances: with -1 before and 1 after a displacement that
+/// no flow makes, they stay right.
 template <class T, int D>
 void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset, double factor);
 

@@ -28,8 +28,8 @@ constexpr Index carried_layers = 4;
 /// Layers of air beyond the fits that continue them.
 constexpr Index continued_layers = 3;
 
-/// Supports of the fit of carried distances, in cells: four distances of particles at 2^D per cell, and a larger one for the thin edges
-/// of liquid beside solids.
+/// Supports of the fit of carried distances, in cells: four distances of particles at 2^D per cell, and a larger one for the thin
+/// edges of liquid beside solids.
 constexpr std::array carried_supports = {2.5, 3.5};
 
 /// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours.
@@ -166,8 +166,8 @@ void cover_drops(const Evaluation<D>& evaluation, const double* before, double* 
 /// Where the level set is fitted to carried distances, and where it continues the fits.
 enum Fit : Flag { settled, fitted, beyond };
 
-/// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside it. It
-/// stays air.
+/// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
+/// it. It stays air.
 template <int D>
 void continue_fits(const grid::Grid<D>& grid, Flag* fits, Flag* scratch, double* phi) {
   const Coord<D>& n = grid.shape();
