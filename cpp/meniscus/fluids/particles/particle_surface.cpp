@@ -25,6 +25,9 @@ constexpr Index deep_layers = 2;
 /// The same for carried distances: the level set has its slope as deep as its continuation into a solid looks.
 constexpr Index carried_layers = 4;
 
+/// Depth, in cells, of liquid at the centre of a cell that particles can miss.
+constexpr double thinnest_liquid = 0.25;
+
 /// Layers of air beyond the fits that continue them.
 constexpr Index continued_layers = 3;
 
@@ -167,7 +170,7 @@ void cover_drops(const Evaluation<D>& evaluation, const double* before, double* 
 enum Fit : Flag { settled, fitted, beyond };
 
 /// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
-/// it. It stays air.
+/// it. It stays air, but for cells that the surface just covers.
 template <int D>
 void continue_fits(const grid::Grid<D>& grid, Flag* fits, Flag* scratch, double* phi) {
   const Coord<D>& n = grid.shape();
@@ -193,7 +196,7 @@ void continue_fits(const grid::Grid<D>& grid, Flag* fits, Flag* scratch, double*
             sum += 2.0 * phi[near] - phi[far];
             ++found;
           }
-        if (!found || !(sum > 0.0)) continue;
+        if (!found || !(sum > -found * thinnest_liquid)) continue;
         phi[i] = sum / found;
         scratch[i] = fitted;
       }
@@ -302,7 +305,7 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
           if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
         }
         phi[c] = std::clamp(value, -evaluation.band, evaluation.band);
-        if (carried) fits[c] = fit.trust > 0.0 ? fitted : value > 0.0 && starts[c] == starts[c + 1] ? beyond : settled;
+        if (carried) fits[c] = fit.trust == 1.0 ? fitted : value > 0.0 && starts[c] == starts[c + 1] ? beyond : settled;
       }
     }
   });
