@@ -1,4 +1,4 @@
-// Masks: NumPy arrays of bool, which are bytes inside.
+// Conversion of masks: NumPy arrays of bool to and from the bytes of the core, without copies.
 #pragma once
 
 #include "bridge.hpp"

@@ -1,4 +1,4 @@
-// The extension module: its submodules, one for each room, and its exceptions.
+// The extension module: its exceptions, and one submodule for each room (layer) of the library.
 #include "bridge.hpp"
 
 namespace meniscus::bindings {

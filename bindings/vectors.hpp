@@ -1,4 +1,4 @@
-// Small vectors, which are tuples in Python.
+// Conversion of tuples from Python to small vectors.
 #pragma once
 
 #include "meniscus/core/namespaces.hpp"

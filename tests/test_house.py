@@ -1,4 +1,4 @@
-"""Rules of the house that no compiler checks: sizes of folders, layers of Python's imports, no import circles, periodic axes."""
+"""Architecture rules that no compiler checks: sizes of folders, layers of Python's imports, no import circles, periodic axes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_the_shared_modules_import_no_room() -> None:
 
 
 def circles(graph: dict[str, list[str]]) -> list[list[str]]:
-    """Strongly connected parts of more than one module (Tarjan 1972)."""
+    """Strongly connected components of more than one module (Tarjan 1972)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

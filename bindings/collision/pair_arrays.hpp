@@ -1,4 +1,4 @@
-// Positions of many separate pairs of elements in NumPy arrays, used in place.
+// Views of NumPy arrays with the positions of many separate pairs of elements, without copies.
 #pragma once
 
 #include "bridge.hpp"

@@ -1,4 +1,4 @@
-// Rows of coordinates in NumPy arrays, used in place: points, segments, triangles, stencils.
+// Views of NumPy arrays whose rows are points, segments, triangles or stencils, without copies.
 #pragma once
 
 #include "bridge.hpp"

@@ -1,4 +1,4 @@
-// Visibility queries past thickened surfaces.
+// Visibility queries against thickened triangle surfaces.
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/ray_casting/hit_columns.hpp"

@@ -1,4 +1,4 @@
-// Positions and triangles in NumPy arrays, used in place.
+// Views of NumPy arrays of positions and triangles, without copies.
 #pragma once
 
 #include "bridge.hpp"

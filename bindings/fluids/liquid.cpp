@@ -1,4 +1,4 @@
-// Masks of faces and cells around the surface of a liquid.
+// Masks of faces and cells around the surface of a liquid, and the energy of a liquid.
 #include "masks.hpp"
 
 #include "meniscus/fluids/liquid/liquid_components.hpp"

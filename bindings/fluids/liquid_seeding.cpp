@@ -1,4 +1,4 @@
-// Regions of liquid particles, their seeding, and measures of them.
+// Seeding of liquid particles by region, their outflow, and measures of their density.
 #include "bridge.hpp"
 #include "vectors.hpp"
 
@@ -17,7 +17,7 @@ fluids::LiquidSeeding<D> seeding_of(Index per_cell, double jitter, std::uint64_t
   return {per_cell, jitter, seed, vector_of<D>(offset), vector_of<D>(velocity)};
 }
 
-bool is_single(const grid::ParticleSet& particles) { return particles.positions().type == grid::ColumnType::float32; }
+bool is_single_precision(const grid::ParticleSet& particles) { return particles.positions().type == grid::ColumnType::float32; }
 
 template <class T, int D>
 void bind_seeding_functions(py::module_& m, py::class_<fluids::LiquidRegion<D>>& region) {
@@ -82,8 +82,8 @@ void bind_region_type(py::module_& m, const char* name) {
           [](const R& r, grid::ParticleSet& particles, const std::array<double, D>& velocity, Workspace& workspace) {
             interruptible([&] {
               const auto v = vector_of<D>(velocity);
-              is_single(particles) ? fluids::set_velocity_in<float, D>(particles, r, v, workspace)
-                                   : fluids::set_velocity_in<double, D>(particles, r, v, workspace);
+              is_single_precision(particles) ? fluids::set_velocity_in<float, D>(particles, r, v, workspace)
+                                             : fluids::set_velocity_in<double, D>(particles, r, v, workspace);
             });
           },
           py::arg("particles"), py::arg("velocity"), py::arg("workspace"))
@@ -91,8 +91,8 @@ void bind_region_type(py::module_& m, const char* name) {
           "remove",
           [](const R& r, grid::ParticleSet& particles, Workspace& workspace) {
             return interruptible([&] {
-              return is_single(particles) ? fluids::remove_particles_in<float, D>(particles, r, workspace)
-                                          : fluids::remove_particles_in<double, D>(particles, r, workspace);
+              return is_single_precision(particles) ? fluids::remove_particles_in<float, D>(particles, r, workspace)
+                                                    : fluids::remove_particles_in<double, D>(particles, r, workspace);
             });
           },
           py::arg("particles"), py::arg("workspace"));

@@ -1,4 +1,4 @@
-// Elements in NumPy arrays, used in place, and read-only arrays over memory of core objects.
+// Views of NumPy arrays of elements, and read-only NumPy views of memory of the core, without copies.
 #pragma once
 
 #include "collision/triangle_arrays.hpp"

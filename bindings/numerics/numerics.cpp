@@ -1,4 +1,4 @@
-// Amplification of error compensation, and fractal noise.
+// Amplification factors of BFECC and MacCormack, and fractal noise.
 #include "bridge.hpp"
 
 #include "meniscus/numerics/error_compensation.hpp"

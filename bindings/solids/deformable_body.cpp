@@ -28,6 +28,8 @@ solids::ConstPoints points_of(const py::array& a, const char* name, Index n) {
   return p;
 }
 
+/// Prescribed motion of nodes from five arrays: positions in the middle and at the end of a step, then velocities at its start,
+/// in its middle and at its end. None is no motion.
 solids::NodeMotion motion_of(const py::object& given) {
   if (given.is_none()) return {};
   const auto arrays = given.cast<std::vector<py::array>>();
@@ -58,7 +60,7 @@ void bind_options(py::module_& m) {
       .value("backward_euler", solids::NewmarkFinish::backward_euler)
       .finalize();
   py::native_enum<solids::ImplicitElasticity>(m, "ImplicitElasticity", "enum.Enum")
-      .value("explicit", solids::ImplicitElasticity::none)
+      .value("explicit", solids::ImplicitElasticity::none)  // `explicit` is a keyword of C++
       .value("half_step", solids::ImplicitElasticity::half_step)
       .value("full_step", solids::ImplicitElasticity::full_step)
       .value("first_half_step", solids::ImplicitElasticity::first_half_step)

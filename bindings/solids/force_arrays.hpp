@@ -1,4 +1,4 @@
-// Arrays of nodes as arguments of forces.
+// Conversion of the array arguments of forces: values per node, element indices.
 #pragma once
 
 #include "collision/triangle_arrays.hpp"

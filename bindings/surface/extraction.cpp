@@ -1,4 +1,4 @@
-// Bindings of level-set surfaces, their volumes, curvatures and connected parts.
+// Bindings of level-set surfaces, their volumes, curvatures and connected components.
 #include "bridge.hpp"
 
 #include "meniscus/surface/extraction/curvature.hpp"

@@ -1,4 +1,4 @@
-"""Benchmark cases of liquid surfaces: the mesh of a level set, its volume, curvature and connected parts, beside other libraries."""
+"""Benchmark cases of liquid surfaces: the mesh of a level set, its volume, curvature and connected components, beside other libraries."""
 
 from __future__ import annotations
 

@@ -1,2 +1,3 @@
+// Entry point of the C++ tests (doctest).
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

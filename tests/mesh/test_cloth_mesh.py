@@ -1,4 +1,4 @@
-"""Triangle meshes: cloth in herring-bone, pairs of triangles that bend, boundaries, neighbours, spheres."""
+"""Triangle meshes: cloth in a herring-bone pattern, hinges, boundaries, neighbours, spheres."""
 
 import math
 from collections import Counter

@@ -1,8 +1,8 @@
-"""Threads and instruction sets, which these tests change, are as before after each test."""
+"""Fixture that restores the number of threads and the vector width after each test."""
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _bring_back(default_parallelism: None) -> None:
-    """Bring the numbers of threads and the instruction set back."""
+def _restored_parallelism(default_parallelism: None) -> None:
+    """Restore the number of threads and the vector width."""

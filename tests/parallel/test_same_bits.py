@@ -1,4 +1,4 @@
-"""Independence of the results of grids, to the last bit, of the number of threads and of the vector instructions."""
+"""Bitwise reproducibility of grid operators, whatever the number of threads and the vector width."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Independence of the results of fluids, to the last bit, of the number of threads and of the vector instructions."""
+"""Bitwise reproducibility of fluid operators, whatever the number of threads and the vector width."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Independence of whole liquid steps, to the last bit, of the number of threads and of the vector instructions."""
+"""Bitwise reproducibility of whole liquid steps, whatever the number of threads and the vector width."""
 
 from typing import Any
 

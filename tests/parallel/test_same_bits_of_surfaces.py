@@ -1,4 +1,4 @@
-"""Independence of level sets, to the last bit, of the number of threads and of the vector instructions."""
+"""Bitwise reproducibility of level-set operators, whatever the number of threads and the vector width."""
 
 from typing import Any
 

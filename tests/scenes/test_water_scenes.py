@@ -46,7 +46,7 @@ def test_runs_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_frames_are_drawn(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    scenes.run(scenes.SCENES[name](frames=1, **{**SMALL[name], "end": 0.03}), tmp_path)
+    scenes.run(scenes.SCENES[name](frames=1, **{**SMALL[name], "end": 0.1}), tmp_path)
     pictures = {p: p.read_bytes() for p in tmp_path.glob("frame-*.png")}
     assert len(pictures) == 2
     assert len(set(pictures.values())) == 2

@@ -1,4 +1,4 @@
-"""Fluid in and around solids, and the part of a divergence that counts."""
+"""Fluids in and around solids for tests of projection, and the divergence that a projection has to remove."""
 
 from collections.abc import Callable
 from typing import Any

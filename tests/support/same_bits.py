@@ -1,4 +1,4 @@
-"""Comparison of results on several numbers of threads and with several sets of vector instructions."""
+"""Checks of bitwise reproducibility over numbers of threads and vector widths."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-/// Random numbers of many entities at once.
+/// Uniform random numbers for arrays of ids, drawn in parallel.
 #pragma once
 
 #include "meniscus/core/types.hpp"

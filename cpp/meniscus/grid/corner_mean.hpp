@@ -1,4 +1,4 @@
-/// Means at the centres of cells and faces of the values at their corners, for fields on nodes.
+/// Averages of nodal values at the centres of cells and faces.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -146,8 +146,8 @@ class LinearRule {
     return given_slopes(s, q, reach);
   }
 
-  /// Of a given sample. One that is alone along an axis, as in the tip of a wedge, has the mean slopes of those beside it, as far as
-  /// a few samples away; beyond, none.
+  /// Of a given sample. One that is alone along an axis, as in the tip of a wedge, has the mean slopes of those beside it, as far
+  /// as a few samples away; beyond, none.
   std::array<T, D> given_slopes(const KnownSamples<T, D>& s, Index q, int depth) const {
     std::array<T, D> g{};
     if (differences(s, q, g) || depth == 0) return g;
@@ -316,8 +316,8 @@ Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers
                         [&](const Samples<D>& samples) { return LinearRule<T, D>(samples, largest, workspace); });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                        \
-  template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&);       \
+#define MENISCUS_INSTANTIATE(T, D)                                                  \
+  template Index extrapolate<T, D>(Field<T, D>&, std::uint8_t*, Index, Workspace&); \
   template Index extrapolate_linearly<T, D>(Field<T, D>&, std::uint8_t*, Index, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

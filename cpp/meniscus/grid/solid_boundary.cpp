@@ -147,11 +147,11 @@ void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, W
   }
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                   \
-  template class SolidBoundary<T, D>;                                                \
-  template double max_component_speed(SolidBoundary<T, D>&);                         \
-  template void set_solid_velocity(MacField<T, D>&, SolidBoundary<T, D>&);           \
-  template void continue_into_solid(Field<T, D>&, SolidBoundary<T, D>&, Workspace&); \
+#define MENISCUS_INSTANTIATE(T, D)                                                             \
+  template class SolidBoundary<T, D>;                                                          \
+  template double max_component_speed(SolidBoundary<T, D>&);                                   \
+  template void set_solid_velocity(MacField<T, D>&, SolidBoundary<T, D>&);                     \
+  template void continue_into_solid(Field<T, D>&, SolidBoundary<T, D>&, Workspace&);           \
   template void continue_level_set_into_solid(Field<T, D>&, SolidBoundary<T, D>&, Workspace&); \
   template void continue_into_solid(MacField<T, D>&, SolidBoundary<T, D>&, Workspace&);
 template struct SolidMasks<2>;

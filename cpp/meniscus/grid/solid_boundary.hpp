@@ -77,8 +77,8 @@ void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspa
 /// Likewise for level sets: closest points of samples in a narrow band are sought that far away.
 inline constexpr Index level_set_layers = 7;
 
-/// Continues a signed distance on cells into a solid with its slope: a surface goes on at the angle at which it meets the wall, so
-/// that water at rest stays at rest beside walls at any angle. Values inside of the solid are overwritten, never read.
+/// Continues a signed distance on cells into a solid with its slope: a surface goes on at the angle at which it meets the wall,
+/// so that water at rest stays at rest beside walls at any angle. Values inside of the solid are overwritten, never read.
 template <class T, int D>
 void continue_level_set_into_solid(Field<T, D>& levelset, SolidBoundary<T, D>& solid, Workspace& workspace);
 

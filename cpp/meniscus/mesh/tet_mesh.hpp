@@ -1,4 +1,4 @@
-/// Views of meshes of tetrahedra and of segments whose positions and corners somebody else owns.
+/// Non-owning views of tetrahedral and segment meshes.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"

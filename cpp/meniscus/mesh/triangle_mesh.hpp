@@ -1,4 +1,4 @@
-/// Views of triangle meshes whose positions and corners somebody else owns.
+/// Non-owning views of triangle meshes.
 #pragma once
 
 #include "meniscus/core/types.hpp"

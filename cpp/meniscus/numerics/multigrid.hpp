@@ -11,7 +11,7 @@ concept MultigridLevels = requires(H h, int level) {
   { h.levels() } -> std::convertible_to<int>;
   /// Smooths the solution, starting from zero.
   h.smooth_from_zero(level);
-  /// Residual of `level` to the right-hand side of `level + 1`.
+  /// Restricts the residual of `level` to the right-hand side of `level + 1`.
   h.restrict_residual(level);
   /// Adds the solution of `level + 1`, interpolated, to that of `level`.
   h.add_correction(level);

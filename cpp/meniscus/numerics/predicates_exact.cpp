@@ -1,5 +1,5 @@
-// The determinants again, where a filter could not decide: in machine integers where the coordinates have few bits, else in long
-// integers or expansions.
+// Exact signs of the determinants that a floating-point filter leaves undecided: in machine integers where the coordinates have
+// few bits, else in long integers or expansions.
 #include "meniscus/numerics/expansion.hpp"
 #include "meniscus/numerics/predicates.hpp"
 

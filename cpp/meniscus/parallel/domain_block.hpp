@@ -1,4 +1,4 @@
-/// Blocks of a domain: boxes of cells between cuts across the axes, one for each process.
+/// Decomposition of a domain into blocks: boxes of cells between cuts across the axes, one block for each process.
 #pragma once
 
 #include "meniscus/core/types.hpp"

@@ -1,4 +1,4 @@
-/// Reductions over all blocks of a domain. Every block gets the same result, and it has the bits that one block would give.
+/// Reductions over all blocks of a domain. Every block gets the same result, bit-identical to that of a single block.
 ///
 /// Maxima, minima and counts do not depend on an order. Sums of floating-point numbers do, so they go through ExactSum, which is
 /// rounded once at the end.

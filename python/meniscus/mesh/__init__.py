@@ -1,6 +1,6 @@
 """Meshes of segments, triangles and tetrahedra.
 
-They come with topology, quality measures, generators, files, refinement, embedded points and a test for watertightness.
+Topology, quality measures, generators, file formats, refinement, embedding of points, and a watertightness check.
 """
 
 from meniscus.mesh.embedding.embedding import Embedding

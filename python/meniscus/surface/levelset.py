@@ -195,7 +195,7 @@ class LevelSet(State):
         return extraction.curvature(self, kind=kind, limit=limit, out=out)
 
     def components(self, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
-        """Return the connected parts and their volumes; see `surface.components`."""
+        """Return the connected components and their volumes; see `surface.components`."""
         return extraction.components(self, both=both, out=out, workspace=workspace)
 
     def unite(self, other: LevelSet | Shape) -> None:

@@ -1,4 +1,4 @@
-"""Light that reaches each cell of a volume of smoke."""
+"""Sunlight and skylight in a volume of smoke: optical depth towards the sun, and visibility of the sky."""
 
 from __future__ import annotations
 
@@ -9,44 +9,46 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float32]
 
-_OPAQUE = 6.0  # optical depth of a cell of solid
+# Extinction of a cell full of solid, 1 / cells.
+_SOLID_TO_SUN = 6.0
+_SOLID_TO_SKY = np.float32(1.0)
 
 
 def light_depth(extinction: Floats, toward: npt.NDArray[Any], solid: Floats | None = None) -> Floats:
     """Return the optical depth between each cell and a sun far away.
 
-    One sweep over slices away from the sun: the depth behind a slice is that of the previous slice, shifted along the light. The shifts
-    blur it a little, like forward scattering.
+    One sweep over slices away from the sun: the depth accumulated behind the previous slice is shifted along the light and enters the next
+    one. The interpolation of the shifts blurs it a little, like forward scattering.
 
     Args:
         extinction: (nx, ny, nz), 1 / cells.
         toward: unit vector towards the sun.
-        solid: share of each cell that a solid fills; it casts a shadow.
+        solid: volume fraction of solid in each cell; it casts a shadow.
     """
     axis = int(np.argmax(np.abs(toward)))
-    dense = extinction if solid is None else extinction + _OPAQUE * solid
-    slices = np.moveaxis(dense, axis, 0)
+    total = extinction if solid is None else extinction + _SOLID_TO_SUN * solid
+    slices = np.moveaxis(total, axis, 0)
     depth = np.empty_like(slices)
     n = len(slices)
     order = range(n - 1, -1, -1) if toward[axis] > 0 else range(n)
     others = [d for d in range(3) if d != axis]
     shift = [float(toward[d] / abs(toward[axis])) for d in others]
-    half = np.float32(0.5 / abs(toward[axis]))
-    behind = np.zeros(slices.shape[1:], np.float32)
+    half_path = np.float32(0.5 / abs(toward[axis]))  # from the side of a slice to its middle, cells
+    accumulated = np.zeros(slices.shape[1:], np.float32)
     for k in order:
-        own = half * slices[k]
-        depth[k] = _shifted(behind, shift) + own
-        behind = depth[k] + own
+        half_depth = half_path * slices[k]
+        depth[k] = _shifted(accumulated, shift) + half_depth
+        accumulated = depth[k] + half_depth
     return np.moveaxis(depth, 0, axis)
 
 
 def ambient_visibility(extinction: Floats, solid: Floats | None = None, radius: int = 5) -> Floats:
-    """Return the share of light from all around that reaches each cell: exp of minus the optical depth of its surroundings.
+    """Return the fraction of ambient light that reaches each cell: exp of minus the optical depth of its surroundings.
 
-    The depth is estimated as that of a ball of `radius` cells with the mean density of a box of that size, averaged twice.
+    The depth is estimated as half of `radius` cells times the mean extinction: that of a box filter of this radius, applied twice.
     """
-    dense = extinction if solid is None else extinction + np.float32(1.0) * solid
-    mean = dense
+    total = extinction if solid is None else extinction + _SOLID_TO_SKY * solid
+    mean = total
     for _ in range(2):
         for axis in range(3):
             mean = _box_mean(mean, axis, radius)
@@ -57,13 +59,14 @@ def ambient_visibility(extinction: Floats, solid: Floats | None = None, radius: 
 def _shifted(image: Floats, shift: list[float]) -> Floats:
     """Return the image at positions + shift, interpolated linearly; zero outside."""
     for axis, s in enumerate(shift):
-        whole = int(np.floor(s))
-        part = np.float32(s - whole)
-        image = (1 - part) * _moved(image, axis, whole) + part * _moved(image, axis, whole + 1)
+        offset = int(np.floor(s))
+        fraction = np.float32(s - offset)
+        image = (1 - fraction) * _moved(image, axis, offset) + fraction * _moved(image, axis, offset + 1)
     return image
 
 
 def _moved(image: Floats, axis: int, by: int) -> Floats:
+    """Return the image at positions + `by` pixels along an axis; zero outside."""
     result = np.zeros_like(image)
     n = image.shape[axis]
     source = slice(max(by, 0), min(n + by, n))

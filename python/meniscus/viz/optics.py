@@ -1,4 +1,4 @@
-"""Optics of water: reflection and refraction at the surface, the sky, and conversion of pictures to bytes."""
+"""Optics of water: reflection and refraction at the surface, the sky, and tone mapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of smoke: emission and absorption along rays, with the shadow that the smoke casts on itself; NumPy only, no display.
+"""Volume rendering of smoke by shear-warp: absorption, scattering and self-shadowing; NumPy only, no display.
 
 The volume is cut into slices across the axis closest to the direction of the camera. Seen from the camera, a slice is a scaled and shifted
 copy on a plane in front of the volume, so its projection to the plane is two products with thin matrices. The slices are composited one by

@@ -1,4 +1,4 @@
-"""Pictures of water: rays that are reflected and refracted at the surface and absorbed in the water; no display needed.
+"""Ray-traced pictures of water: reflection, refraction, absorption and caustics; no display needed.
 
 The surface is a closed mesh, as `LevelSet.to_mesh` returns it. Rays are traced with the exact casts of `ThickSurface`, so none leaks
 through an edge. Light that falls through the water onto the floor is traced from the sun, which gives caustics and shadows.

@@ -1,4 +1,4 @@
-"""Ray tracing of water: reflection, refraction and absorption, and sunlight traced to the floor."""
+"""Ray tracer for water: reflection, refraction and absorption, and caustics by photons traced to the floor."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from meniscus.viz.optics import WATER, Floats, dot, fresnel, normalized, refract
 from meniscus.viz.water_scene import Scene
 
 _ABSORPTION = np.array([2.6, 0.62, 0.38])  # over the length `clarity`
-_SCATTER = np.array([0.010, 0.075, 0.095])  # what murky depth shines with
+_SCATTER = np.array([0.010, 0.075, 0.095])  # light scattered back from deep water
 _SUNLIGHT = np.array([1.0, 0.94, 0.83]) * 2.1
 _SKYLIGHT = np.array([0.58, 0.70, 0.88]) * 0.55
 _BOUNCES = 7
-_TEXELS = 192
-_PHOTONS_PER_TEXEL = 4  # along each axis
+_TEXELS = 192  # of the light map on the floor, along each axis
+_PHOTONS_PER_TEXEL = 4  # along each axis of a texel
 
 
 class Tracer:

@@ -1,4 +1,4 @@
-"""Meshes of a picture of water: a surface with normals at the corners of its triangles."""
+"""Triangles of a water scene: all meshes as one surface, with shading normals at the corners."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MEMORY_BOUND = 0.6
 
 @dataclass(frozen=True)
 class Goal:
-    """Goal of a case on one core, in its unit, and goal of the speed-up on two threads."""
+    """Rate that a case shall at least have on one core (`floor`) and the one aimed at (`goal`), in its unit; speed-up on two threads."""
 
     case: str
     floor: float | None = None

@@ -1,4 +1,4 @@
-"""Visibility past thickened surfaces: hits, first hits, and clear segments."""
+"""Visibility against thickened surfaces: hits, first hits, and clear segments."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-// Exact sums do not depend on the order or the blocks of their terms, and reductions are the same in all blocks.
+// Tests of exact sums, which do not depend on the order or the blocks of their terms, and of reductions, the same in all blocks.
 #include "meniscus/parallel/reductions.hpp"
 
 #include "meniscus/core/random.hpp"

@@ -338,14 +338,30 @@ def test_a_full_box_stays_full(dimension: int) -> None:
 def test_the_correction_keeps_the_volume_of_a_breaking_dam(dimension: int, seconds: float) -> None:
     """Of every part that is resolved, through impacts, overturning and spray; of all of them together, with the spray."""
     n = 64 if dimension == 2 else 40
+    errors, parts, last = correct_a_dam(dimension, n, seconds, (0.5, 0.5))
+    assert max(errors) < 1e-3
+    assert max(parts) < 1e-3
+    assert abs(last) < 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "column"), [(48, (0.3, 0.7)), (64, (0.3, 0.7)), (64, (0.41, 0.6)), (96, (0.3, 0.7))])
+def test_the_corrected_volume_is_never_far_off(n: int, column: tuple[float, float]) -> None:
+    """Columns that break into many parts, which merge and change numbers within a correction: 4 to 5 % at times, if parts were confused."""
+    errors, _, _ = correct_a_dam(2, n, 2.0, column)
+    assert max(errors) < 5e-3
+
+
+def correct_a_dam(dimension: int, n: int, seconds: float, column: tuple[float, float]) -> tuple[list[float], list[float], float]:
+    """Return the errors of the whole volume and the largest of resolved parts, by step, and the last error of the whole."""
     shape = (n, n) if dimension == 2 else (n, n // 4, n)
     solver = LiquidSolver(ms.Grid(shape, 1 / n), LiquidOptions(drift_correction=True))
-    solver.fill(box((-9,) * dimension, (0.5, 9, 0.5) if dimension == 3 else (0.5, 0.5)))
-    cell, worst = (1 / n) ** dimension, 0.0
+    solver.fill(box((-9,) * dimension, (column[0], 9, column[1]) if dimension == 3 else column))
+    resolved = (12 if dimension == 2 else 40) / n**dimension
+    errors, parts = [], []
     while solver.time < seconds:
         solver.step(min(solver.max_dt(), 0.05))
         report = solver.volume_report()
-        worst = max(worst, abs(report.relative_error))
-        worst = max(worst, *(abs(c.error) for c in report.components if c.volume > (12 if dimension == 2 else 40) * cell))
-    assert worst < 1e-3
-    assert abs(solver.volume_report().relative_error) < 1e-6
+        errors.append(abs(report.relative_error))
+        parts.append(max((abs(c.error) for c in report.components if c.volume > resolved), default=0.0))
+    return errors, parts, solver.volume_report().relative_error

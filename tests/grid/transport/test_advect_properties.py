@@ -1,4 +1,4 @@
-"""Properties that transport keeps exactly: identity, constants, whole shifts, bounds, aliasing, given faces."""
+"""Exact properties of advection: identity at dt = 0, constants, shifts by whole cells, bounds, self-advection, prescribed faces."""
 
 from typing import Any
 
@@ -142,7 +142,7 @@ def test_a_velocity_may_carry_itself(method: str, periodic: bool, dimension: int
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_given_faces_have_their_values_afterwards(method: str, dimension: int, dtype: type, rng: np.random.Generator) -> None:
+def test_prescribed_faces_have_their_values_afterwards(method: str, dimension: int, dtype: type, rng: np.random.Generator) -> None:
     def moving(x: np.ndarray, t: float) -> np.ndarray:
         return 0.25 * np.sin(x) + 0.5 * t
 
@@ -156,8 +156,8 @@ def test_given_faces_have_their_values_afterwards(method: str, dimension: int, d
     assert same_bits(components(v), after)
     assert (v.u[0] == 0.5).all()
     y = g.face_centers(1)[1]
-    given_value = 0.25 * np.sin(y.ravel()[-1]) + 0.5 * (2.0 + dt)
-    np.testing.assert_allclose(v.v[:, -1], given_value, rtol=4 * np.finfo(dtype).eps)
+    prescribed_value = 0.25 * np.sin(y.ravel()[-1]) + 0.5 * (2.0 + dt)
+    np.testing.assert_allclose(v.v[:, -1], prescribed_value, rtol=4 * np.finfo(dtype).eps)
     if dimension == 3:
         assert not v.w[:, :, 0].any()
         assert not v.w[:, :, -1].any()

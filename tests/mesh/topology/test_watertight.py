@@ -150,7 +150,7 @@ def test_the_holes_of_the_bunny() -> None:
     mesh = real_mesh("stanford-bunny")
     r = check_watertight(*mesh)
     graph = boundary_graph(mesh)
-    assert all(len(n) == 2 for n in graph.values())  # so every hole is one simple loop, and a connected part
+    assert all(len(n) == 2 for n in graph.values())  # so every hole is one simple loop, and a connected component
     parts = connected_parts(graph)
     assert len(parts) == len(r.holes) == 5
     assert r.boundary_edges == sum(map(len, parts)) == sum(r.hole_lengths) == 223

@@ -1,4 +1,4 @@
-"""Tetrahedra of constant strain: strains, stresses, energies, forces, and flat and inverted elements."""
+"""Linear tetrahedral elements: strains, stresses, energies, forces, and flat and inverted elements."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Triangles of constant strain in space: plane stress, derivatives, and triangles that collapse."""
+"""Linear triangular elements in space: plane stress, derivatives, and triangles that collapse."""
 
 import pickle
 from typing import Any

@@ -1,4 +1,4 @@
-"""Connected parts of level sets against a flood fill, their numbers and volumes."""
+"""Connected components of level sets against a flood fill, their numbers and volumes."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,5 @@
-/// Root parity of a step by exact ray casting: whether zero lies on the image of the border of the parameters, or else inside it.
+/// Root-parity test of continuous collision detection: whether a step has a contact on the border of its parameter domain, or an
+/// odd number of contacts inside it, by exact ray casting.
 ///
 /// The step is a function F(t, u, v) that is zero where the elements touch; its domain is a prism for a vertex and a face, a cube
 /// for two edges. If F has no zero on the border of the domain, the number of zeros within is odd exactly if a ray from zero

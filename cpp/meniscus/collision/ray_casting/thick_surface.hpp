@@ -1,4 +1,4 @@
-/// Exact visibility queries past a thickened triangle surface, without leaks.
+/// Exact visibility queries against a thickened triangle surface, without leaks.
 ///
 /// Every triangle is thickened to a wedge (see ray_wedge.hpp). Wedges of neighbours overlap, so a segment cannot slip through a
 /// shared edge or vertex. A point is "visible" only if the whole segment is certainly clear of all wedges: a segment within

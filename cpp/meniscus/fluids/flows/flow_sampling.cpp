@@ -1,3 +1,4 @@
+// Sampling of procedural flows on staggered grids and at points, and advection of points by them.
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"

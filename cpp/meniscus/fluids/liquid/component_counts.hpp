@@ -1,4 +1,4 @@
-/// Counts of the cells and particles in the connected parts of a liquid, for reports.
+/// Counts of the cells and particles in the connected components of a liquid, for reports.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"

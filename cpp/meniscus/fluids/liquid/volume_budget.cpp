@@ -169,6 +169,12 @@ void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, co
     component_origins<T, D>(velocity, dt, labels_.data(), next_.data(), origin.data());
     transfer_to_components(expected_, origin.data(), workspace);
   }
+  commit_motion();
+}
+
+/// Takes the liquid in `next_`, whose components expect what was transferred to them, or what they have.
+template <int D>
+void VolumeBudget<D>::commit_motion() {
   const NoInterrupts commit;
   const double before = total_expected();
   commit_measured();

@@ -1,4 +1,5 @@
-/// Expected volumes of the connected parts of a liquid, through motion, mergers and break-ups, and their correction.
+/// Expected volumes of the connected components ("parts") of a liquid, through motion, mergers and break-ups, and their
+/// correction.
 ///
 /// When a part breaks up, its pieces share its expected volume in proportion to what of their volumes comes from it; when
 /// parts merge, their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one
@@ -26,7 +27,7 @@ struct MeasuredLiquid {
   grid::Field<T, D>& scratch;           ///< with the samples of the level set; used with a solid
 };
 
-/// Labels the connected parts of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
+/// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
                         Workspace& workspace);
@@ -115,6 +116,7 @@ class VolumeBudget {
   void commit_measured();
   bool match_components();
   void commit_matched();
+  void commit_motion();
   double commit_change(Workspace& workspace);
   void add_to_expected(double total);
   template <class T>

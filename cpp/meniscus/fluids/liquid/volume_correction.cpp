@@ -1,3 +1,4 @@
+// Correction of the volumes of a `VolumeBudget`: each component of the liquid is offset along its normals.
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 /// Cells that a correction moves the surface by, at most.
 constexpr double largest_move = 0.3;
-constexpr int passes = 8;  // at most; each moves the surfaces again by what is still missing
+constexpr int passes = 20;  // at most; each moves the surfaces again by what is still missing
 /// Relative, of a corrected volume, within the largest move.
 constexpr double accuracy = 1e-9;
 
@@ -86,9 +87,11 @@ double farthest_of(const std::vector<DistanceSearch>& searches) {
 void DistanceSearch::advance(double volume, double expected, double area) {
   const double missing = expected - volume;
   if (missing == 0.0) return;
-  (missing > 0.0 ? low_ : high_) = distance;
-  (missing > 0.0 ? low_known_ : high_known_) = true;
-  if (!(low_ < high_)) {  // the motion of a neighbour has changed this part
+  if (started_) {  // the volume before any motion changes with that of a neighbour
+    (missing > 0.0 ? low_ : high_) = distance;
+    (missing > 0.0 ? low_known_ : high_known_) = true;
+  }
+  if (high_ - low_ <= 1e-6 * limit_) {  // so has a neighbour since
     low_ = -limit_;
     high_ = limit_;
     low_known_ = high_known_ = false;
@@ -190,9 +193,8 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       // A thin part broke off or closed: go on from there.
       farthest += farthest_of(searches_);
       limit = largest_move * h - farthest;
-      const double all = total_expected();
-      commit_change(workspace);
-      unassigned_ += all - total_expected();
+      transfer_to_components(expected_, labels_.data(), workspace);
+      commit_motion();
       distribute_unassigned();
       searches_.assign(volumes_.size(), DistanceSearch(limit));
       keep(before.data());

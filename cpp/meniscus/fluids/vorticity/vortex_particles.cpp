@@ -16,31 +16,11 @@ namespace {
 template <int D>
 using Matrix = Eigen::Matrix<double, D, D>;
 
-/// Locates a point among the cells whose gradient is known: those of the domain and, along axes that are not periodic, one layer
-/// beyond, whose centres are the farthest places. A point that was carried out of the domain sees the gradient out there.
-template <class T, int D>
-grid::CellLocation<D> locate_gradient(const grid::Grid<D>& grid, const T* x) {
-  grid::CellLocation<D> at = grid::locate_in_domain(grid, x);
-  for (std::size_t d = 0; d < D; ++d) {
-    if (grid.periodic()[d]) continue;
-    const Index n = grid.shape()[d];
-    const double c = (static_cast<double>(x[d]) - grid.origin()[static_cast<Index>(d)]) / grid.spacing();
-    if (c < 0.0) {
-      at.cell[d] = -1;
-      at.offset[d] = 1.0 + std::max(c, -0.5);
-    } else if (c > static_cast<double>(n)) {
-      at.cell[d] = n;
-      at.offset[d] = std::min(c - static_cast<double>(n), 0.5);
-    }
-  }
-  return at;
-}
-
 template <class T, int D>
 Matrix<D> gradient_at(const CellGradient<T, D>& gradient, const grid::Grid<D>& grid, const T* x) {
   Matrix<D> sum = Matrix<D>::Zero();
   using Stencil = grid::MultilinearStencil<double, D>;
-  const Stencil around(locate_gradient(grid, x), grid::Stagger<D>::cell());
+  const Stencil around(grid::locate_in_extended_domain(grid, x), grid::Stagger<D>::cell());
   for (int q = 0; q < Stencil::corners; ++q) {
     const double weight = around.weight(q);
     if (weight == 0.0) continue;

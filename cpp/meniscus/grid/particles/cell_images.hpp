@@ -1,4 +1,4 @@
-/// Images of cells and samples beyond the sides of a domain.
+/// Indices beyond the sides of a domain: periodic images, or the nearest cell or sample inside.
 #pragma once
 
 #include "meniscus/grid/grid.hpp"

@@ -68,4 +68,24 @@ MENISCUS_INLINE Index cell_index(const Grid<D>& grid, const Coord<D>& cell) {
   return i;
 }
 
+/// Likewise, but among the cells of the domain and those of one layer of ghosts beyond its sides, whose centres are the farthest
+/// places: for fields that are known there. Points on periodic axes have their images in the domain.
+template <class T, int D>
+CellLocation<D> locate_in_extended_domain(const Grid<D>& grid, const T* x) {
+  CellLocation<D> at = locate_in_domain(grid, x);
+  for (std::size_t d = 0; d < D; ++d) {
+    if (grid.periodic()[d]) continue;
+    const Index n = grid.shape()[d];
+    const double c = (static_cast<double>(x[d]) - grid.origin()[static_cast<Index>(d)]) / grid.spacing();
+    if (c < 0.0) {
+      at.cell[d] = -1;
+      at.offset[d] = 1.0 + std::max(c, -0.5);
+    } else if (c > static_cast<double>(n)) {
+      at.cell[d] = n;
+      at.offset[d] = std::min(c - static_cast<double>(n), 0.5);
+    }
+  }
+  return at;
+}
+
 }  // namespace meniscus::grid

@@ -1,7 +1,7 @@
 /// Coarsening of a level of the Poisson hierarchy: which cells are joined, and the matrix of the joined cells.
 ///
-/// A coarse cell consists of the largest connected part of the unknowns in its block of 2 x 2 (x 2) fine cells; two unknowns are
-/// connected where the face between them has a coefficient. Unknowns that a wall separates from that part join a neighbouring
+/// A coarse cell consists of the largest connected component of the unknowns in its block of 2 x 2 (x 2) fine cells; two unknowns
+/// are connected where the face between them has a coefficient. Unknowns that a wall separates from that part join a neighbouring
 /// coarse cell on their own side of the wall, if there is one. So no coarse cell reaches through a wall, walls may be as thin as
 /// a face, and enclosed regions stay enclosed on all levels.
 ///

@@ -1,4 +1,6 @@
-/// Strips of consecutive samples along the last axis, into which the distinct samples of a field are divided.
+/// Division of the samples of a field into strips: runs of up to `strip_lanes` consecutive samples along the last axis.
+///
+/// Strips hold distinct samples: of the two copies of a sample on a periodic side only one.
 ///
 /// The division belongs to the domain and not to its blocks, so that results do not depend on where a domain is cut: a strip
 /// that lies in several blocks is updated by the block that owns its first sample. That block works on windows, which hold the

@@ -1,4 +1,5 @@
-/// Relaxation of scattered parts of a grid: strips are updated in rounds, and a round covers only strips next to a change.
+/// Queue of active strips, for iterations that touch only part of a grid: strips are updated in rounds, and a round covers only
+/// strips next to a change.
 ///
 /// Strips are coloured so that no two neighbours share a colour, and one colour is updated at a time. The result therefore
 /// depends on the set of strips of a round, but not on their order, the number of threads or the blocks of a domain.

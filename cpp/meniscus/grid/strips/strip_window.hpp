@@ -1,4 +1,5 @@
-/// Windows of samples around the strips of a block of a cut domain, and the exchange of strips between blocks.
+/// Window of a block: the samples of its strips and a margin around them, where a domain is cut into blocks; and the exchange of
+/// strips between blocks.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
@@ -8,7 +9,7 @@
 
 namespace meniscus::grid {
 
-/// Moves samples from the blocks of a cut domain to the windows of their strips, and back.
+/// Moves samples from the blocks of a domain to the windows of their strips, and back.
 template <int D>
 class StripWindow {
  public:

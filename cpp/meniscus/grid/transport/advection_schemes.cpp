@@ -1,3 +1,4 @@
+// Table of all advection schemes.
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/transport/advection_scheme.hpp"
 

@@ -1,4 +1,4 @@
-/// Edges of a triangle mesh: neighbours, boundary, pairs of triangles that bend, pinched vertices.
+/// Edges of a triangle mesh: neighbours, boundary, hinges (pairs of triangles with a common edge), pinched vertices.
 #pragma once
 
 #include "meniscus/mesh/topology/triangle_topology.hpp"

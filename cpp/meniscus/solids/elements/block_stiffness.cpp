@@ -11,7 +11,7 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
   const auto nodes = static_cast<std::size_t>(gather.nodes());
   row_start_.assign(nodes + 1, 0);
   place_.resize(elements.size() * static_cast<std::size_t>(N * N));
-  std::vector<std::int32_t> row;
+  std::vector<std::int32_t> row;  // columns of the row, ascending
   for (std::size_t i = 0; i < nodes; ++i) {
     row.clear();
     const auto corners = gather.at(static_cast<Index>(i));
@@ -19,6 +19,7 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
       for (const std::int32_t other : elements[static_cast<std::size_t>(corner / N)]) row.push_back(other);
     std::sort(row.begin(), row.end());
     row.erase(std::unique(row.begin(), row.end()), row.end());
+    // Limits of the 16-bit positions in `place_` and of the signed 32-bit ones in `row_start_`.
     require(row.size() < 65536, "node ", i, " has ", row.size(), " neighbours");
     require(column_.size() + row.size() < 2147483648, "the stiffness matrix has too many blocks");
     std::uint16_t* place =

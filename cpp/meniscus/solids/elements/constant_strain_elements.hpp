@@ -1,4 +1,5 @@
-/// Common part of finite elements of constant strain with N nodes each: what they store, damping by mass, and sums over corners.
+/// Base of linear finite elements (constant strain) with N nodes each: stored values, mass-proportional damping, and sums over
+/// corners.
 #pragma once
 
 #include "meniscus/numerics/lane_pack.hpp"

@@ -1,3 +1,4 @@
+// Stiffness of `TriangleMembrane`: linearisation, products with the tangent, damping, diagonal blocks and bounds.
 #include "meniscus/solids/elements/triangle_lanes.hpp"
 
 #include <Eigen/Geometry>
@@ -54,7 +55,7 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
     });
 }
 
-void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool green) const {
+void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool frozen) const {
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -63,7 +64,7 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool green) con
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
       mesh::Point* const out = &corner_[3 * pack_size * i];
-      if (green) {
+      if (frozen) {
         const PackMat32 m{vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3)};
         const PackMat32 g = detail::gradient(d, detail::row_of(e, 0), detail::row_of(e, 1));
         const Pack xx = dot(m.a, g.a), yy = dot(m.b, g.b), xy = 0.5 * (dot(m.a, g.b) + dot(m.b, g.a));
@@ -86,14 +87,14 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool green) con
   });
 }
 
-Block3 TriangleMembrane::block(Index element, int a, int b, bool green) const {
+Block3 TriangleMembrane::block(Index element, int a, int b, bool frozen) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
-  if (green) {
+  if (frozen) {
     const auto y = [&](int k) {
       const auto row = [&](int n) { return Vector2(rest_[pack].y[2 * n][lane], rest_[pack].y[2 * n + 1][lane]); };
       return k == 0 ? Vector2(-row(0) - row(1)) : row(k - 1);

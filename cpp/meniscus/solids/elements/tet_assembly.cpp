@@ -1,3 +1,4 @@
+// Assembly of the stiffness matrix of `TetElements` from the 3 x 3 blocks of each element.
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/tet_lanes.hpp"
 
@@ -44,7 +45,7 @@ Block3 matrix_at(const Lane& e, int at) {
 
 }  // namespace
 
-Block3 TetElements::block(Index element, int a, int b, bool green, bool turning) const {
+Block3 TetElements::block(Index element, int a, int b, bool frozen, bool turning) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const Lane e{fields_.data() + pack * static_cast<std::size_t>(field_count_ * pack_size) + lane * lane_stride(), field_stride()};
@@ -59,7 +60,7 @@ Block3 TetElements::block(Index element, int a, int b, bool green, bool turning)
     }
     return r;
   }
-  if (green) {
+  if (frozen) {
     const Lane rest{rest_[pack].y[0] + lane, pack_size};
     const Block3 f = matrix_at(e, PrincipalFields::f);
     return f * isotropic_block(rest.vector(0, a), rest.vector(0, b), e(PrincipalFields::lambda), e(PrincipalFields::mu)) *
@@ -199,9 +200,9 @@ MENISCUS_INLINE void add_green_row(const double* e, const double* y, int a, Bloc
 }  // namespace
 
 void TetElements::assemble() {
-  const bool green = tangent_ == Tangent::frozen, turning = !green;
+  const bool frozen = tangent_ == Tangent::frozen, turning = !frozen;
   const auto element = [&](Index e) { return fields_.data() + e * field_count_; };
-  if (!warped() && green)
+  if (!warped() && frozen)
     matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
       const Rest& rest = rest_[static_cast<std::size_t>(e / pack_size)];
       add_green_row(element(e), rest.y[0] + e % pack_size, a, row, place);

@@ -1,5 +1,7 @@
-/// Tetrahedra of constant strain as a force: each has the deformation gradient F = sum p_k y_k^T, where p are positions, y1 to y3
-/// are the rows of the inverse of the edges at rest and y0 = -(y1 + y2 + y3); its nodes feel f_k = -V P(F) y_k.
+/// Linear tetrahedral finite elements (constant strain) as a force.
+///
+/// An element has the deformation gradient F = sum p_k y_k^T, where p are positions, y1 to y3 are the rows of the inverse of the
+/// edges at rest and y0 = -(y1 + y2 + y3). Its nodes feel the forces f_k = -V P(F) y_k.
 ///
 /// For isotropic materials the stiffness is short: with z_k = R y_k, a corotational element has the
 /// blocks V (lambda z_i z_j^T + mu z_j z_i^T + mu (z_i . z_j) I) plus the effect of the change of R,
@@ -59,12 +61,16 @@ class TetElements final : public ConstantStrainElements<4> {
   template <Frame frame>
   void add_bounds_in(std::span<const mesh::Point> x) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  void multiply(std::span<const mesh::Point> dx, bool green, bool turning) const;
-  Block3 block(Index element, int a, int b, bool green, bool turning) const;
+  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation. In warped elements `frozen`
+  /// has no effect and `turning` adds the effect of the change of R.
+  void multiply(std::span<const mesh::Point> dx, bool frozen, bool turning) const;
+  /// The block of that matrix between the corners a and b of an element.
+  Block3 block(Index element, int a, int b, bool frozen, bool turning) const;
   void assemble();
   /// Strides in `fields_` between the numbers of one element, and between the same number of consecutive elements of a pack.
   std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }
   std::size_t lane_stride() const { return matrix_ ? static_cast<std::size_t>(field_count_) : 1; }
+  /// Whether the stiffness is that at rest, rotated by R ("stiffness warping"); R is the identity for the linear material.
   bool warped() const { return options_.material == Material::linear || options_.material == Material::corotational; }
 
   std::vector<Rest> rest_;

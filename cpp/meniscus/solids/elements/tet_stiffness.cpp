@@ -1,3 +1,4 @@
+// Stiffness of `TetElements`, matrix-free: linearisation, products with the tangent, damping, diagonal blocks and bounds.
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/tet_lanes.hpp"
 
@@ -105,7 +106,7 @@ void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   if (matrix_) assemble();
 }
 
-void TetElements::multiply(std::span<const mesh::Point> dx, bool green, bool turning) const {
+void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool turning) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -124,7 +125,7 @@ void TetElements::multiply(std::span<const mesh::Point> dx, bool green, bool tur
           m.c.x += t.y, m.c.y -= t.x;
         }
         detail::put_forces(out, m, z);
-      } else if (green) {
+      } else if (frozen) {
         const PackMat3 y = detail::rows_of(e.y[0]), f = from.matrix(PrincipalFields::f);
         const PackSym3 rate = detail::symmetric_part(transposed_times(f, detail::gradient(d, y)));
         detail::put_forces(out, f * detail::hooke(rate, from.get(PrincipalFields::lambda), from.get(PrincipalFields::mu)), y);

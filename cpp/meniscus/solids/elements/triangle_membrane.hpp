@@ -1,4 +1,5 @@
-/// Triangles of constant strain in space as a force: membranes that resist stretch and shear in their plane, but not bending.
+/// Linear triangular finite elements (constant strain) in space as a force: membranes that resist stretch and shear in their
+/// plane, but not bending.
 ///
 /// The deformation gradient F is 3 x 2: it maps the plane of the triangle at rest into space. Stress is plane: lambda = E nu / (1
 /// - nu^2). Energies and forces are finite also where a triangle is a segment or a point; the direction in which a collapsed
@@ -47,8 +48,10 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
 
  private:
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  void multiply(std::span<const mesh::Point> dx, bool green) const;
-  Block3 block(Index element, int a, int b, bool green) const;
+  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation.
+  void multiply(std::span<const mesh::Point> dx, bool frozen) const;
+  /// The block of that matrix between the corners a and b of an element.
+  Block3 block(Index element, int a, int b, bool frozen) const;
 
   std::vector<Rest> rest_;
 };

@@ -1,3 +1,4 @@
+// Implicit Euler: one linear solve, or Newton's method with a line search on the incremental potential.
 #include "meniscus/solids/integrators/integrators.hpp"
 #include "meniscus/solids/integrators/velocity_system.hpp"
 

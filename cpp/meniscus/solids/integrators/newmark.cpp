@@ -1,3 +1,4 @@
+// Newmark step of a deformable body, and the stages that it consists of.
 #include "meniscus/core/error.hpp"
 #include "meniscus/solids/integrators/integrators.hpp"
 #include "meniscus/solids/integrators/velocity_system.hpp"

@@ -31,12 +31,12 @@ struct Differences {
 };
 
 /// Mean and Gauss curvature times the spacing and its square; the distance in spacings.
-struct Bending {
+struct Curvatures {
   double mean, gauss, distance;
 };
 
 template <class T>
-MENISCUS_INLINE Bending bending(const Differences<T, 2>& d) {
+MENISCUS_INLINE Curvatures curvatures(const Differences<T, 2>& d) {
   const double gg = d.g[0] * d.g[0] + d.g[1] * d.g[1];
   const double length = std::sqrt(gg);
   const double k = (d.h[0][0] * d.g[1] * d.g[1] + d.h[1][1] * d.g[0] * d.g[0]) - 2.0 * d.h[0][1] * d.g[0] * d.g[1];
@@ -46,7 +46,7 @@ MENISCUS_INLINE Bending bending(const Differences<T, 2>& d) {
 }
 
 template <class T>
-MENISCUS_INLINE Bending bending(const Differences<T, 3>& d) {
+MENISCUS_INLINE Curvatures curvatures(const Differences<T, 3>& d) {
   const auto& g = d.g;
   const auto& h = d.h;
   const double xx = g[0] * g[0];
@@ -253,13 +253,13 @@ void level_set_curvature(const grid::Field<T, D>& phi, CurvatureKind kind, doubl
       const Index n = from.extents[D - 1];
       simd_dispatch([&] {
         for (Index i = 0; i < n; ++i) {
-          const Bending b = bending(Differences<T, D>(p + i, strides));
-          double k = b.mean;
+          const Curvatures local = curvatures(Differences<T, D>(p + i, strides));
+          double k = local.mean;
           if (at_surface) {
             // Beyond a centre of curvature the formula has no meaning; the bound takes over there.
-            const double ratio = (1.0 - b.distance * b.mean) + b.distance * b.distance * b.gauss;
+            const double ratio = (1.0 - local.distance * local.mean) + local.distance * local.distance * local.gauss;
             const double least = ratio > 1e-3 ? ratio : 1e-3;
-            k = (b.mean - 2.0 * b.distance * b.gauss) / least;
+            k = (local.mean - 2.0 * local.distance * local.gauss) / least;
           }
           k = k < -limit ? -limit : k;
           k = k > limit ? limit : k;

@@ -28,7 +28,7 @@ struct CubeCase {
   int triangle_count = 0;
   std::array<std::array<std::int8_t, 3>, 5> triangles{};  ///< positions in `edges`; normals point out of the inside
   std::array<std::int8_t, 5> triangle_piece{};
-  int pieces = 0;                             ///< connected parts of the inside
+  int pieces = 0;                             ///< connected components of the inside
   std::array<std::int8_t, 8> corner_piece{};  ///< -1 outside
 };
 

@@ -1,4 +1,4 @@
-/// Connected parts of the inside of a level set (and of its outside), with their volumes.
+/// Connected components of the inside of a level set (and of its outside), with their volumes.
 ///
 /// Samples with a common face are connected; so are the two ends of a period. Rows are cut into runs of equal sign, and runs that
 /// touch are united in parallel. In any order of unions, the root of a part is its first run.

@@ -1,4 +1,4 @@
-/// Samples of a level set, completed up to the sides of the domain, for extraction and volumes.
+/// Samples of a level set, extended to the sides of the domain, for extraction and volumes.
 ///
 /// Nodes already lie on the sides. Cells get one more sample on each side, half a spacing beyond the last centre. Its value is
 /// that of the nearest sample, as for a scalar beyond a wall; where an axis closes it is the mean of the first and the last, so

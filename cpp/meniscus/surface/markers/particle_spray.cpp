@@ -93,7 +93,7 @@ Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int 
 template <class T, int D>
 Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
                                              double time, Workspace& workspace) {
-  grid::require_one_block(phi.grid(), "reincorporation of spray");
+  grid::require_one_block(phi.grid(), "the return of spray");
   require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
   require(std::isfinite(fraction), "fraction must be finite, got ", fraction);
   const SprayColumns<T, D> s(removed);
@@ -112,6 +112,7 @@ template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
                               double time, Workspace& workspace) {
+  grid::require_one_block(phi.grid(), "reincorporation of spray");
   require(std::isfinite(scale), "scale must be finite, got ", scale);
   require(!velocity || phi.grid() == velocity->grid(), "the level set and the velocity must have the same grid");
   const SprayColumns<T, D> s(removed);

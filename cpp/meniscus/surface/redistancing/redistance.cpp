@@ -116,7 +116,7 @@ Index redistance_whole(grid::Field<T, D>& phi, const RedistanceOptions& options,
                                  [&] { phi.layout().halo.exchange(phi.storage().data()); });
 }
 
-/// In a cut domain every block works on the window of its strips.
+/// In a domain cut into blocks, every block works on the window of its strips.
 template <class T, int D>
 Index redistance_block(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden,
                        Workspace& workspace) {

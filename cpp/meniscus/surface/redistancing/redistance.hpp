@@ -23,8 +23,8 @@ struct RedistanceOptions {
 /// Values that are the distance already, to round-off, keep their bits, so that nothing drifts. Ghosts are not filled.
 /// When anything is thrown, phi is unchanged. Returns the number of samples within the band.
 ///
-/// In a cut domain all blocks call together, and obtain the bits of one block. Fast marching goes through the samples of a domain
-/// one by one; it throws InvalidArgument there.
+/// In a domain cut into blocks all blocks call together, with results bit-identical to those of a single block. Fast marching
+/// goes through the samples of a domain one by one; it throws InvalidArgument there.
 template <class T, int D>
 Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace);
 

@@ -1,4 +1,4 @@
-/// Upwind means, which carry values away from a surface.
+/// Upwind averages of neighbouring values, for the extension of fields away from a surface.
 #pragma once
 
 #include "meniscus/surface/redistancing/distance_strips.hpp"

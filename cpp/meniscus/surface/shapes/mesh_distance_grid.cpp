@@ -1,3 +1,4 @@
+// Sampling of a `MeshDistance` on a grid, block by block, everywhere or in a band.
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-"""Visibility queries past thickened triangle surfaces."""
+"""Visibility queries against thickened triangle surfaces."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class LiquidOptions:
 
 @dataclass(frozen=True)
 class ComponentVolume:
-    """A connected part of the liquid.
+    """A connected component of the liquid.
 
     Attributes:
         volume: m^3 (m^2 in 2-D), outside of solids.
@@ -126,7 +126,7 @@ class VolumeReport:
         drained: by drains.
         inflow: through the sides of the domain.
         outflow: through the sides of the domain, drops included.
-        components: the connected parts of the liquid, by their first cell.
+        components: the connected components of the liquid, by their first cell.
     """
 
     liquid: float

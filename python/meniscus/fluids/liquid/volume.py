@@ -1,4 +1,4 @@
-"""Volumes of a liquid and of its connected parts: measured, accounted for, and corrected."""
+"""Volumes of a liquid and of its connected components: measured, accounted for, and corrected."""
 
 from __future__ import annotations
 

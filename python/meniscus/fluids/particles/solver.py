@@ -263,7 +263,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
 
     def volume_report(self) -> VolumeReport:
-        """Return the volume inside of the surface, and of each connected part of it, with that of the particles there."""
+        """Return the volume inside of the surface, and of each connected component of it, with that of the particles there."""
         levelset, solid = self.levelset, self._solid.at(self.time)
         return self.volume.report(levelset, self._outside(solid), self.particles)
 

@@ -1,1 +1,1 @@
-"""Finite elements of constant strain: tetrahedra and membranes."""
+"""Linear finite elements (constant strain): tetrahedra and membranes."""

@@ -1,4 +1,4 @@
-"""Finite elements of constant strain for membranes: triangles in space."""
+"""Linear triangular finite elements (constant strain) for membranes in space."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from meniscus.solids.force import rest_positions as _rest_positions
 
 
 class TriangleMembrane(FiniteElements):
-    """Triangles of constant strain in space, which resist stretch and shear in their plane, but not bending.
+    """Linear triangular finite elements (constant strain) in space, which resist stretch and shear in their plane, but not bending.
 
     Stress is plane: free across the membrane. Deformation gradients are 3 x 2, from the plane of each triangle at rest, whose first axis
     lies along the edge from corner 0 to corner 1.

@@ -1,4 +1,4 @@
-"""Finite elements of constant strain for solids: tetrahedra."""
+"""Linear tetrahedral finite elements (constant strain) for elastic solids."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StiffnessBlocks(NamedTuple):
 
 
 class FiniteElements(Force):
-    """Base of tetrahedra and triangles of constant strain."""
+    """Base of linear finite elements (constant strain): tetrahedra and triangles."""
 
     _core: Any
     _elements: Ints
@@ -110,7 +110,7 @@ def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any
 
 
 class TetElements(FiniteElements):
-    """Tetrahedra of constant strain in a hyperelastic material.
+    """Linear tetrahedral finite elements (constant strain) of a hyperelastic material.
 
     Args:
         mesh: a `mesh.TetMesh`, or an (m, 4) int32 array of nodes; det [x1 - x0, x2 - x0, x3 - x0] > 0 at rest.

@@ -1,4 +1,4 @@
-"""Extraction of the surface of a level set, its volume and curvature, and the connected parts of its inside."""
+"""Extraction of the surface of a level set, its volume and curvature, and the connected components of its inside."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CURVATURE_KIND = CoreOption(CurvatureKind, _surface.CurvatureKind)
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """The connected parts of a level set.
+    """The connected components of a level set.
 
     Attributes:
         labels: int32, one per sample: 1, 2, ... inside, numbered by their first sample in the order of the array; outside 0, or -1, -2, ...
@@ -211,7 +211,7 @@ def curvature(
 
 
 def components(phi: Any, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
-    """Return the connected parts of phi <= 0 and their volumes; samples with a common face are connected, also across a period.
+    """Return the connected components of phi <= 0 and their volumes; samples with a common face are connected, also across a period.
 
     Args:
         phi: a LevelSet, CellField or NodeField.

@@ -1,4 +1,4 @@
-"""Checked surroundings of a particle level set: its sets of particles and the velocity."""
+"""Parts of a particle level set: empty sets of particles, and checks of the velocity."""
 
 from __future__ import annotations
 

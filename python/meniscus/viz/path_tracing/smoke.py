@@ -1,4 +1,4 @@
-"""Scene of smoke for the path tracer: a medium that scatters light, over a floor under a sun."""
+"""Scene of smoke for the path tracer: a participating medium over a floor under a sun."""
 
 from __future__ import annotations
 

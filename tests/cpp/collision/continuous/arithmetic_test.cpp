@@ -1,4 +1,5 @@
-// Tests of exactness when other libraries have changed the rounding mode or switched off subnormal numbers.
+// Tests of exact collision detection when other libraries have changed the rounding mode or set flush-to-zero for subnormal
+// numbers.
 
 #include "ccd_queries.hpp"
 
@@ -65,7 +66,7 @@ TEST_CASE("answers do not depend on whether subnormal numbers are switched off, 
   const std::vector<Asked> asked = queries();
   const std::vector<double> expected = answers(asked);
   const unsigned before = _mm_getcsr();
-  constexpr unsigned off = 1u << 15 | 1u << 6;
+  constexpr unsigned off = 1u << 15 | 1u << 6;  // MXCSR: flush-to-zero, denormals-are-zero
   _mm_setcsr(before | off);
   const std::vector<double> found = answers(asked);
   const unsigned after = _mm_getcsr();

@@ -1,4 +1,4 @@
-// Ghosts, masks, labels and extrapolation on cut domains: the bits of one block.
+// Ghosts, masks, labels and extrapolation on domains cut into blocks, bit-identical to a single block.
 #include "cut_domains.hpp"
 
 #include "meniscus/grid/continuation.hpp"
@@ -109,17 +109,17 @@ void check_extrapolation() {
 
 }  // namespace
 
-TEST_CASE("ghosts of cut domains are those of one block") {
+TEST_CASE("ghosts of domains cut into blocks are those of one block") {
   check_ghosts<double, 2>();
   check_ghosts<float, 3>();
 }
 
-TEST_CASE("masks and labels of cut domains have the ghosts of one block") {
+TEST_CASE("masks and labels of domains cut into blocks have the ghosts of one block") {
   check_labels<std::uint8_t, 2>();
   check_labels<std::int32_t, 3>();
 }
 
-TEST_CASE("what an exchange does not fill is poisoned in cut domains") {
+TEST_CASE("what an exchange does not fill is poisoned in domains cut into blocks") {
   const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {true, true}};
   on_blocks(domain, [](const Grid<2>& grid) {
     Field<double, 2> field(grid, Stagger<2>::cell(), mirrors<2>());
@@ -131,7 +131,7 @@ TEST_CASE("what an exchange does not fill is poisoned in cut domains") {
   });
 }
 
-TEST_CASE("arrays without ghosts on cut domains have the copies of one block") {
+TEST_CASE("arrays without ghosts on domains cut into blocks have the copies of one block") {
   for (const auto& domain : cut_domains<3>())
     for (const auto& place : all_places<3>())
       check_same_bits<float, 3>(domain, {place}, [&](const Grid<3>& grid, WholeFields<float, 3>& result) {
@@ -155,12 +155,12 @@ TEST_CASE("arrays without ghosts on cut domains have the copies of one block") {
       });
 }
 
-TEST_CASE("extrapolation on cut domains has the bits of one block") {
+TEST_CASE("extrapolation on domains cut into blocks is bit-identical to a single block") {
   check_extrapolation<float, 2>();
   check_extrapolation<double, 3>();
 }
 
-TEST_CASE("far samples of a cut domain are answered from the ghosts or refused") {
+TEST_CASE("far samples of a domain cut into blocks are answered from the ghosts or refused") {
   const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {}};
   on_blocks(domain, [&](const Grid<2>& grid) {
     Field<double, 2> field(grid, Stagger<2>::cell(), mirrors<2>());

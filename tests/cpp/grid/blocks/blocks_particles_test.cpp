@@ -1,4 +1,5 @@
-// Particles on cut domains: their order, and what they give to the grid and take from it, have the bits of one block.
+// Particles on domains cut into blocks: their order and the transfers between particles and grid are bit-identical to those of
+// a single block.
 #include "cut_domains.hpp"
 
 #include "meniscus/core/error.hpp"
@@ -100,12 +101,12 @@ std::vector<T> taken(const Grid<D>& grid, bool affine, std::vector<T>& all) {
 
 }  // namespace
 
-TEST_CASE("what particles give to a cut domain has the bits of one block") {
+TEST_CASE("the transfer from particles to a domain cut into blocks is bit-identical to a single block") {
   check_transfer<float, 2>();
   check_transfer<double, 3>();
 }
 
-TEST_CASE("what particles take from a cut domain has the bits of one block") {
+TEST_CASE("the transfer to particles from a domain cut into blocks is bit-identical to a single block") {
   for (const auto& domain : cut_domains<3>()) {
     CAPTURE(domain.name);
     std::vector<float> expected(static_cast<std::size_t>(15 * product<3>(domain.shape()))), found(expected.size());

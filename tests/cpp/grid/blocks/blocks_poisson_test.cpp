@@ -1,4 +1,4 @@
-// Smoothing, residuals and divergence on cut domains: the bits of one block.
+// Smoothing, residuals and divergence on domains cut into blocks, bit-identical to a single block.
 #include "cut_domains.hpp"
 
 #include "meniscus/core/error.hpp"
@@ -120,19 +120,19 @@ void check_divergence() {
 
 }  // namespace
 
-TEST_CASE("smoothing and residuals of cut domains have the bits of one block") {
+TEST_CASE("smoothing and residuals of domains cut into blocks are bit-identical to a single block") {
   for (const bool rough : {false, true}) {
     check_smoothing<2>(rough);
     check_smoothing<3>(rough);
   }
 }
 
-TEST_CASE("the divergence on cut domains has the bits of one block") {
+TEST_CASE("the divergence on domains cut into blocks is bit-identical to a single block") {
   check_divergence<float, 2>();
   check_divergence<double, 3>();
 }
 
-TEST_CASE("a pressure solve on a cut domain is refused") {
+TEST_CASE("a pressure solve on a domain cut into blocks is refused") {
   const CutDomain<2> domain{"2 x 1 blocks", {{{5, 8}, {21}}}, {}};
   CHECK_THROWS_AS(on_blocks(domain,
                             [&](const Grid<2>& grid) {

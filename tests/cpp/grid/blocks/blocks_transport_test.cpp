@@ -1,4 +1,5 @@
-// Transport on cut domains: every scheme, trace and interpolation, with and without masks, has the bits of one block.
+// Transport on domains cut into blocks: every scheme, trace and interpolation, with and without masks, is bit-identical to that
+// of a single block.
 #include "cut_domains.hpp"
 
 #include "meniscus/grid/continuation.hpp"
@@ -94,12 +95,12 @@ void check_transport() {
 
 }  // namespace
 
-TEST_CASE("transport on cut domains of two dimensions has the bits of one block") {
+TEST_CASE("transport on 2-D domains cut into blocks is bit-identical to a single block") {
   check_transport<float, 2>();
   check_transport<double, 2>();
 }
 
-TEST_CASE("transport on cut domains of three dimensions has the bits of one block") { check_transport<float, 3>(); }
+TEST_CASE("transport on 3-D domains cut into blocks is bit-identical to a single block") { check_transport<float, 3>(); }
 
 TEST_CASE("a trace that leaves the ghosts of a shared side is an error, not a clamp") {
   const CutDomain<2> domain{"1 x 3 blocks", {{{9}, {4, 19, 6}}}, {true, true}};
@@ -117,7 +118,7 @@ TEST_CASE("a trace that leaves the ghosts of a shared side is an error, not a cl
   step(whole_grid(domain));
 }
 
-TEST_CASE("points in the blocks of a cut domain take the values of one block") {
+TEST_CASE("points in a domain cut into blocks take the values of one block") {
   for (const auto& domain : cut_domains<3>()) {
     CAPTURE(domain.name);
     constexpr Index n = 400;

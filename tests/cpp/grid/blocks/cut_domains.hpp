@@ -1,4 +1,4 @@
-// Programs on the blocks of cut domains, whose results must have the bits of one block.
+// Domains cut into blocks, and test programs on them whose results must be bit-identical to those of a single block.
 #pragma once
 
 #include "meniscus/core/random.hpp"

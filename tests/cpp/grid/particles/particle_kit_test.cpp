@@ -1,4 +1,4 @@
-// Location, stencils, images and the rule at sides and solids, on which all particles are built.
+// Tests of the building blocks of particle methods: cell location, stencils, probes, images, and treatment at sides and solids.
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/domain_sides.hpp"

@@ -1,5 +1,5 @@
-// Tests of the bounding volume tree: every primitive in one leaf, boxes that contain their children, visits in order of nearness,
-// the same on all threads.
+// Tests of the bounding volume tree: every primitive in one leaf, boxes that contain their children, nearest-first traversal,
+// and the same tree on any number of threads.
 #include "meniscus/mesh/search/bounding_volume_tree.hpp"
 
 #include "meniscus/core/parallel.hpp"
@@ -31,7 +31,7 @@ std::vector<mesh::Box> random_boxes(Index n, std::uint64_t seed) {
   return boxes;
 }
 
-bool holds(const mesh::Box& outer, const mesh::Box& inner) {
+bool contains(const mesh::Box& outer, const mesh::Box& inner) {
   return (outer.low.array() <= inner.low.array()).all() && (inner.high.array() <= outer.high.array()).all();
 }
 
@@ -44,7 +44,7 @@ bool same(const mesh::BoundingVolumeTree& a, const mesh::BoundingVolumeTree& b) 
 
 }  // namespace
 
-TEST_CASE("a tree holds every primitive once") {
+TEST_CASE("a tree contains every primitive once") {
   for (const Index n : {0, 1, 4, 5, 8, 9, 100, 5000}) {
     const auto boxes = random_boxes(n, 1);
     const mesh::BoundingVolumeTree tree(boxes);
@@ -57,7 +57,7 @@ TEST_CASE("a tree holds every primitive once") {
     for (const auto& node : tree.nodes()) {
       CHECK(node.count >= 1);
       for (std::int32_t s = node.first; s < node.first + node.count; ++s)
-        CHECK(holds(node.box, boxes[static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)])]));
+        CHECK(contains(node.box, boxes[static_cast<std::size_t>(tree.order()[static_cast<std::size_t>(s)])]));
       if (node.leaf()) {
         CHECK(node.count <= mesh::BoundingVolumeTree::leaf_size);
         in_leaves += node.count;

@@ -1,4 +1,4 @@
-// Redistancing on cut domains has the bits of one block.
+// Redistancing on domains cut into blocks is bit-identical to a single block.
 #include "grid/blocks/cut_domains.hpp"
 
 #include "meniscus/core/error.hpp"
@@ -86,17 +86,17 @@ void check_redistancing() {
 
 }  // namespace
 
-TEST_CASE("redistancing on cut domains of two dimensions has the bits of one block") {
+TEST_CASE("redistancing on 2-D domains cut into blocks is bit-identical to a single block") {
   check_redistancing<float, 2>();
   check_redistancing<double, 2>();
 }
 
-TEST_CASE("redistancing on cut domains of three dimensions has the bits of one block") {
+TEST_CASE("redistancing on 3-D domains cut into blocks is bit-identical to a single block") {
   check_redistancing<float, 3>();
   check_redistancing<double, 3>();
 }
 
-TEST_CASE("redistancing of a cut domain is refused by every block where one of them cannot do it") {
+TEST_CASE("redistancing of a domain cut into blocks is refused by every block where one of them cannot do it") {
   const CutDomain<2> domain{"1 x 3 blocks", {{{9}, {20, 5, 24}}}, {false, true}};
   const auto refusals = [&](auto&& operation) {
     std::atomic<int> count{0};

@@ -1,4 +1,4 @@
-// Solids sampled on cut domains have the bits of one block.
+// Solids sampled on domains cut into blocks are bit-identical to those sampled on a single block.
 #include "grid/blocks/cut_domains.hpp"
 
 #include "meniscus/surface/shapes/shapes.hpp"
@@ -38,7 +38,7 @@ void check_solids() {
 
 }  // namespace
 
-TEST_CASE("solids sampled on cut domains have the bits of one block") {
+TEST_CASE("solids sampled on domains cut into blocks are bit-identical to a single block") {
   check_solids<2>();
   check_solids<3>();
 }
