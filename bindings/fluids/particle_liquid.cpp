@@ -1,6 +1,7 @@
 // Transfers between particles and grids, and surfaces of particle liquids.
 #include "masks.hpp"
 
+#include "meniscus/fluids/particles/carried_distance.hpp"
 #include "meniscus/fluids/particles/particle_grid_transfer.hpp"
 #include "meniscus/fluids/particles/particle_surface.hpp"
 #include "meniscus/grid/particles/particle_boundary.hpp"
@@ -46,6 +47,27 @@ void bind_particle_functions(py::module_& m) {
         interruptible([&] { fluids::particle_levelset<T, D>(particles, phi, options, workspace); });
       },
       py::arg("particles"), py::arg("phi"), py::arg("options"), py::arg("workspace"));
+  m.def(
+      "set_distances",
+      [](grid::ParticleSet& particles, F& region, std::optional<F*> before) {
+        interruptible([&] { fluids::set_distances<T, D>(particles, region, before.value_or(nullptr)); });
+      },
+      py::arg("particles"), py::arg("region"), py::arg("before"));
+  m.def(
+      "update_distances",
+      [](grid::ParticleSet& particles, F& levelset, double deepest, M& velocity, std::optional<grid::Field<double, D>*> solid,
+         double dt, double time) {
+        interruptible(
+            [&] { fluids::update_distances<T, D>(particles, levelset, deepest, velocity, solid.value_or(nullptr), dt, time); });
+      },
+      py::arg("particles"), py::arg("levelset"), py::arg("deepest"), py::arg("velocity"), py::arg("solid"), py::arg("dt"),
+      py::arg("time"));
+  m.def(
+      "add_to_distances",
+      [](grid::ParticleSet& particles, F& levelset, double factor) {
+        interruptible([&] { fluids::add_to_distances<T, D>(particles, levelset, factor); });
+      },
+      py::arg("particles"), py::arg("levelset"), py::arg("factor"));
 }
 
 }  // namespace
@@ -57,10 +79,10 @@ void bind_particle_liquid(py::module_& m) {
       .value("anisotropic", fluids::ParticleSurface::anisotropic)
       .finalize();
   py::class_<fluids::ParticleSurfaceOptions>(m, "ParticleSurfaceOptions")
-      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover) {
-             return fluids::ParticleSurfaceOptions{method, radius, support, band, cover};
+      .def(py::init([](fluids::ParticleSurface method, double radius, double support, double band, bool cover, bool carried) {
+             return fluids::ParticleSurfaceOptions{method, radius, support, band, cover, carried};
            }),
-           py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"));
+           py::arg("method"), py::arg("radius"), py::arg("support"), py::arg("band"), py::arg("cover"), py::arg("carried"));
   bind_particle_functions<float, 2>(m);
   bind_particle_functions<double, 2>(m);
   bind_particle_functions<float, 3>(m);

@@ -31,7 +31,14 @@ def tank(dimension: int, n: int = 16, **options: Any) -> ParticleLiquidSolver:
 
 def state(s: ParticleLiquidSolver) -> list[np.ndarray]:
     p = s.particles
-    arrays = [*components(s.velocity), s.pressure.array.copy(), p.positions.copy(), p["velocity"].copy(), p.ids.copy()]
+    arrays = [
+        *components(s.velocity),
+        s.pressure.array.copy(),
+        p.positions.copy(),
+        p["velocity"].copy(),
+        p["distance"].copy(),
+        p.ids.copy(),
+    ]
     if "affine" in p.columns:
         arrays.append(p["affine"].copy())
     return [*arrays, np.array(s.time)]

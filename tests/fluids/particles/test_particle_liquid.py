@@ -13,6 +13,7 @@ from meniscus.fluids import (
     ParticleLiquidSolver,
     divergence,
 )
+from meniscus.scenes.library.dam_break import MARTIN_MOYCE
 from meniscus.surface import Box, Sphere
 
 
@@ -147,35 +148,46 @@ def test_a_kicked_ball_in_a_liquid_keeps_two_thirds(transfer: str) -> None:
     assert s.particles["velocity"][ring, 2].mean() == pytest.approx(-1 / 3 / 1.5**3, rel=0.15)
 
 
-def column(transfer: str, n: int = 40, **more: Any) -> tuple[ParticleLiquidSolver, list[tuple[float, float]]]:
-    """A square column of width a = 0.25 in a tank of 5 a, and its front on the floor: (t sqrt(2 g / a), x / a)."""
-    a = 0.25
-    s = ParticleLiquidSolver(ms.Grid((5 * n // 4, n // 2), 1 / n), ParticleLiquidOptions(transfer=transfer, **more))
-    s.fill(Box((-FAR, -FAR), (a, a)))
-    front = []
-    while s.time * math.sqrt(2 * 9.81 / a) < 3.3:
-        s.step(min(s.max_dt(), 0.01))
+def column(transfer: str, height: float, n: int = 56) -> tuple[ParticleLiquidSolver, np.ndarray, np.ndarray]:
+    """A column of width a, `height` times as high, in a tank of 4.5 a by 3 a: t sqrt(2 g / a), and the front on the floor over a."""
+    a = 0.05715
+    h = 4.5 * a / n
+    s = ParticleLiquidSolver(ms.Grid((n, round(3 * a / h)), h), ParticleLiquidOptions(transfer=transfer))
+    s.fill(Box((-FAR, -FAR), (a, height * a)))
+    front = [(0.0, 1.0)]
+    while front[-1][0] < 3.2:
+        s.step(min(s.max_dt(), 0.005))
         x = s.particles.positions
-        front.append((s.time * math.sqrt(2 * 9.81 / a), float(np.sort(x[x[:, 1] < 1 / n, 0])[-3]) / a))
-    return s, front
-
-
-MARTIN_MOYCE = ((1.63, 1.89), (1.98, 2.33), (2.32, 2.78), (2.65, 3.22), (2.98, 3.67), (3.11, 3.89))
-"""Some of the measured fronts of square columns, once the gate is out of the way (Martin and Moyce 1952, Table 2)."""
+        front.append((s.time * math.sqrt(2 * 9.81 / a), float(np.sort(x[x[:, 1] < h, 0])[-3]) / a))
+    times, places = np.array(front).T
+    return s, times, places
 
 
 @pytest.mark.parametrize("transfer", TRANSFERS)
 def test_a_dam_breaks_about_as_measured(transfer: str) -> None:
-    s, front = column(transfer)
-    times, places = np.array(front).T
-    assert (np.diff(places) > -0.02).all()
-    for t, x in MARTIN_MOYCE:
-        assert np.interp(t, times, places) == pytest.approx(x, rel=0.15)
-    # No faster than a wave in shallow water without friction (Ritter 1892).
-    assert (places < 1 + 2 * times / math.sqrt(2)).all()
+    """Martin and Moyce (1952): the column twice as high as wide that the table belongs to, once the front has left the first cells."""
+    s, times, places = column(transfer, 2.0)
+    assert (np.diff(places[1:]) > -0.02).all()
+    measured = np.array([row for row in MARTIN_MOYCE if 1.2 < row[1] < 4.0])
+    # The onset of the motion was not recorded: see MARTIN_MOYCE.
+    ours = np.interp(measured[:, 0] - 0.175, times, places)
+    assert np.abs(ours / measured[:, 1] - 1).max() < 0.10
+    # Without that shift, the front is ahead by what it covers in it.
+    ahead = np.interp(measured[:, 0], times, places) / measured[:, 1] - 1
+    assert ahead.min() > 0.0
+    assert ahead.max() < 0.20
     assert s.report is not None
     assert s.report.projection.iterations <= 16
-    assert abs(s.volume_report().relative_error) < 0.1
+    assert abs(s.volume_report().relative_error) < 0.03
+
+
+@pytest.mark.parametrize("transfer", TRANSFERS)
+def test_a_square_column_is_no_faster_than_a_wave(transfer: str) -> None:
+    """No front outruns that of shallow water without friction (Ritter 1892)."""
+    _, times, places = column(transfer, 1.0)
+    assert (np.diff(places[1:]) > -0.02).all()
+    assert (places[1:] < 1 + 2 * times[1:] / math.sqrt(2)).all()
+    assert places[-1] > 2.5
 
 
 def test_viscosity_slows_the_shear() -> None:

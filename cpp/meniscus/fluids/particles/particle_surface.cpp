@@ -3,6 +3,7 @@
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/particles/anisotropic_kernels.hpp"
+#include "meniscus/fluids/particles/carried_distance.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/particles/cell_order.hpp"
 #include "meniscus/grid/particles/particle_columns.hpp"
@@ -20,6 +21,19 @@ constexpr double max_support = 8.0;
 
 /// Cells around one that must all hold particles for it to be deep in the liquid, whatever the kernels are.
 constexpr Index deep_layers = 2;
+
+/// The same for carried distances: the level set has its slope as deep as its continuation into a solid looks.
+constexpr Index carried_layers = 4;
+
+/// Depth, in cells, of liquid at the centre of a cell that particles can miss.
+constexpr double thinnest_liquid = 0.25;
+
+/// Layers of air beyond the fits that continue them.
+constexpr Index continued_layers = 3;
+
+/// Supports of the fit of carried distances, in cells: four distances of particles at 2^D per cell, and a larger one for the thin
+/// edges of liquid beside solids.
+constexpr std::array carried_supports = {2.5, 3.5};
 
 /// flags[c] = whether all (or any) cells within `reach` of c along every axis have nonzero flags; sides as for neighbours.
 template <int D>
@@ -64,6 +78,7 @@ struct Evaluation {
   const grid::Grid<D>& grid;
   grid::CellParticles<D> particles;
   double radius, support, band;
+  const double* distances;  ///< carried by the particles, in cells; or nullptr
 
   Vec<double, D> center(const Coord<D>& cell) const {
     Vec<double, D> y;
@@ -151,6 +166,45 @@ void cover_drops(const Evaluation<D>& evaluation, const double* before, double* 
   });
 }
 
+/// Where the level set is fitted to carried distances, and where it continues the fits.
+enum Fit : Flag { settled, fitted, beyond };
+
+/// Air beyond the fits continues them linearly, layer by layer, so that a surface meets a solid at the angle that it has beside
+/// it. It stays air, but for cells that the surface just covers.
+template <int D>
+void continue_fits(const grid::Grid<D>& grid, Flag* fits, Flag* scratch, double* phi) {
+  const Coord<D>& n = grid.shape();
+  const Coord<D> strides = c_strides<D>(n);
+  const Index cells = product<D>(n);
+  for (Index layer = 0; layer < continued_layers; ++layer) {
+    parallel_for(0, cells, 4096, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i) {
+        scratch[i] = fits[i];
+        if (fits[i] != beyond) continue;
+        const Coord<D> c = cell_at<D>(n, i);
+        double sum = 0.0;
+        int found = 0;
+        for (std::size_t d = 0; d < D; ++d)
+          for (const Index side : {-1, 1}) {
+            const auto image = [&](Index steps) {
+              const Index at = c[d] + side * steps;
+              if (!grid.periodic()[d] && (at < 0 || at >= n[d])) return Index{-1};
+              return i + (grid::mirrored_cell(grid, static_cast<int>(d), at).cell - c[d]) * strides[d];
+            };
+            const Index near = image(1), far = image(2);
+            if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
+            sum += 2.0 * phi[near] - phi[far];
+            ++found;
+          }
+        if (!found || !(sum > -found * thinnest_liquid)) continue;
+        phi[i] = sum / found;
+        scratch[i] = fitted;
+      }
+    });
+    parallel_for(0, cells, 1 << 16, [&](Index begin, Index end) { std::copy(scratch + begin, scratch + end, fits + begin); });
+  }
+}
+
 template <int D>
 void require_options(const ParticleSurfaceOptions& options, double h) {
   const double band = options.band / h;
@@ -184,12 +238,14 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   // A cell without particles within reach is air; a cell with full cells all around is deep
   // liquid, except with spheres that leave gaps.
   const bool gaps = spheres && evaluation.radius < 0.5 * std::sqrt(static_cast<double>(D));
-  const Index deep = spheres ? 1 : anisotropic ? deep_layers : reach;
-  const double deepest = anisotropic ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);
-  const auto flags = workspace.take<Flag>(3 * cells);
+  const bool carried = evaluation.distances != nullptr;
+  const Index deep = carried ? carried_layers : spheres ? 1 : anisotropic ? deep_layers : reach;
+  const double deepest = anisotropic || carried ? -evaluation.band : -std::min(evaluation.radius, evaluation.band);
+  const auto flags = workspace.take<Flag>((carried ? 4 : 3) * cells);
   Flag* some = flags.data();
   Flag* full = some + cells;
   Flag* scratch = full + cells;
+  Flag* fits = carried ? scratch + cells : nullptr;
   const auto occupy = [&](Flag* to) {
     parallel_for(0, cells, 1 << 15, [&](Index begin, Index end) {
       for (Index c = begin; c < end; ++c) to[c] = starts[c] != starts[c + 1];
@@ -230,19 +286,30 @@ void evaluate(const Evaluation<D>& evaluation, ParticleSurface method, Index par
   }
   parallel_for(0, cells, 512, [&](Index begin, Index end) {
     for (Index c = begin; c < end; ++c) {
+      if (fits) fits[c] = settled;
       if (!some[c]) {
         phi[c] = evaluation.band;
+        if (fits) fits[c] = beyond;
       } else if (full[c]) {
         phi[c] = deepest;
       } else {
         const Coord<D> cell = cell_at<D>(grid.shape(), c);
-        const double value = spheres       ? evaluation.spheres(cell, reach)
-                             : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
-                                           : evaluation.average(cell, reach);
+        DistanceFit<D> fit;
+        for (const double support : carried_supports)
+          if (carried && !(fit.trust > 0.0)) fit = fit_distance<D>(evaluation.particles, evaluation.distances, cell, support);
+        double value = fit.value;
+        if (fit.trust < 1.0) {
+          value = spheres       ? evaluation.spheres(cell, reach)
+                  : anisotropic ? evaluation.anisotropic(kernels.data(), cell, reach)
+                                : evaluation.average(cell, reach);
+          if (fit.trust > 0.0) value += fit.trust * (fit.value - value);
+        }
         phi[c] = std::clamp(value, -evaluation.band, evaluation.band);
+        if (carried) fits[c] = fit.trust == 1.0 ? fitted : value > 0.0 && starts[c] == starts[c + 1] ? beyond : settled;
       }
     }
   });
+  if (carried) continue_fits(grid, fits, scratch, phi);
 }
 
 }  // namespace
@@ -269,8 +336,18 @@ void particle_levelset(grid::ParticleSet& particles, grid::Field<T, D>& phi, con
         positions.data()[i * D + static_cast<Index>(d)] = static_cast<double>(place.cell[d]) + place.offset[d];
     }
   });
-  const Evaluation<D> evaluation{
-      grid, {&grid, starts.data(), positions.data()}, options.radius / h, options.support / h, options.band / h};
+  Workspace::Lease<double> distances;
+  if (options.carried) {
+    distances = workspace.take<double>(n);
+    const T* carried = grid::particle_values<T>(particles, "distance", 1);
+    for (Index i = 0; i < n; ++i) distances.data()[i] = static_cast<double>(carried[i]) / h;
+  }
+  const Evaluation<D> evaluation{grid,
+                                 {&grid, starts.data(), positions.data()},
+                                 options.radius / h,
+                                 options.support / h,
+                                 options.band / h,
+                                 options.carried ? distances.data() : nullptr};
 
   const auto values = workspace.take<double>(cells);
   evaluate(evaluation, options.method, n, values.data(), workspace);

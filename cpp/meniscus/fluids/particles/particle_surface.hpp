@@ -25,6 +25,8 @@ struct ParticleSurfaceOptions {
   /// A cell that contains a particle, and neither is liquid nor touches liquid, becomes liquid, as if the particle were a sphere
   /// that covers its cell. So no drop is lost.
   bool cover = false;
+  /// Fit a linear function to the distances that the particles carry (column 'distance'), where enough of them are around.
+  bool carried = false;
 };
 
 /// Sets a field on cells to the level set (m, <= 0 in the liquid). The particles are sorted by cell. Sides that are not periodic

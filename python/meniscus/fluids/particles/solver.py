@@ -14,12 +14,12 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
+from meniscus.fluids.particles.distance import CarriedDistance
 from meniscus.fluids.particles.faces import ParticleFaces
 from meniscus.fluids.particles.options import ParticleLiquidOptions, ParticleLiquidReport
 from meniscus.fluids.particles.seeding import ParticleSeeder
 from meniscus.fluids.particles.sources import ParticleSources
 from meniscus.fluids.particles.spacing import ParticleSpacing
-from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles
 from meniscus.fluids.particles.volume import ParticleVolume
 from meniscus.fluids.staged_solver import Acceleration, StagedSolver
@@ -95,7 +95,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         dimension, kind = grid.dimension, self.velocity.dtype
         down = (0.0,) * (dimension - 1) + (-9.81,)
         self.gravity = down if o.gravity is None else o.gravity
-        columns = {"velocity": np.empty((0, dimension), kind)}
+        columns = {"velocity": np.empty((0, dimension), kind), "distance": np.empty(0, kind)}
         if o.transfer == "apic":
             columns["affine"] = np.empty((0, dimension**2), kind)
         self.particles = self.declare("particles", Particles(np.empty((0, dimension), kind), **columns))
@@ -104,6 +104,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._supply = ParticleSources(grid, ParticleSeeder(grid, self._per_cell, o.jitter, o.seed), kind, sources, drains)
         self._levelset = LevelSet(grid, "cells", kind)
         self._stale = True
+        self._distance = CarriedDistance(self.velocity, o.surface)
         self._faces = ParticleFaces(self.velocity)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
@@ -141,7 +142,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         Raises:
             TypeError, ValueError: wrong types, dimensions or values.
         """
-        added = self._supply.fill(self.particles, region, velocity, self._outside(self._solid.at(self.time)))
+        solid = self._outside(self._solid.at(self.time))
+        before = self.levelset if len(self.particles) else None
+        added, phi = self._supply.fill(self.particles, region, velocity, solid)
+        self._distance.set_region(self.particles, phi, before)
+        self._distance.update(self.particles, solid, 0.0, self.time, self._workspace)
         self._stale = True
         self.volume.totals["initial"] += added
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
@@ -156,6 +161,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         _checks.require_finite("positions", self.particles.positions)
         _checks.require_finite("velocities", self.particles["velocity"])
         self._stale = True
+        self.particles["distance"] = 0.0
+        self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace)
         self.volume.reset(len(self.particles))
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
 
@@ -176,6 +183,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         removed = self._supply.drain(self.particles, self.time)
         self.volume.totals["emitted"] += added
         self.volume.totals["drained"] += removed
+        if added:
+            self._distance.update(self.particles, self._outside(self._solid.at(self.time)), 0.0, self.time, self._workspace)
         self._stale = self._stale or added + removed > 0
 
     def transfer_to_grid(self, dt: float) -> None:
@@ -243,7 +252,12 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._apply_boundary(dt)
 
     def resample(self, dt: float) -> None:
-        """Move particles towards the wanted number per cell, if the options ask for it, and sort them."""
+        """Let the distances that particles carry follow the flow, move particles towards the wanted number per cell, if the options ask for
+        it, and sort them."""
+        if len(self.particles):
+            solid = self._outside(self._solid.at(self.time + dt, dt))
+            self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace)
+            self._stale = True
         if self._spacing is not None and len(self.particles):
             self._correct_density(self._spacing, dt)
         self.particles.sort_by_cell(self.grid, workspace=self._workspace)
@@ -262,14 +276,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         return None if solid is None else solid.levelset
 
     def _find_surface(self, solid: SolidBoundary | None) -> None:
-        particle_levelset(
-            self.particles,
-            self.grid,
-            method=self.options.surface,
-            cover=True,
-            out=self._levelset,
-            workspace=self._workspace,
-        )
+        self._distance.fit(self.particles, self._levelset, self._workspace)
         self._stale = False
         self._extend_into_solid(solid)
 
@@ -282,6 +289,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._find_surface(solid)
+        self._distance.shift(self.particles, self._levelset, -1.0)
         self.running_report.correction = spacing.correct(
             self.particles,
             self._per_cell,
@@ -292,6 +300,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
             self._workspace,
         )
         self._apply_boundary(dt)
+        self._distance.shift(self.particles, self._levelset, 1.0)
 
     def _apply_boundary(self, dt: float) -> None:
         solid = self._solid.at(self.time + dt, dt)

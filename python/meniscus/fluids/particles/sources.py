@@ -11,6 +11,7 @@ from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
+from meniscus.fluids.particles.distance import CARRIED_BAND
 from meniscus.fluids.particles.seeding import ParticleSeeder, liquid_region
 from meniscus.grid.fields import CellField, NodeField
 from meniscus.grid.particles.storage import Particles
@@ -38,8 +39,10 @@ class ParticleSources(MemoryOwner):
         given = [s.velocity for s in owners if isinstance(s, LiquidSource) and s.velocity is not None and s.is_on(time)]
         return max((float(np.abs(v).max()) for v in given), default=0.0)
 
-    def fill(self, particles: Particles, region: Shape | LevelSet, velocity: Sequence[float] | None, solid: NodeField | None) -> int:
-        """Fill a region outside of a solid with particles; return the number of new ones."""
+    def fill(
+        self, particles: Particles, region: Shape | LevelSet, velocity: Sequence[float] | None, solid: NodeField | None
+    ) -> tuple[int, CellField]:
+        """Fill a region outside of a solid with particles; return the number of new ones and the level set of the region on cells."""
         dimension = self._grid.dimension
         given = None if velocity is None else _checks.vector("velocity", velocity, dimension)
         if isinstance(region, LevelSet):
@@ -47,13 +50,13 @@ class ParticleSources(MemoryOwner):
                 raise ValueError("region must be a level set on the cells of the grid of the solver")
             phi = CellField(self._grid, self._dtype)
             phi.array[...] = region.array
-            return self._seeder.fill(particles, phi, None, solid, self._workspace, velocity=given)
+            return self._seeder.fill(particles, phi, None, solid, self._workspace, velocity=given), phi
         _checks.one_of_type("region", region, Shape)
         if region.dimension != dimension:
             raise ValueError(f"region must be {dimension}-D like the grid, not {region.dimension}-D")
         phi = CellField(self._grid, self._dtype)
-        region.sample(phi, band=2 * self._grid.spacing, workspace=self._workspace)
-        return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given)
+        region.sample(phi, band=(CARRIED_BAND + 1) * self._grid.spacing, workspace=self._workspace)
+        return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given), phi
 
     def emit(self, particles: Particles, time: float, solid: NodeField | None) -> int:
         """Fill the regions of the sources, set the velocity of the particles in them, and return the number of new ones."""

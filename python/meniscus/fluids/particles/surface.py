@@ -37,6 +37,7 @@ def particle_levelset(
     support: float | None = None,
     band: float | None = None,
     cover: bool = False,
+    carried: bool = False,
     out: LevelSet | None = None,
     workspace: Workspace | None = None,
 ) -> LevelSet:
@@ -60,6 +61,8 @@ def particle_levelset(
             which are four distances of particles at 2^dim per cell.
         band: m, limit of the magnitude of the level set; default 2 cells.
         cover: cells that contain a particle, and neither are nor touch liquid, become liquid, so that no drop is lost.
+        carried: where enough particles are around, fit a linear function to the distances that they carry in a column 'distance', m,
+            instead.
         out: a level set on the cells of the grid to write to; default a new one of the dtype of the particles.
         workspace: scratch memory to reuse.
 
@@ -88,6 +91,7 @@ def particle_levelset(
         reach,
         2.0 * h if band is None else _checks.positive("band", band),
         bool(cover),
+        bool(carried),
     )
     core: Any = _fluids  # overloaded over dimension and scalar
     core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace))

@@ -1,0 +1,231 @@
+#include "meniscus/fluids/particles/carried_distance.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/particles/field_probe.hpp"
+#include "meniscus/grid/particles/particle_columns.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index piece = 2048;
+
+/// Least spread of particles, in squared cells, across which a slope can be fitted.
+constexpr double least_spread = 1e-3;
+
+/// A fit is trusted where particles agree on it, and where its slope is that of a distance, 1: fully up to the first deviation,
+/// not at all from the second.
+struct Deviations {
+  double full, none;
+  double trust(double deviation) const { return std::clamp((none - deviation) / (none - full), 0.0, 1.0); }
+};
+constexpr Deviations of_particles{0.05, 0.15};  ///< root mean square, in cells
+constexpr Deviations of_slope{0.1, 0.3};
+
+/// Where all distances are deeper than this, in cells, particles need not agree: only the sign matters, and regions know their
+/// distance near their surface alone.
+constexpr double deep_distance = 1.0;
+
+/// What positions leave open of the distance, in cells: corners are rounded, and particles are half a cell apart.
+constexpr double open_distance = 0.6;
+
+/// Beside a solid, as far as the support of the surface of positions reaches, in cells.
+constexpr double solid_reach = 2.5;
+
+template <class T, int D>
+T* distances_of(grid::ParticleSet& particles) {
+  return grid::particle_values<T>(particles, "distance", 1);
+}
+
+/// Zero stands for a distance that is not known.
+template <class T>
+T known_distance(double d) {
+  const auto t = static_cast<T>(d);
+  return t == T(0) ? -std::numeric_limits<T>::min() : t;
+}
+
+template <class T, int D>
+Vec<double, D> position(const T* x, Index i) {
+  Vec<double, D> y;
+  for (int d = 0; d < D; ++d) y[d] = static_cast<double>(x[i * D + d]);
+  return y;
+}
+
+template <class T, int D>
+void require_cells(const grid::Field<T, D>& levelset) {
+  require(levelset.stagger() == grid::Stagger<D>::cell(), "the level set must be at the centres of cells");
+}
+
+/// Multilinear interpolation of a level set on cells, that goes on beyond the outermost centres with its slope. Periodic ghosts
+/// are filled.
+template <class T, int D>
+double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
+  using Stencil = grid::MultilinearStencil<double, D>;
+  const grid::Grid<D>& grid = levelset.grid();
+  Stencil stencil(grid::locate_in_domain(grid, x.data()), grid::Stagger<D>::cell());
+  for (std::size_t d = 0; d < D; ++d) {
+    const Index last = grid.shape()[d] - 1;
+    if (grid.periodic()[d] || last == 0) continue;
+    const Index inner = std::clamp(stencil.lower[d], Index{0}, last - 1);
+    stencil.upper[d] += static_cast<double>(stencil.lower[d] - inner);
+    stencil.lower[d] = inner;
+  }
+  const auto view = levelset.view();
+  const T* const p = view.at(stencil.lower);
+  double value = 0.0;
+  for (int q = 0; q < Stencil::corners; ++q)
+    value += stencil.weight(q) * static_cast<double>(p[Stencil::offset(q, view.strides)]);
+  return value;
+}
+
+/// Frobenius norm of the symmetric gradient of a velocity, 1/s.
+template <class T, int D>
+double strain_rate(const std::array<grid::FieldProbe<T, D>, D>& velocity, const Vec<double, D>& x) {
+  Eigen::Matrix<double, D, D> gradient;
+  for (int d = 0; d < D; ++d) gradient.row(d) = velocity[static_cast<std::size_t>(d)](x).gradient.transpose();
+  return 0.5 * (gradient + gradient.transpose()).norm();
+}
+
+template <class T, int D, std::size_t... d>
+std::array<grid::FieldProbe<T, D>, D> probes_of(const grid::MacField<T, D>& velocity, std::index_sequence<d...>) {
+  return {grid::FieldProbe<T, D>(velocity.component(static_cast<int>(d)))...};
+}
+
+}  // namespace
+
+template <int D>
+DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const double* distances, const Coord<D>& cell,
+                            double support) {
+  using V = Vec<double, D>;
+  V y;
+  for (int d = 0; d < D; ++d) y[d] = static_cast<double>(cell[static_cast<std::size_t>(d)]) + 0.5;
+  const double inverse = 1.0 / (support * support);
+  double weights = 0.0, sum = 0.0, squares = 0.0, largest = -std::numeric_limits<double>::infinity();
+  V mean = V::Zero(), moment = V::Zero();
+  Eigen::Matrix<double, D, D> spread = Eigen::Matrix<double, D, D>::Zero();
+  const auto reach = static_cast<Index>(std::floor(support + 0.5));
+  grid::for_each_neighbor<D>(particles, cell, 0, reach, [&](Index i, const std::array<double, D>& x, const auto& scale) {
+    // Images behind a side would turn the surface there.
+    for (const double s : scale)
+      if (s < 0.0) return;
+    const V r = Eigen::Map<const V>(x.data()) - y;
+    const double s = r.squaredNorm() * inverse;
+    if (s >= 1.0) return;
+    const double w = (1.0 - s) * (1.0 - s) * (1.0 - s);
+    weights += w;
+    sum += w * distances[i];
+    largest = std::max(largest, distances[i]);
+    squares += w * distances[i] * distances[i];
+    mean += w * r;
+    moment += w * distances[i] * r;
+    spread += w * r * r.transpose();
+  });
+  DistanceFit<D> fit;
+  if (!(weights > 0.0)) return fit;
+  mean /= weights;
+  sum /= weights;
+  moment = moment / weights - sum * mean;
+  spread = spread / weights - mean * mean.transpose();
+  const bool deep = largest < -deep_distance;
+  if (deep) fit = {1.0, sum};
+  Eigen::SelfAdjointEigenSolver<Eigen::Matrix<double, D, D>> axes;
+  axes.computeDirect(spread, Eigen::EigenvaluesOnly);
+  if (!(axes.eigenvalues()[0] > least_spread)) return fit;
+  const V slope = spread.inverse() * moment;
+  const double variance = squares / weights - sum * sum - slope.dot(moment);
+  const double trust = of_particles.trust(std::sqrt(std::max(variance, 0.0))) * of_slope.trust(std::abs(slope.norm() - 1.0));
+  const double value = sum - slope.dot(mean);
+  if (deep)
+    fit.value += trust * (value - sum);
+  else
+    fit = {trust, value};
+  return fit;
+}
+
+template <class T, int D>
+void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid::Field<T, D>* before) {
+  require_cells(region);
+  const T* const x = grid::particle_positions<T, D>(particles);
+  T* const distance = distances_of<T, D>(particles);
+  region.fill_ghosts(0.0);
+  if (before) before->fill_ghosts(0.0);
+  const grid::Field<T, D>& old = before ? *before : region;
+  parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const Vec<double, D> y = position<T, D>(x, i);
+      const double present = distance[i] == T(0) ? value_at(old, y) : static_cast<double>(distance[i]);
+      distance[i] = known_distance<T>(std::min(present, value_at(region, y)));
+    }
+  });
+}
+
+template <class T, int D>
+void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
+                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time) {
+  require_cells(positions_levelset);
+  const grid::Grid<D>& grid = positions_levelset.grid();
+  require(velocity.grid() == grid, "the velocity must have the grid of the level set");
+  const T* const x = grid::particle_positions<T, D>(particles);
+  T* const distance = distances_of<T, D>(particles);
+  positions_levelset.fill_ghosts(0.0);
+  velocity.fill_ghosts(time);
+  const grid::FieldProbe<T, D> surface(positions_levelset);
+  const auto flow = probes_of<T, D>(velocity, std::make_index_sequence<D>{});
+  const grid::FieldProbe<double, D>* wall = nullptr;
+  std::optional<grid::FieldProbe<double, D>> probe;
+  if (solid) wall = &probe.emplace(*solid);
+  const double open = open_distance * grid.spacing();
+  const double near = solid_reach * grid.spacing();
+  parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) {
+      const Vec<double, D> y = position<T, D>(x, i);
+      const double told = surface.value(y);
+      double d = static_cast<double>(distance[i]);
+      if (d == 0.0) {
+        d = told;
+      } else {
+        const bool deep = told < 0.5 * deepest;
+        const double part = -std::expm1(-strain_rate<T, D>(flow, y) * dt);
+        d += part * ((deep ? std::min(d, told) : told) - d);
+        d = std::min({d, told + open, 0.0});
+        if (!deep && !(wall && wall->value(y) < near)) d = std::max(d, told - open);
+      }
+      distance[i] = known_distance<T>(d);
+    }
+  });
+}
+
+template <class T, int D>
+void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset, double factor) {
+  require_cells(levelset);
+  const T* const x = grid::particle_positions<T, D>(particles);
+  T* const distance = distances_of<T, D>(particles);
+  levelset.fill_ghosts(0.0);
+  parallel_for(0, particles.size(), piece, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      distance[i] = known_distance<T>(static_cast<double>(distance[i]) + factor * value_at(levelset, position<T, D>(x, i)));
+  });
+}
+
+template DistanceFit<2> fit_distance<2>(const grid::CellParticles<2>&, const double*, const Coord<2>&, double);
+template DistanceFit<3> fit_distance<3>(const grid::CellParticles<3>&, const double*, const Coord<3>&, double);
+#define MENISCUS_INSTANTIATE(T, D)                                                                            \
+  template void set_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, grid::Field<T, D>*);              \
+  template void update_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double, grid::MacField<T, D>&, \
+                                       const grid::Field<double, D>*, double, double);                        \
+  template void add_to_distances<T, D>(grid::ParticleSet&, grid::Field<T, D>&, double);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids

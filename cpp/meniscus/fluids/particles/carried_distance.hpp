@@ -1,0 +1,45 @@
+/// Distances to the surface that liquid particles carry (column 'distance', m, negative in the liquid; zero: not known).
+///
+/// The distance to the surface is a property of the material, as in the equation of level sets: a rigid motion keeps it, and so
+/// does water at rest. Positions alone tell the surface only up to a fraction of their spacing, and nothing beside a solid. Where
+/// the flow deforms the liquid, distances follow what the positions tell.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+#include "meniscus/grid/particles/cell_neighbors.hpp"
+#include "meniscus/grid/particles/particles.hpp"
+
+namespace meniscus::fluids {
+
+/// Linear function fitted to the distances around the centre of a cell, weighted by (1 - (r / support)^2)^3; exact where they are
+/// linear in position, on one side of a solid too. Lengths in cells.
+template <int D>
+struct DistanceFit {
+  /// From 0 to 1: whether there are particles along all axes, that agree on a function whose slope is that of a distance.
+  double trust = 0.0;
+  double value = 0.0;
+};
+
+template <int D>
+DistanceFit<D> fit_distance(const grid::CellParticles<D>& particles, const double* distances, const Coord<D>& cell,
+                            double support);
+
+/// Gives particles in a new region of liquid their distances: to the surface of its union with the liquid that was there before
+/// (`before`, or nullptr). Level sets on cells, m.
+template <class T, int D>
+void set_distances(grid::ParticleSet& particles, grid::Field<T, D>& region, grid::Field<T, D>* before);
+
+/// Lets distances follow a level set on cells that the positions of the particles give, at the rate of strain of the velocity
+/// over dt; keeps them within what positions leave open; and sets those that are not known. `deepest`: the least value of the
+/// level set, m, below which it tells nothing. `solid`: on nodes, or nullptr; near it the level set is no lower bound.
+template <class T, int D>
+void update_distances(grid::ParticleSet& particles, grid::Field<T, D>& positions_levelset, double deepest,
+                      grid::MacField<T, D>& velocity, const grid::Field<double, D>* solid, double dt, double time);
+
+/// Adds `factor` times a level set on cells at the particles to their distances: with -1 before and 1 after a displacement that
+/// no flow makes, they stay right.
+template <class T, int D>
+void add_to_distances(grid::ParticleSet& particles, grid::Field<T, D>& levelset, double factor);
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,56 @@
+"""Distances to the surface that liquid particles carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core import Workspace
+from meniscus.core.memory import MemoryOwner
+from meniscus.fluids.particles.surface import HALF_SPACE, ParticleSurface, particle_levelset
+from meniscus.grid.fields import CellField, MacField, NodeField
+from meniscus.grid.particles.storage import Particles
+from meniscus.surface import LevelSet
+
+CARRIED_BAND = 5.0
+"""Cells within which distances and the level set fitted to them have their slope: as deep as the fit of a cell beside air looks."""
+
+
+class CarriedDistance(MemoryOwner):
+    """The surface of a particle liquid, from the distances to it that the particles carry in their column 'distance'.
+
+    Positions tell the surface only up to a part of the spacing of the particles, and nothing of where it lies in a solid. A distance to the
+    surface moves with the liquid. So the level set is fitted to those that the particles have had since the liquid was filled in; where the
+    flow strains the liquid, they follow the surface of the positions.
+    """
+
+    def __init__(self, velocity: MacField, method: ParticleSurface) -> None:
+        self._velocity = velocity
+        self._method: ParticleSurface = method
+        self._positions = LevelSet(velocity.grid, "cells", velocity.dtype)
+
+    def fit(self, particles: Particles, out: LevelSet, workspace: Workspace) -> None:
+        """Compute the level set of the liquid from the distances, where there are enough; elsewhere from positions."""
+        grid = out.grid
+        band = CARRIED_BAND * grid.spacing
+        particle_levelset(particles, grid, method=self._method, band=band, cover=True, carried=True, out=out, workspace=workspace)
+
+    def set_region(self, particles: Particles, region: CellField, before: LevelSet | None) -> None:
+        """Give the particles of a new region their distances."""
+        core: Any = _fluids  # overloaded over dimension and scalar
+        core.set_distances(particles._core, region._core, None if before is None else before.field._core)
+
+    def update(self, particles: Particles, solid: NodeField | None, dt: float, time: float, workspace: Workspace) -> None:
+        """Let the distances follow the surface of the positions as much as the flow strains the liquid in dt."""
+        grid = self._velocity.grid
+        particle_levelset(particles, grid, method=self._method, cover=True, out=self._positions, workspace=workspace)
+        deepest = -2.0 * HALF_SPACE[grid.dimension] * grid.spacing
+        core: Any = _fluids
+        core.update_distances(
+            particles._core, self._positions.field._core, deepest, self._velocity._core, None if solid is None else solid._core, dt, time
+        )
+
+    def shift(self, particles: Particles, levelset: LevelSet, factor: float) -> None:
+        """Add a level set, times a factor, to the distances: -1 before and 1 after a displacement that no flow makes."""
+        core: Any = _fluids
+        core.add_to_distances(particles._core, levelset.field._core, factor)
