@@ -194,8 +194,8 @@ class Absorption {
     for_each_row([&](T* row, Index first, Index length) { std::swap_ranges(row, row + length, before_.data() + first); });
   }
 
-  /// Moves the surface out by a common factor times `rise_`, so that `added` comes to `total`, the volume now; returns the volume
-  /// then.
+  /// Moves the surface out by a common factor times `rise_`, so that the volume, `total` now, becomes `wanted`; returns what it
+  /// is then. `first_order`: the change for a factor of one, m^D.
   double fit(double total, double wanted, double first_order, double limit) {
     copy_out(base_.data());
     DistanceSearch search(limit);

@@ -42,7 +42,8 @@ class DropMomentum {
     for (int widening = 0;; ++widening, reach *= 2.0) {
       const double mass = mass_within(d, x, reach);
       if (mass >= given) return {reach, given / mass};
-      if (widening == widenings) return {reach, mass > 0.0 ? 1.0 : 0.0};
+      // Liquid of a single cell may have no measured volume at all: it is what the drops are.
+      if (widening == widenings) return {reach, 1.0};
     }
   }
 
