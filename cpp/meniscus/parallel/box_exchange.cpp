@@ -40,8 +40,8 @@ void for_each_overlap(const IndexBox<D>& owned, const IndexBox<D>& window, const
 }  // namespace
 
 template <int D>
-BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned, const IndexBox<D>& window, const Coord<D>& period,
-                            bool in_place)
+BoxExchange<D>::BoxExchange(Communicator& communicator, const IndexBox<D>& owned, const IndexBox<D>& window,
+                            const Coord<D>& period, bool in_place)
     : communicator_(communicator), owned_(owned), window_(window) {
   struct Boxes {
     IndexBox<D> owned, window;

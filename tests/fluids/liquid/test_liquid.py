@@ -294,6 +294,9 @@ def test_bad_input_is_one_sentence() -> None:
         ({"band": 1}, "band must be"),
         ({"surface_order": "third"}, "surface_order must be one of"),
         ({"per_cell": 0}, "per_cell must be"),
+        ({"restitution": 1.5}, "restitution must be at most 1"),
+        ({"vortex_kernel": "voodoo"}, "vortex_kernel must be one of"),
+        ({"first_order_near": "voodoo"}, "first_order_near must be one of"),
     ):
         with pytest.raises(ValueError, match=message):
             LiquidOptions(**options)  # type: ignore[arg-type]

@@ -200,7 +200,19 @@ def test_wrong_arguments() -> None:
         SolidBoundary(ms.NodeField(grid), slip="sticky")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="solid must have the grid of the velocity"):
         solid_boundary(ms.NodeField(other), grid, np.float64, 0.0)
-    with pytest.raises(TypeError, match="the velocity of the solid must be of dtype float32, not float64"):
-        solid_boundary(SolidBoundary(ms.NodeField(grid)), grid, np.float32, 0.0)
     with pytest.raises(TypeError, match="LevelSet on cells"):
         solid_boundary(LevelSet(grid, "cells"), grid, np.float64, 0.0)
+
+
+def test_a_boundary_of_another_dtype_is_converted() -> None:
+    """The level set is the same object; the velocity is rounded."""
+    grid = grid_of(2)
+    levelset, velocity = ms.NodeField(grid), ms.MacField(grid)
+    velocity.u[...] = 0.1
+    converted = solid_boundary(SolidBoundary(levelset, velocity, "free"), grid, np.float32, 0.0)
+    assert converted is not None
+    assert converted.levelset is levelset
+    assert converted.velocity is not None
+    assert converted.velocity.dtype == converted.dtype == np.float32
+    assert (converted.velocity.u == np.float32(0.1)).all()
+    assert converted.slip == "free"

@@ -10,7 +10,7 @@ from meniscus import _checks
 from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace
+from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class SmokeOptions:
         viscosity: kinematic, m^2/s.
         air_density: kg/m^3; only the pressure depends on it.
         slip: condition at solids, 'free' or 'no-slip'.
-        method, trace, interpolation, limiter: of the transport, as in `advect`.
+        method, trace, interpolation, limiter, first_order_near: of the transport, as in `advect`.
         tolerance: of the projection, relative to the divergence before it.
         cfl: cells that the fastest air passes in the step that `max_dt` returns.
     """
@@ -49,6 +49,7 @@ class SmokeOptions:
     trace: Trace = "midpoint"
     interpolation: Interpolation = "linear"
     limiter: Limiter = "reversion"
+    first_order_near: FirstOrderNear = "objects"
     tolerance: float = 1e-5
     cfl: float = 2.0
 
@@ -62,6 +63,8 @@ class SmokeOptions:
         if self.viscosity < 0:
             raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
         _checks.choice("slip", self.slip, Slip)
+        _checks.choice("vortex_kernel", self.vortex_kernel, VortexKernel)
+        _checks.choice("first_order_near", self.first_order_near, FirstOrderNear)
 
 
 @dataclass(kw_only=True)

@@ -131,6 +131,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
             "trace": o.trace,
             "interpolation": o.interpolation,
             "limiter": o.limiter,
+            "first_order_near": o.first_order_near,
             "time": self.time,
             "workspace": self._workspace,
         }

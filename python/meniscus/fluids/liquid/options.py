@@ -10,7 +10,7 @@ from meniscus import _checks
 from meniscus.fluids.staged_solver import StepReport
 from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexKernel
 from meniscus.grid.boundary import Slip
-from meniscus.grid.transport.advection import Interpolation, Limiter, Method, Trace
+from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Limiter, Method, Trace
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]
@@ -33,8 +33,9 @@ class LiquidOptions:
         spray: whether particles that have escaped from the liquid become drops in free flight, with mass and momentum.
         restitution: part of its normal speed that a drop keeps when it hits a solid or a wall.
         drag: rate at which the air slows drops, 1/s.
-        method, trace, interpolation, limiter: of the transport of the velocity, as in `advect`.
-        surface_order: 'second' applies the correction of the transport up to the surface; 'first' omits it within CFL cells of it.
+        method, trace, interpolation, limiter, first_order_near: of the transport of the velocity, as in `advect`.
+        surface_order: 'second' applies the correction of the transport up to the surface; 'first' omits it as far from it as the liquid
+            moves in the step.
         band: cells of air around the liquid that are given a velocity.
         balanced_extension: whether the velocity extended into the air is made divergence-free there. Otherwise volume is gained or lost
             where the liquid stretches, in proportion to the spacing.
@@ -63,6 +64,7 @@ class LiquidOptions:
     trace: Trace = "midpoint"
     interpolation: Interpolation = "linear"
     limiter: Limiter = "reversion"
+    first_order_near: FirstOrderNear = "objects"
     surface_order: SurfaceOrder = "second"
     band: int = 5
     balanced_extension: bool = True
@@ -81,6 +83,8 @@ class LiquidOptions:
         for name in ("viscosity", "surface_tension", "drag", "restitution"):
             if _checks.number(name, getattr(self, name)) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
+        if self.restitution > 1:
+            raise ValueError(f"restitution must be at most 1, not {self.restitution:g}")
         for name in ("air_pressure", "vortex_strength"):
             _checks.number(name, getattr(self, name))
         _checks.integer("band", self.band, 2)
@@ -90,6 +94,8 @@ class LiquidOptions:
         _checks.choice("slip", self.slip, Slip)
         _checks.choice("tracking", self.tracking, Tracking)
         _checks.choice("surface_order", self.surface_order, SurfaceOrder)
+        _checks.choice("vortex_kernel", self.vortex_kernel, VortexKernel)
+        _checks.choice("first_order_near", self.first_order_near, FirstOrderNear)
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace
             )
             self.surface.remove_outside(self.vortices)
-        near = o.cfl * self.grid.spacing if o.surface_order == "first" else None
+        near = self.faces.max_speed(self.velocity, self.levelset) * dt if o.surface_order == "first" else None
         self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(self._solid.at(self.time + dt, dt)))
         advect(
             self.velocity,
@@ -198,6 +198,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             trace=o.trace,
             interpolation=o.interpolation,
             limiter=o.limiter,
+            first_order_near=o.first_order_near,
             active=self.faces.known,
             first_order=None if near is None else self.faces.near_surface(self.levelset, near),
             time=self.time,

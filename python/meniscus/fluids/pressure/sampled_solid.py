@@ -94,7 +94,9 @@ class SampledSolid(MemoryOwner):
 
     def _describe(self, solid: SolidLike | None, time: float) -> SolidBoundary | None:
         """Describe a solid whose fields somebody else owns and may have changed."""
-        if self._described is not solid:
+        # The copy of a velocity of another dtype is renewed, as its owner may have changed it.
+        copied = isinstance(solid, (SolidSample, SolidBoundary)) and solid.velocity is not None and solid.velocity.dtype != self._dtype
+        if self._described is not solid or copied:
             self._boundary, self._described = solid_boundary(solid, self._grid, self._dtype, time, self._slip), solid
         if self._boundary is not None:
             self._boundary.levelset_changed()

@@ -11,7 +11,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core import Workspace
 from meniscus.grid import Grid, MacField, NodeField, ScalarField
-from meniscus.grid.boundary import SLIP, Slip
+from meniscus.grid.boundary import SLIP, Slip, ZeroGradient
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.kinematic import KinematicSolid
@@ -108,6 +108,15 @@ class SolidBoundary:
         """Bytes of the masks."""
         return int(self._core.bytes)
 
+    def converted(self, dtype: npt.DTypeLike) -> SolidBoundary:
+        """Return the same for a flow of another dtype: with this level set, and a copy of the velocity."""
+        velocity = None
+        if self._velocity is not None:
+            velocity = MacField(self.grid, dtype, ZeroGradient())
+            for d in range(self.grid.dimension):
+                velocity.component(d)[...] = self._velocity.component(d)
+        return SolidBoundary(self._levelset, velocity, self._slip, dtype)
+
     def levelset_changed(self) -> None:
         """Recompute the masks at their next use."""
         self._core.levelset_changed()
@@ -158,7 +167,8 @@ def solid_boundary(
     slip: Slip = "no-slip",
     sample: SolidSample | None = None,
 ) -> SolidBoundary | None:
-    """Return the boundary of a solid on the grid of a flow, or None; fields that are on it already are not copied.
+    """Return the boundary of a solid on the grid of a flow, or None; fields that are on it already are not copied, but for a velocity of
+    another dtype, which is rounded to that of the flow.
 
     Args:
         solid: a Solid (sampled at `time`), a SolidSample or a SolidBoundary (as it is); or at rest: a Shape, a LevelSet on nodes or a
@@ -190,9 +200,7 @@ def solid_boundary(
         solid = SolidBoundary(levelset, None, slip, dtype)
     if solid.grid != grid:
         raise ValueError(f"solid must have the grid of the velocity, {grid}, not {solid.grid}")
-    if solid.dtype != np.dtype(dtype):
-        raise TypeError(f"the velocity of the solid must be of dtype {np.dtype(dtype)}, not {solid.dtype}")
-    return solid
+    return solid if solid.dtype == np.dtype(dtype) else solid.converted(dtype)
 
 
 def solid_core(
