@@ -1,7 +1,6 @@
 """Particle liquid solver: exact states, conservation by the transfers, flows with known results."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest

@@ -73,7 +73,7 @@ double value_at(const grid::Field<T, D>& levelset, const Vec<double, D>& x) {
   Stencil stencil(grid::locate_in_domain(grid, x.data()), grid::Stagger<D>::cell());
   for (std::size_t d = 0; d < D; ++d) {
     const Index last = grid.shape()[d] - 1;
-    if (grid.periodic()[d] || last == 0) continue;
+    if (last == 0 || grid::image_of_cell(grid, static_cast<int>(d), -1) >= 0) continue;
     const Index inner = std::clamp(stencil.lower[d], Index{0}, last - 1);
     stencil.upper[d] += static_cast<double>(stencil.lower[d] - inner);
     stencil.lower[d] = inner;

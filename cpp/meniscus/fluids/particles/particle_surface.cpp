@@ -187,9 +187,8 @@ void continue_fits(const grid::Grid<D>& grid, Flag* fits, Flag* scratch, double*
         for (std::size_t d = 0; d < D; ++d)
           for (const Index side : {-1, 1}) {
             const auto image = [&](Index steps) {
-              const Index at = c[d] + side * steps;
-              if (!grid.periodic()[d] && (at < 0 || at >= n[d])) return Index{-1};
-              return i + (grid::mirrored_cell(grid, static_cast<int>(d), at).cell - c[d]) * strides[d];
+              const Index at = grid::image_of_cell(grid, static_cast<int>(d), c[d] + side * steps);
+              return at < 0 ? at : i + (at - c[d]) * strides[d];
             };
             const Index near = image(1), far = image(2);
             if (near < 0 || far < 0 || fits[near] != fitted || fits[far] != fitted) continue;
