@@ -72,9 +72,9 @@ class DropMomentum {
         Coord<D> c = grid::row_start<D>(faces, r);
         for (Index k = 0; k < length; ++k) {
           c[D - 1] = k;
-          // A face on a periodic side is stored on both; it is given to the upper one.
+          // A face on a side that two cells share is stored on both; it is given to the upper one.
           Coord<D> from = c;
-          if (grid_.periodic()[a] && c[a] == 0) from[a] = grid_.shape()[a];
+          if (grid_.shared(d, 0) && c[a] == 0) from[a] = grid_.shape()[a];
           const Index i = dot<D>(from, c_strides<D>(faces));
           if (!(parts[i] > 0.0)) continue;
           T& value = *u.at(c);
@@ -112,7 +112,7 @@ class DropMomentum {
 
   bool on_side(int d, const Coord<D>& face) const {
     const auto a = static_cast<std::size_t>(d);
-    return !grid_.periodic()[a] && (face[a] <= 0 || face[a] >= grid_.shape()[a]);
+    return !grid_.shared(d, 0) && (face[a] <= 0 || face[a] >= grid_.shape()[a]);
   }
 
   double mass_of(int d, const Coord<D>& face) const {
