@@ -2,7 +2,6 @@
 #include "bridge.hpp"
 
 #include "meniscus/fluids/liquid/component_counts.hpp"
-#include "meniscus/fluids/liquid/drop_absorption.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 
 #include <optional>
@@ -79,17 +78,11 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       },
       py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("workspace"));
   type.def(
-      "absorb_drops",
-      [](B& b, F& levelset, M& velocity, grid::ParticleSet& markers, std::optional<grid::SolidBoundary<T, D>*> solid, F& scratch,
-         F& fractions, grid::ParticleSet& drops, const std::array<double, 2>& bounds, double time, Workspace& workspace) {
-        const fluids::AbsorbingLiquid<T, D> liquid{levelset, velocity, markers, solid.value_or(nullptr), scratch, fractions};
-        const auto r = interruptible(
-            [&] { return fluids::absorb_drops(liquid, drops, surface::RadiusBounds{bounds[0], bounds[1]}, b, time, workspace); });
-        return std::array<std::pair<Index, double>, 2>{
-            {{r.joined.count, r.joined.volume}, {r.gathered.count, r.gathered.volume}}};
+      "add_joining_drops",
+      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Workspace& workspace) {
+        interruptible([&] { b.add_joining_drops(drops, levelset, time, workspace); });
       },
-      py::arg("levelset"), py::arg("velocity"), py::arg("markers"), py::arg("solid"), py::arg("scratch"), py::arg("fractions"),
-      py::arg("drops"), py::arg("bounds"), py::arg("time"), py::arg("workspace"));
+      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("workspace"));
 }
 
 template <int D>

@@ -306,8 +306,10 @@ void VolumeBudget<D>::subtract_drops(grid::ParticleSet& drops, Index first, Work
 
 template <int D>
 template <class T>
-void VolumeBudget<D>::add_drops(grid::ParticleSet& drops, const std::uint8_t* flags, Workspace& workspace) {
-  transfer_drops<T>(drops, flags, 1.0, workspace);
+void VolumeBudget<D>::add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time,
+                                        Workspace& workspace) {
+  const auto flags = surface::flag_returned(levelset, drops, -1, 1.0, time, workspace);
+  transfer_drops<T>(drops, flags.data(), 1.0, workspace);
 }
 
 template <int D>
@@ -343,7 +345,7 @@ template class VolumeBudget<3>;
   template typename VolumeBudget<D>::SideFlow VolumeBudget<D>::account_side_flow<T>(                                      \
       const grid::MacField<T, D>&, const grid::Field<T, D>&, int, bool, double);                                          \
   template void VolumeBudget<D>::subtract_drops<T>(grid::ParticleSet&, Index, Workspace&);                                \
-  template void VolumeBudget<D>::add_drops<T>(grid::ParticleSet&, const std::uint8_t*, Workspace&);
+  template void VolumeBudget<D>::add_joining_drops<T>(grid::ParticleSet&, grid::Field<T, D>&, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -97,9 +97,10 @@ class VolumeBudget {
   template <class T>
   void subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
 
-  /// Adds the volumes of the flagged drops, which become liquid, to the parts around them.
+  /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
+  /// parts around them.
   template <class T>
-  void add_drops(grid::ParticleSet& drops, const std::uint8_t* flags, Workspace& workspace);
+  void add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
 
   /// Distributes the unassigned volume over the parts. Those too small to be resolved are expected to stay as they are.
   void distribute_unassigned();

@@ -144,7 +144,8 @@ class LiquidSurface(Stateful):
             dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
-        volume.absorb_drops(self.particles, velocity, solid, time + dt)
+        volume.add_joining_drops(spray, self.levelset, time + dt)
+        self.particles.reincorporate(velocity, time=time + dt)
 
     def remove_outside(self, vortices: VortexParticles) -> None:
         """Remove vortex particles that are not in the liquid."""

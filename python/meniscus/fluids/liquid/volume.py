@@ -16,7 +16,7 @@ from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField, NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, SolidBoundary
+from meniscus.surface import LevelSet
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
@@ -110,22 +110,9 @@ class LiquidVolume(Stateful):
         """Account for the drops from index `first` on, which have left the liquid."""
         self._budget.subtract_drops(drops._core, levelset.field._core, first, self._workspace)
 
-    def absorb_drops(self, particles: ParticleLevelSet, velocity: MacField, solid: SolidBoundary | None, time: float) -> None:
-        """Turn drops that meet the liquid or gather in a cell into liquid, with their volume and momentum, and account for them."""
-        if self._fractions is None:
-            self._fractions = CellField(self._grid, velocity.dtype)
-        self._budget.absorb_drops(
-            particles.levelset.field._core,
-            velocity._core,
-            particles.particles._core,
-            None if solid is None else solid._core,
-            self._scratch._core,
-            self._fractions._core,
-            particles.spray._core,
-            particles.options.radii,
-            time,
-            self._workspace,
-        )
+    def add_joining_drops(self, drops: Particles, levelset: LevelSet, time: float) -> None:
+        """Account for the drops that will join the liquid where it is."""
+        self._budget.add_joining_drops(drops._core, levelset.field._core, time, self._workspace)
 
     def distribute_unassigned(self) -> None:
         """Let the parts share what is expected of none. Those too small to be resolved are expected to be as they are."""
