@@ -39,6 +39,7 @@ struct Samples {
     }
   }
   Index rows() const { return product<D>(extents) / extents[D - 1]; }
+  Index rows_per_piece() const { return std::max<Index>(1, (1 << 14) / extents[D - 1]); }
   bool owns(Index q) const {
     for (std::size_t d = 0; d < D; ++d) {
       const Index c = q / strides[d] - ghost_width;
@@ -106,13 +107,41 @@ struct MeanRule {
   void exchange() const {}
 };
 
-/// The mean of what the neighbours that have values predict with their gradients. That of a given sample comes from given samples
-/// alone; that of a found one is the mean of those that it was found with.
+/// The owned samples for which a condition holds, in index order: counted, then collected.
+template <int D, class Condition>
+Index collect(const Samples<D>& samples, Workspace& workspace, Workspace::Lease<Index>& found, Condition&& holds) {
+  const Index rows = samples.rows(), piece = samples.rows_per_piece(), pieces = (rows + piece - 1) / piece;
+  auto starts = workspace.take<Index>(pieces + 1);
+  starts.data()[0] = 0;
+  parallel_for(0, rows, piece, [&](Index b, Index e) {
+    Index n = 0;
+    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
+      for (Index k = begin; k < end; ++k) n += holds(row + k) ? 1 : 0;
+    });
+    starts.data()[b / piece + 1] = n;
+  });
+  for (Index p = 0; p < pieces; ++p) starts.data()[p + 1] += starts.data()[p];
+  const Index count = starts.data()[pieces];
+  found = workspace.take<Index>(count);
+  parallel_for(0, rows, piece, [&](Index b, Index e) {
+    Index n = starts.data()[b / piece];
+    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
+      for (Index k = begin; k < end; ++k)
+        if (holds(row + k)) found.data()[n++] = row + k;
+    });
+  });
+  return count;
+}
+
+/// The mean of what the neighbours that have values predict with their slopes. Those of a given sample come from given samples
+/// alone; those of a found one are the means of those that it was found with.
 template <class T, int D>
 class LinearRule {
  public:
-  LinearRule(const Samples<D>& samples, T max_slope, Workspace& workspace) : samples_(samples), max_slope_(max_slope) {
-    for (auto& lease : leases_) lease = workspace.take<T>(samples.size);
+  LinearRule(const KnownSamples<T, D>& s, T max_slope, parallel::Communicator& communicator, Workspace& workspace)
+      : samples_(s.samples), max_slope_(max_slope) {
+    for (auto& lease : leases_) lease = workspace.take<T>(samples_.size);
+    complete_slopes(s, communicator, workspace);
   }
 
   T operator()(const KnownSamples<T, D>& s, Index at) const {
@@ -128,7 +157,7 @@ class LinearRule {
         for (std::size_t e = 0; e < D; ++e) mean[e] += g[e];
         ++n;
       }
-    for (std::size_t d = 0; d < D; ++d) leases_[d].data()[at] = mean[d] / static_cast<T>(n);
+    store(at, mean, static_cast<T>(n));
     return sum / static_cast<T>(n);
   }
   void exchange() const {
@@ -136,44 +165,29 @@ class LinearRule {
   }
 
  private:
-  /// Differences to the next sample per axis.
+  /// Differences to the next sample per axis; zero where nothing is known of them.
   std::array<T, D> slopes(const KnownSamples<T, D>& s, Index q) const {
     std::array<T, D> g{};
-    if (s.marks[q] == found) {
-      for (std::size_t d = 0; d < D; ++d) g[d] = leases_[d].data()[q];
-      return g;
-    }
-    return given_slopes(s, q, reach);
-  }
-
-  /// Of a given sample. One that is alone along an axis, as in the tip of a wedge, has the mean slopes of those beside it, as far
-  /// as a few samples away; beyond, none.
-  std::array<T, D> given_slopes(const KnownSamples<T, D>& s, Index q, int depth) const {
-    std::array<T, D> g{};
-    if (differences(s, q, g) || depth == 0) return g;
-    std::array<T, D> sum{};
-    int n = 0;
-    samples_.for_each_beside(q, [&](Index r) {
-      if (s.marks[r] != given || !inside(r)) return;
-      const std::array<T, D> beside = given_slopes(s, r, depth - 1);
-      if (beside == std::array<T, D>{}) return;
-      for (std::size_t d = 0; d < D; ++d) sum[d] += beside[d];
-      ++n;
-    });
-    for (std::size_t d = 0; d < D; ++d) g[d] = n ? sum[d] / static_cast<T>(n) : T(0);
+    if (s.marks[q] == given && !alone(s, q)) return differences(s, q);
+    if (s.marks[q] == given && !completed_[q]) return g;
+    for (std::size_t d = 0; d < D; ++d) g[d] = leases_[d].data()[q];
     return g;
   }
 
-  /// Differences between given samples around a given one; false if it is alone along an axis.
-  bool differences(const KnownSamples<T, D>& s, Index q, std::array<T, D>& g) const {
+  /// Whether a sample has no given neighbour along some axis, as in the tip of a wedge.
+  bool alone(const KnownSamples<T, D>& s, Index q) const {
+    for (const Index step : samples_.strides)
+      if (s.marks[q - step] != given && s.marks[q + step] != given) return true;
+    return false;
+  }
+
+  /// Differences between given samples around a given one that is not alone.
+  std::array<T, D> differences(const KnownSamples<T, D>& s, Index q) const {
+    std::array<T, D> g{};
     T squared = 0;
     for (std::size_t d = 0; d < D; ++d) {
       const Index step = samples_.strides[d];
       const bool below = s.marks[q - step] == given, above = s.marks[q + step] == given;
-      if (!below && !above) {
-        g = {};
-        return false;
-      }
       const T lower = s.values[below ? q - step : q], upper = s.values[above ? q + step : q];
       g[d] = (upper - lower) / static_cast<T>(below + above);
       squared += g[d] * g[d];
@@ -182,21 +196,55 @@ class LinearRule {
       const T scale = max_slope_ / std::sqrt(squared);
       for (T& slope : g) slope *= scale;
     }
-    return true;
+    return g;
   }
 
-  /// Whether all neighbours of a sample are stored.
-  bool inside(Index q) const {
-    const Index largest = samples_.strides[0];
-    return q >= largest && q < samples_.size - largest;
+  /// Given samples that are alone get the mean slopes of the given samples beside them, in rounds; those that are farther away
+  /// from any that is not alone have none. Rounds with an exchange give all blocks the same, however the domain is cut.
+  void complete_slopes(const KnownSamples<T, D>& s, parallel::Communicator& communicator, Workspace& workspace) {
+    Workspace::Lease<Index> lonely;
+    const Index count = collect(samples_, workspace, lonely, [&](Index q) { return s.marks[q] == given && alone(s, q); });
+    if (!parallel::global_any(communicator, count > 0)) return;
+    completed_lease_ = workspace.take<std::uint8_t>(samples_.size);
+    completed_ = completed_lease_.data();
+    parallel_for(0, samples_.size, 1 << 16,
+                 [&](Index b, Index e) { std::fill(completed_ + b, completed_ + e, std::uint8_t{0}); });
+    for (int round = 0; round < rounds; ++round) {
+      for (Index i = 0; i < count; ++i) {
+        const Index q = lonely.data()[i];
+        if (completed_[q]) continue;
+        std::array<T, D> sum{};
+        int n = 0;
+        samples_.for_each_beside(q, [&](Index r) {
+          if (s.marks[r] != given || (alone(s, r) && completed_[r] != finished)) return;
+          const std::array<T, D> g = slopes(s, r);
+          for (std::size_t d = 0; d < D; ++d) sum[d] += g[d];
+          ++n;
+        });
+        if (n == 0) continue;
+        store(q, sum, static_cast<T>(n));
+        completed_[q] = fresh;
+      }
+      for (Index i = 0; i < count; ++i)
+        if (completed_[lonely.data()[i]] == fresh) completed_[lonely.data()[i]] = finished;
+      exchange();
+      samples_.halo.exchange(completed_);
+    }
   }
 
-  /// Samples of a chain within the ghosts, one of which is needed for a difference.
-  static constexpr int reach = ghost_width - 1;
+  void store(Index at, const std::array<T, D>& sum, T count) const {
+    for (std::size_t d = 0; d < D; ++d) leases_[d].data()[at] = sum[d] / count;
+  }
+
+  /// As far as the tip of a sharp wedge may be from samples that have neighbours along every axis.
+  static constexpr int rounds = 4;
+  enum Completion : std::uint8_t { fresh = 1, finished = 2 };
 
   const Samples<D>& samples_;
   T max_slope_;
-  mutable std::array<Workspace::Lease<T>, D> leases_;
+  std::array<Workspace::Lease<T>, D> leases_;
+  Workspace::Lease<std::uint8_t> completed_lease_;
+  std::uint8_t* completed_ = nullptr;
 };
 
 template <class T, int D, class MakeRule>
@@ -204,8 +252,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   require(layers >= 0, "layers must not be negative, got ", layers);
   const FieldLayout<D>& layout = field.layout();
   const Samples<D> samples(layout);
-  const Index length = samples.extents[D - 1], rows = samples.rows();
-  const Index piece = std::max<Index>(1, (1 << 14) / length);
+  const Index length = samples.extents[D - 1], rows = samples.rows(), piece = samples.rows_per_piece();
   T* values = field.storage().data();
   layout.halo.exchange(values);
 
@@ -219,10 +266,11 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
     }
   });
   layout.halo.exchange(m);
-  const auto rule = make_rule(samples);
   // New values wait beside the field until all are known, so that an interruption leaves it as it was.
   auto fresh = workspace.take<T>(samples.size);
   T* news = fresh.data();
+  const KnownSamples<T, D> known_samples{samples, m, values, news};
+  const auto rule = make_rule(known_samples);
   const auto reachable = [&](Index q) {
     if (m[q] != unknown) return false;
     bool beside = false;
@@ -230,27 +278,8 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
     return beside;
   };
 
-  // The first front: counted, then collected, in index order.
-  const Index pieces = (rows + piece - 1) / piece;
-  auto starts = workspace.take<Index>(pieces + 1);
-  starts.data()[0] = 0;
-  parallel_for(0, rows, piece, [&](Index b, Index e) {
-    Index n = 0;
-    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
-      for (Index k = begin; k < end; ++k) n += reachable(row + k) ? 1 : 0;
-    });
-    starts.data()[b / piece + 1] = n;
-  });
-  for (Index p = 0; p < pieces; ++p) starts.data()[p + 1] += starts.data()[p];
-  Index count = starts.data()[pieces];
-  auto front = workspace.take<Index>(count);
-  parallel_for(0, rows, piece, [&](Index b, Index e) {
-    Index n = starts.data()[b / piece];
-    samples.for_each_row(b, e, [&](Index row, Index begin, Index end) {
-      for (Index k = begin; k < end; ++k)
-        if (reachable(row + k)) front.data()[n++] = row + k;
-    });
-  });
+  Workspace::Lease<Index> front;
+  Index count = collect(samples, workspace, front, reachable);
 
   const parallel::DomainBlock<D>& block = layout.grid.block();
   parallel::Communicator& communicator = *layout.grid.communicator();
@@ -258,7 +287,7 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
   for (Index layer = 0; layer < layers && parallel::global_any(communicator, count > 0); ++layer) {
     check_interrupt();
     parallel_for(0, count, 4096, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) news[front.data()[i]] = rule(KnownSamples<T, D>{samples, m, values, news}, front.data()[i]);
+      for (Index i = b; i < e; ++i) news[front.data()[i]] = rule(known_samples, front.data()[i]);
     });
     for (Index i = 0; i < count; ++i) m[front.data()[i]] = found;
     reached += count;
@@ -305,15 +334,16 @@ Index extrapolate_by(Field<T, D>& field, std::uint8_t* known, Index layers, Work
 
 template <class T, int D>
 Index extrapolate(Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace) {
-  return extrapolate_by(field, known, layers, workspace, [](const Samples<D>&) { return MeanRule<T, D>(); });
+  return extrapolate_by(field, known, layers, workspace, [](const KnownSamples<T, D>&) { return MeanRule<T, D>(); });
 }
 
 template <class T, int D>
 Index extrapolate_linearly(Field<T, D>& field, std::uint8_t* known, Index layers, double max_slope, Workspace& workspace) {
   require(max_slope >= 0, "max_slope must not be negative, got ", max_slope);
   const auto largest = static_cast<T>(max_slope * field.grid().spacing());
-  return extrapolate_by(field, known, layers, workspace,
-                        [&](const Samples<D>& samples) { return LinearRule<T, D>(samples, largest, workspace); });
+  return extrapolate_by(field, known, layers, workspace, [&](const KnownSamples<T, D>& s) {
+    return LinearRule<T, D>(s, largest, *field.layout().grid.communicator(), workspace);
+  });
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                  \
