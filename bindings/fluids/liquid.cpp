@@ -30,11 +30,17 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("levelset"), py::arg("axis"), py::arg("distance"), py::arg("near"));
   m.def(
       "near_air_cells",
-      [](const F& levelset, double distance, const py::array& air) {
+      [](F& levelset, double distance, const std::optional<std::array<py::array, D>>& closed, const py::array& air) {
+        std::array<const std::uint8_t*, D> masks{};
+        if (closed)
+          for (int d = 0; d < D; ++d) {
+            const Coord<D> faces = grid::Stagger<D>::face(d).extents(levelset.extents());
+            masks[static_cast<std::size_t>(d)] = mask_of((*closed)[static_cast<std::size_t>(d)], "closed", product<D>(faces));
+          }
         auto* out = mask_of(air, "air", product<D>(levelset.extents()), true);
-        interruptible([&] { fluids::near_air_cells<T, D>(levelset, distance, out); });
+        interruptible([&] { fluids::near_air_cells<T, D>(levelset, distance, masks, out); });
       },
-      py::arg("levelset"), py::arg("distance"), py::arg("air"));
+      py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("air"));
   m.def(
       "liquid_energy",
       [](const M& velocity, const F& levelset) {

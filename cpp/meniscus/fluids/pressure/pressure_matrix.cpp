@@ -3,6 +3,7 @@
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/fluids/pressure/projection.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/grid/corner_mean.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -40,6 +41,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   has_solid_ = problem.solid != nullptr;
   if (has_solid_) grid::compute_open_fractions<D>(problem.solid->levelset(), layout_, open_);
   set_liquid(problem);
+  if (has_solid_ && has_phi_) close_outlets(problem.solid->levelset());
   set_given(problem);
   set_reference_density(problem);
   // An interruption on the way leaves a matrix that belongs to nothing.
@@ -51,21 +53,75 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
 }
 
 template <int D>
+void PressureSolver<D>::fit(Block<std::uint8_t>& mask) const {
+  if (mask.size() == layout_.size) return;
+  mask = Block<std::uint8_t>(layout_.size);
+  std::fill(mask.begin(), mask.end(), std::uint8_t(0));
+}
+
+template <int D>
+template <class T>
+void PressureSolver<D>::copy_cells(const grid::Field<T, D>& field, Block<double>& to) const {
+  if (to.size() != layout_.size) to = Block<double>(layout_.size);
+  const grid::FieldView<const T, D> from = field.view();
+  for_each_cell_row<D>(layout_,
+                       [&](const Coord<D>& c, Index first, Index count) { std::copy_n(from.at(c), count, to.data() + first); });
+  layout_.halo.exchange(to.data());
+}
+
+template <int D>
 template <class T>
 void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
   has_liquid_ = problem.liquid || problem.liquid_mask;
   has_phi_ = problem.liquid != nullptr;
   if (!has_liquid_) return;
-  if (liquid_.size() != layout_.size) {
-    liquid_ = Block<std::uint8_t>(layout_.size);
-    std::fill(liquid_.begin(), liquid_.end(), std::uint8_t(0));
-  }
+  fit(liquid_);
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
     const T* phi = problem.liquid ? problem.liquid->view().at(c) : nullptr;
     const std::uint8_t* mask = problem.liquid ? nullptr : problem.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
   layout_.halo.exchange(liquid_.data());
+  if (has_phi_) copy_cells(*problem.liquid, phi_);
+}
+
+template <int D>
+void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
+  fit(inside_);
+  const grid::FieldView<const double, D> nodes = solid.view();
+  for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+    const double* corner = nodes.at(c);
+    for (Index k = 0; k < count; ++k) inside_[first + k] = grid::corner_mean<D>(corner + k, nodes.strides) <= 0;
+  });
+  layout_.halo.exchange(inside_.data());
+
+  // Cells inside are not read by others here, so that they may change at once.
+  for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+    for (Index i = first; i < first + count; ++i) {
+      if (liquid_[i] || !inside_[i]) continue;
+      double sum = 0;
+      for (int d = 0; d < D; ++d) {
+        const Index s = layout_.strides[static_cast<std::size_t>(d)];
+        const Index at = d == D - 1 ? i - first : c[static_cast<std::size_t>(d)];
+        const double* open = open_[static_cast<std::size_t>(d)].data();
+        if (open[i] > 0 && !inside_[i - s] && layout_.side_of_face(d, at) < 0) sum += phi_[i - s];
+        if (open[i + s] > 0 && !inside_[i + s] && layout_.side_of_face(d, at + 1) < 0) sum += phi_[i + s];
+      }
+      liquid_[i] = sum < 0;
+    }
+  });
+  layout_.halo.exchange(liquid_.data());
+
+  for (int d = 0; d < D; ++d)
+    grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
+      const Index begin = layout_.index(first), s = layout_.strides[static_cast<std::size_t>(d)];
+      double* open = open_[static_cast<std::size_t>(d)].data();
+      for (Index k = 0; k < count; ++k) {
+        const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
+        const Index i = begin + k;
+        if (side < 0 && liquid_[i] != liquid_[i - s] && inside_[liquid_[i] ? i : i - s]) open[i] = 0;
+      }
+    });
 }
 
 template <int D>
@@ -79,10 +135,7 @@ void PressureSolver<D>::set_given(const PressureProblem<T, D>& problem) {
     ++faces[axis];
     const Coord<D> strides = c_strides<D>(faces);
     auto& given = given_[axis];
-    if (given.size() != layout_.size) {
-      given = Block<std::uint8_t>(layout_.size);
-      std::fill(given.begin(), given.end(), std::uint8_t(0));
-    }
+    fit(given);
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int, int) {
       std::copy_n(problem.given_faces[axis] + dot<D>(first, strides), count, given.data() + layout_.index(first));
     });
@@ -125,17 +178,9 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
   }
   const bool fresh = grid::fit(a, layout_, true);
   a.open_coupling.fill(1.0);
-  const auto copied = [&](const grid::Field<T, D>* field, Block<double>& to) -> const double* {
-    if (!field) return nullptr;
-    if (to.size() != layout_.size) to = Block<double>(layout_.size);
-    const grid::FieldView<const T, D> from = field->view();
-    for_each_cell_row<D>(layout_,
-                         [&](const Coord<D>& c, Index first, Index count) { std::copy_n(from.at(c), count, to.data() + first); });
-    layout_.halo.exchange(to.data());
-    return to.data();
-  };
-  const double* density = copied(problem.density_field, density_);
-  const double* phi = copied(problem.liquid, phi_);
+  if (problem.density_field) copy_cells(*problem.density_field, density_);
+  const double* density = problem.density_field ? density_.data() : nullptr;
+  const double* phi = has_phi_ ? phi_.data() : nullptr;
   return grid::assemble<D>(
              a,
              [&](int d, Index lower, Index upper, int side) -> double {

@@ -72,10 +72,19 @@ class PressureSolver {
  private:
   enum class SideKind { given, open, shared };
 
+  /// A mask in the layout of the matrix, zero when it is new.
+  void fit(Block<std::uint8_t>& mask) const;
+  template <class T>
+  void copy_cells(const grid::Field<T, D>& field, Block<double>& to) const;
   template <class T>
   bool describe(const grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
   template <class T>
   void set_liquid(const PressureProblem<T, D>& problem);
+  /// A cut cell whose centre lies in the solid has little room. As an outlet at the pressure of the air it would let out, at any
+  /// speed, what a moving solid or an impact displaces: its faces to air are closed, and it is liquid where the cells outside are
+  /// liquid on average, even if the surface, continued into the solid, passes below its centre. At rest its pressure is the
+  /// hydrostatic one, so that water at rest stays so.
+  void close_outlets(const grid::Field<double, D>& solid);
   template <class T>
   void set_given(const PressureProblem<T, D>& problem);
   template <class T>
@@ -115,6 +124,8 @@ class PressureSolver {
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
   Block<std::uint8_t> liquid_;
+  /// Cells whose centres lie in the solid.
+  Block<std::uint8_t> inside_;
   bool has_given_ = false;
   std::array<Block<std::uint8_t>, D> given_;
   /// Density and liquid level set, in the layout of the matrix.

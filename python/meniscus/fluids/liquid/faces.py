@@ -67,20 +67,27 @@ class LiquidFaces(Stateful):
         if self._solver is not None:
             self._balance(velocity, levelset, solid, time)
 
-    def _balance(self, velocity: MacField, levelset: LevelSet, solid: Any, time: float) -> None:
+    def _balance(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None, time: float) -> None:
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
 
         Constant extension creates volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
-        the last liquid face.
+        the last liquid face. Air that is enclosed in a narrow gap may be compressed: pressed out of it, it would be as fast as the gap
+        is long, and liquid that flows in behind it would inherit that. For the same reason faces that are mostly closed keep the velocity
+        of the solid.
         """
         core: Any = _fluids
-        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
+        closed = None if solid is None else solid.inside_faces
+        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, closed, self._air)
+        given = self.liquid(levelset)
+        if closed is not None:
+            for mask, inside in zip(given, closed, strict=True):
+                np.logical_or(mask, inside, out=mask)
         project(
             velocity,
             1.0,
             solid,
             liquid=self._air,
-            given_faces=self.liquid(levelset),
+            given_faces=given,
             tolerance=_BALANCE_TOLERANCE,
             time=time,
             raise_on_failure=False,
