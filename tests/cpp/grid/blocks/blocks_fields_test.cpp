@@ -3,6 +3,7 @@
 
 #include "meniscus/grid/continuation.hpp"
 #include "meniscus/grid/extrapolate.hpp"
+#include "meniscus/grid/masked_samples.hpp"
 
 #include <cmath>
 
@@ -133,6 +134,33 @@ void check_constant_extrapolation() {
   });
 }
 
+template <class T, int D>
+double masked_speed(const Grid<D>& grid) {
+  MacField<T, D> velocity(grid, Boundary<D>{});
+  fill_random(velocity, 8);
+  std::array<std::vector<std::uint8_t>, D> masks;
+  std::array<const std::uint8_t*, D> flags{};
+  for (std::size_t d = 0; d < D; ++d) {
+    const Field<T, D>& component = velocity.component(static_cast<int>(d));
+    for_each_sample<D>(component.extents(), 0,
+                       [&](const Coord<D>& c) { masks[d].push_back(number_of<D>(component.layout(), c, 9 + d) > 0.5); });
+    flags[d] = masks[d].data();
+  }
+  return max_component_speed<T, D>(velocity, flags);
+}
+
+template <class T, int D>
+void check_masked_speeds() {
+  for (const auto& domain : cut_domains<D>()) {
+    const double expected = masked_speed<T, D>(whole_grid(domain));
+    CHECK(expected > 0.5);
+    on_blocks(domain, [&](const Grid<D>& grid) {
+      if (masked_speed<T, D>(grid) != expected)
+        throw std::runtime_error("another speed in block " + std::to_string(grid.block().number));
+    });
+  }
+}
+
 }  // namespace
 
 TEST_CASE("ghosts of domains cut into blocks are those of one block") {
@@ -191,6 +219,11 @@ TEST_CASE("linear extrapolation on domains cut into blocks is bit-identical to a
     check_linear_extrapolation<float, 2>(max_slope);
     check_linear_extrapolation<double, 3>(max_slope);
   }
+}
+
+TEST_CASE("all blocks have the speed of one block where masks are set") {
+  check_masked_speeds<float, 2>();
+  check_masked_speeds<double, 3>();
 }
 
 TEST_CASE("far samples of a domain cut into blocks are answered from the ghosts or refused") {
