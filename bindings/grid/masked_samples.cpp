@@ -35,13 +35,10 @@ void bind_samples(py::module_& m) {
   m.def(
       "max_component_speed_in",
       [=](const M& velocity, const std::array<py::array, D>& masks) {
-        double speed = 0.0;
-        for (int d = 0; d < D; ++d) {
-          const F& component = velocity.component(d);
-          const std::uint8_t* where = flags(component, masks[static_cast<std::size_t>(d)]);
-          speed = std::max(speed, interruptible([&] { return grid::largest_deviation(component, 0.0, where); }));
-        }
-        return speed;
+        std::array<const std::uint8_t*, D> where{};
+        for (int d = 0; d < D; ++d)
+          where[static_cast<std::size_t>(d)] = flags(velocity.component(d), masks[static_cast<std::size_t>(d)]);
+        return interruptible([&] { return grid::max_component_speed<T, D>(velocity, where); });
       },
       py::arg("velocity"), py::arg("masks"));
   m.def(

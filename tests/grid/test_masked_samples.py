@@ -63,6 +63,17 @@ def test_speeds_where_masks_are_set(dimension: int, dtype: type, rng: np.random.
     masks = [rng.random(velocity.component(d).shape) < 0.3 for d in range(dimension)]
     expected = max(np.abs(velocity.component(d)[m]).max(initial=0.0) for d, m in enumerate(masks))
     assert core.max_component_speed_in(velocity._core, masks) == expected
+    assert core.max_component_speed_in(velocity._core, [np.zeros_like(m) for m in masks]) == 0.0
+    for d in range(dimension):
+        last = tuple(n - 1 for n in masks[d].shape)
+        velocity.component(d)[last] = np.nan
+        masks[d][last] = False
+        assert core.max_component_speed_in(velocity._core, masks) <= expected
+        masks[d][last] = True
+        assert core.max_component_speed_in(velocity._core, masks) == np.inf
+        masks[d][last] = False
+    with pytest.raises((TypeError, ValueError), match="mask must"):
+        core.max_component_speed_in(velocity._core, [*masks[:-1], np.zeros(3, bool)])
 
 
 def test_combinations(dimension: int, dtype: type, rng: np.random.Generator) -> None:

@@ -47,10 +47,57 @@ def test_clock_goes_on_where_a_snapshot_saw_it():
         assert other.next_dt(0.07) == whole.next_dt(0.07)
         assert other.advance(other.next_dt(0.07)) == whole.advance(whole.next_dt(0.07))
         assert (other.time, other.step, other.frame) == (whole.time, whole.step, whole.frame)
-    with pytest.raises(ValueError, match="frame must be below 4, not 4"):
-        other.restore({"time": 0.5, "frame": 4, "step": 9})
-    assert (other.time, other.frame) == (whole.time, whole.frame), "a snapshot that is refused changes nothing"
     assert pickle.loads(pickle.dumps(other)).snapshot() == whole.copy().snapshot() == whole.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"frame": 4}, ValueError, "frame must be below 4, not 4"),
+        ({"frame": -1}, ValueError, "frame must be at least 0, not -1"),
+        ({"frame": 1.0}, TypeError, "frame must be an integer, not 1.0"),
+        ({"frame": "1"}, TypeError, "frame in the snapshot must be a number, not '1'"),
+        ({"frame": True}, TypeError, "frame in the snapshot must be a number, not True"),
+        ({"step": -1}, ValueError, "step must be at least 0, not -1"),
+        ({"step": 2.5}, TypeError, "step must be an integer, not 2.5"),
+        ({"step": None}, TypeError, "step in the snapshot must be a number, not None"),
+        ({"time": "0.5"}, TypeError, "time in the snapshot must be a number, not '0.5'"),
+        ({"time": [0.5]}, TypeError, "time in the snapshot must be a number, not [0.5]"),
+        ({"time": -0.5}, ValueError, "time must not be negative, not -0.5"),
+        ({"time": math.nan}, ValueError, "time must be finite, not nan"),
+        ({"time": math.inf}, ValueError, "time must be finite, not inf"),
+        ({"dt": 0.1}, ValueError, "a snapshot of TimeStepper must hold time, frame, step, not time, frame, step, dt"),
+        ({0: 0.1}, ValueError, "a snapshot of TimeStepper must hold time, frame, step, not time, frame, step, 0"),
+    ],
+)
+def test_a_bad_snapshot_is_refused_and_changes_nothing(changes, error, message):
+    check_refusal({"time": 0.5, "frame": 1, "step": 9, **changes}, error, message)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "error", "message"),
+    [
+        ({}, ValueError, "a snapshot of TimeStepper must hold time, frame, step, not nothing"),
+        ({"time": 0.5, "frame": 1}, ValueError, "a snapshot of TimeStepper must hold time, frame, step, not time, frame"),
+        ([0.5, 1, 9], TypeError, "a snapshot of TimeStepper must be a dict of parts by name, not a list"),
+        (None, TypeError, "a snapshot of TimeStepper must be a dict of parts by name, not a NoneType"),
+    ],
+)
+def test_what_is_no_snapshot_is_refused_and_changes_nothing(snapshot, error, message):
+    check_refusal(snapshot, error, message)
+
+
+def check_refusal(snapshot, error, message):
+    stepper, same = (TimeStepper(end=1.0, frames=3) for _ in range(2))
+    for clock in (stepper, same):
+        for _ in range(5):
+            clock.advance(clock.next_dt(0.07))
+    with pytest.raises(error) as refused:
+        stepper.restore(snapshot)
+    assert str(refused.value) == message
+    assert refused.value.__context__ is None, "one error"
+    assert repr(stepper.snapshot()) == repr(same.snapshot())
+    assert stepper.next_dt(0.07) == same.next_dt(0.07)
 
 
 @pytest.mark.parametrize(("end", "frames"), [(0.0, 1), (-1.0, 1), (float("nan"), 1), (1.0, 0)])

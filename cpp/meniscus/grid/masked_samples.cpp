@@ -78,6 +78,14 @@ double largest_deviation(const Field<T, D>& field, double reference, const std::
 }
 
 template <class T, int D>
+double max_component_speed(const MacField<T, D>& velocity, const std::array<const std::uint8_t*, D>& masks) {
+  double speed = 0.0;
+  for (int d = 0; d < D; ++d)
+    speed = std::max(speed, largest_deviation(velocity.component(d), 0.0, masks[static_cast<std::size_t>(d)]));
+  return speed;
+}
+
+template <class T, int D>
 Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask) {
   const FieldView<const T, D> view = field.view();
   const Index length = view.extents[D - 1];
@@ -148,13 +156,14 @@ void select_mask(Index n, const std::uint8_t* a, const std::uint8_t* b, Where wh
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                   \
-  template double sum_samples<T, D>(const Field<T, D>&, const std::uint8_t*);                        \
-  template double largest_deviation<T, D>(const Field<T, D>&, double, const std::uint8_t*);          \
-  template Index mark_band<T, D>(const Field<T, D>&, double, std::uint8_t*);                         \
-  template void assign<T, D>(Field<T, D>&, double, const std::uint8_t*, Where);                      \
-  template void assign<T, D>(Field<T, D>&, const Field<T, D>&, const std::uint8_t*, Where);          \
-  template void combine<T, D>(Field<T, D>&, double, const Field<T, D>&, double, const Field<T, D>&); \
+#define MENISCUS_INSTANTIATE(T, D)                                                                             \
+  template double sum_samples<T, D>(const Field<T, D>&, const std::uint8_t*);                                  \
+  template double largest_deviation<T, D>(const Field<T, D>&, double, const std::uint8_t*);                    \
+  template double max_component_speed<T, D>(const MacField<T, D>&, const std::array<const std::uint8_t*, D>&); \
+  template Index mark_band<T, D>(const Field<T, D>&, double, std::uint8_t*);                                   \
+  template void assign<T, D>(Field<T, D>&, double, const std::uint8_t*, Where);                                \
+  template void assign<T, D>(Field<T, D>&, const Field<T, D>&, const std::uint8_t*, Where);                    \
+  template void combine<T, D>(Field<T, D>&, double, const Field<T, D>&, double, const Field<T, D>&);           \
   template void scale<T, D>(Field<T, D>&, double);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -15,6 +15,11 @@ double sum_samples(const Field<T, D>& field, const std::uint8_t* mask);
 template <class T, int D>
 double largest_deviation(const Field<T, D>& field, double reference, const std::uint8_t* mask);
 
+/// Largest magnitude of any component of the velocity on the faces where the mask of its axis is set, in all blocks of the grid,
+/// m/s: zero where there is no face, infinite where one is not finite.
+template <class T, int D>
+double max_component_speed(const MacField<T, D>& velocity, const std::array<const std::uint8_t*, D>& masks);
+
 /// Number of samples with |sample| < width; sets mask to where they are.
 template <class T, int D>
 Index mark_band(const Field<T, D>& field, double width, std::uint8_t* mask);

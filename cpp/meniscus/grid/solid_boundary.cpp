@@ -29,6 +29,13 @@ Coord<D> faces_of(const Coord<D>& cells, int axis) {
   return Stagger<D>::face(axis).extents(cells);
 }
 
+/// A copy of a mask, in which an extrapolation marks what it reaches.
+Workspace::Lease<std::uint8_t> copy_of(const Block<std::uint8_t>& mask, Workspace& workspace) {
+  auto copy = workspace.take<std::uint8_t>(mask.size());
+  std::copy(mask.begin(), mask.end(), copy.data());
+  return copy;
+}
+
 }  // namespace
 
 template <int D>
@@ -120,8 +127,7 @@ void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspa
   const Block<std::uint8_t>& outside = solid.masks().outside_cells;
   require(field.stagger() == Stagger<D>::cell() && field.grid() == solid.grid(),
           "the field must be on the cells of the solid's grid");
-  auto known = workspace.take<std::uint8_t>(outside.size());
-  std::copy(outside.begin(), outside.end(), known.data());
+  const auto known = copy_of(outside, workspace);
   extrapolate(field, known.data(), solid_layers, workspace);
 }
 
@@ -130,8 +136,7 @@ void continue_level_set_into_solid(Field<T, D>& levelset, SolidBoundary<T, D>& s
   const Block<std::uint8_t>& outside = solid.masks().outside_cells;
   require(levelset.stagger() == Stagger<D>::cell() && levelset.grid() == solid.grid(),
           "the level set must be on the cells of the solid's grid");
-  auto known = workspace.take<std::uint8_t>(outside.size());
-  std::copy(outside.begin(), outside.end(), known.data());
+  const auto known = copy_of(outside, workspace);
   extrapolate_linearly(levelset, known.data(), level_set_layers, 1.0, workspace);
 }
 
@@ -140,9 +145,7 @@ void continue_into_solid(MacField<T, D>& velocity, SolidBoundary<T, D>& solid, W
   require(velocity.grid() == solid.grid(), "the velocity must have the grid of the solid");
   if (solid.sticks()) return set_solid_velocity(velocity, solid);
   for (int d = 0; d < D; ++d) {
-    const Block<std::uint8_t>& open = solid.masks().open_faces[static_cast<std::size_t>(d)];
-    auto known = workspace.take<std::uint8_t>(open.size());
-    std::copy(open.begin(), open.end(), known.data());
+    const auto known = copy_of(solid.masks().open_faces[static_cast<std::size_t>(d)], workspace);
     extrapolate(velocity.component(d), known.data(), solid_layers, workspace);
   }
 }

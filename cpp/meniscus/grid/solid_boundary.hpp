@@ -69,13 +69,12 @@ void set_solid_velocity(MacField<T, D>& velocity, SolidBoundary<T, D>& solid);
 
 /// Samples beyond the surface of a solid that stencils and short traces reach.
 inline constexpr Index solid_layers = 4;
+/// Likewise for level sets: closest points of samples in a narrow band are sought that far away.
+inline constexpr Index level_set_layers = 7;
 
 /// Extends a field on cells into a solid, with constant values.
 template <class T, int D>
 void continue_into_solid(Field<T, D>& field, SolidBoundary<T, D>& solid, Workspace& workspace);
-
-/// Likewise for level sets: closest points of samples in a narrow band are sought that far away.
-inline constexpr Index level_set_layers = 7;
 
 /// Continues a signed distance on cells into a solid with its slope: a surface goes on at the angle at which it meets the wall,
 /// so that water at rest stays at rest beside walls at any angle. Values inside of the solid are overwritten, never read.

@@ -179,9 +179,10 @@ class Stateful(MemoryOwner, State):
         self._state_replaced()
 
     def _restore_within(self, snapshot: Mapping[str, Any]) -> None:
-        given = snapshot if isinstance(snapshot, Mapping) else {}
-        if set(given) != set(self._declared):
-            expected, found = (", ".join(names) or "nothing" for names in (self._declared, given))
+        if not isinstance(snapshot, Mapping):
+            raise TypeError(f"a snapshot of {type(self).__name__} must be a dict of parts by name, not a {type(snapshot).__name__}")
+        if set(snapshot) != set(self._declared):
+            expected, found = (", ".join(map(str, names)) or "nothing" for names in (self._declared, snapshot))
             raise ValueError(f"a snapshot of {type(self).__name__} must hold {expected}, not {found}")
         for name, part in self.state.items():
             declared = self._declared[name]

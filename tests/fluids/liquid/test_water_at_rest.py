@@ -4,38 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.at_rest import G, filled_to, solids, unit
 
 import meniscus as ms
 from meniscus.fluids import LiquidOptions, LiquidSolver
-from meniscus.surface import Box, Complement, HalfSpace, KinematicSolid, LevelSet, Sphere
-
-G = 9.81
-
-
-def unit(vector: Any) -> np.ndarray:
-    v = np.asarray(vector, float)
-    return v / np.linalg.norm(v)
+from meniscus.surface import Complement, KinematicSolid, LevelSet, Sphere
 
 
 def run(grid: ms.Grid, solid: Any, down: np.ndarray, level: float, steps: int, **options: Any) -> tuple[LiquidSolver, float]:
     """Fill up to a plane across gravity at a height above the middle; returns the solver and the top speed."""
     solver = LiquidSolver(grid, LiquidOptions(gravity=tuple(G * down), tolerance=1e-13, **options), solid=solid)
-    solver.fill(LevelSet.from_function(grid, lambda *x: -sum(d * (c - 0.5) for d, c in zip(down, x, strict=True)) - level, "cells"))
+    solver.fill(filled_to(grid, down, level))
     speed = max(solver.step(0.01).max_speed for _ in range(steps))
     return solver, speed
-
-
-def solids(dimension: int, rng: np.random.Generator) -> dict[str, Any]:
-    """One of each kind, at a random place and angle."""
-    near = 0.5 + 0.1 * rng.uniform(-1, 1, dimension)
-    wall = HalfSpace(tuple(near - 0.2), tuple(unit(rng.normal(size=dimension))))
-    return {
-        "leaning wall": wall,
-        "ball": Sphere(tuple(near), 0.2 + 0.05 * rng.uniform()),
-        "bowl": Complement(Sphere(tuple(near), 0.36)),
-        "wedge": wall & HalfSpace(tuple(near), tuple(unit(rng.normal(size=dimension)))),
-        "block": Box(tuple(near - 0.21), tuple(near + 0.13)),
-    }
 
 
 @pytest.mark.parametrize("tracking", ["level-set", "particle-level-set"])

@@ -4,39 +4,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.at_rest import G, filled_to, solids, unit
 from support.particle_liquid import FAR, TRANSFERS, below
 
 import meniscus as ms
 from meniscus.fluids import LiquidSource, ParticleLiquidOptions, ParticleLiquidSolver, particle_levelset
 from meniscus.grid import Particles
-from meniscus.surface import Box, Complement, HalfSpace, LevelSet, Shape, Sphere
-
-G = 9.81
-
-
-def unit(vector: Any) -> np.ndarray:
-    v = np.asarray(vector, float)
-    return v / np.linalg.norm(v)
-
-
-def solids(dimension: int, rng: np.random.Generator) -> dict[str, Shape]:
-    """One of each kind, at a random place and angle."""
-    near = 0.5 + 0.1 * rng.uniform(-1, 1, dimension)
-    wall = HalfSpace(tuple(near - 0.2), tuple(unit(rng.normal(size=dimension))))
-    return {
-        "leaning wall": wall,
-        "ball": Sphere(tuple(near), 0.2 + 0.05 * rng.uniform()),
-        "bowl": Complement(Sphere(tuple(near), 0.36)),
-        "wedge": wall & HalfSpace(tuple(near), tuple(unit(rng.normal(size=dimension)))),
-        "block": Box(tuple(near - 0.21), tuple(near + 0.13)),
-    }
+from meniscus.surface import Box, Complement, Sphere
 
 
 def still(n: int, solid: Any, down: np.ndarray, level: float, **options: Any) -> ParticleLiquidSolver:
     """Particles at random places of their cells, up to a plane across gravity at a height above the middle."""
     grid = ms.Grid((n,) * len(down), 1 / n)
     s = ParticleLiquidSolver(grid, ParticleLiquidOptions(gravity=tuple(G * down), tolerance=1e-10, **options), solid=solid)
-    s.fill(LevelSet.from_function(grid, lambda *x: -sum(d * (c - 0.5) for d, c in zip(down, x, strict=True)) - level, "cells"))
+    s.fill(filled_to(grid, down, level))
     return s
 
 

@@ -34,7 +34,7 @@ StripWindow<D>::StripWindow(const FieldLayout<D>& layout, const StripGrid<D>& gr
 }
 
 template <int D>
-StripExchange<D>::StripExchange(const Grid<D>& domain, const StripGrid<D>& grid) : transport_(*domain.communicator()) {
+StripExchange<D>::StripExchange(const Grid<D>& domain, const StripGrid<D>& grid) : communicator_(*domain.communicator()) {
   if (!grid.cut) return;
   // Boxes of strips: rows along the first axes, numbers of strips along the last.
   Coord<D> shift = grid.shift_, period = grid.periods();
@@ -49,12 +49,12 @@ StripExchange<D>::StripExchange(const Grid<D>& domain, const StripGrid<D>& grid)
   }
   strides_ = c_strides<D>(stored.extents());
   for (std::size_t d = 0; d < D; ++d) own_ += (own.begin[d] - stored.begin[d]) * strides_[d];
-  exchange_.emplace(transport_, moved<D>(own, negative<D>(shift)), moved<D>(stored, negative<D>(shift)), period, true);
+  exchange_.emplace(communicator_, moved<D>(own, negative<D>(shift)), moved<D>(stored, negative<D>(shift)), period, true);
 }
 
 template <int D>
 bool StripExchange<D>::any(bool own) const {
-  return exchange_ ? parallel::global_any(transport_, own) : own;
+  return exchange_ ? parallel::global_any(communicator_, own) : own;
 }
 
 template class StripWindow<2>;

@@ -68,7 +68,7 @@ class StripExchange {
   }
 
  private:
-  parallel::Communicator& transport_;
+  parallel::Communicator& communicator_;
   Coord<D> strides_{};
   Index own_ = 0;  ///< the first strip that the block updates
   std::optional<parallel::BoxExchange<D>> exchange_;

@@ -3,6 +3,7 @@
 
 #include "meniscus/grid/continuation.hpp"
 #include "meniscus/grid/extrapolate.hpp"
+#include "meniscus/grid/masked_samples.hpp"
 
 #include <cmath>
 
@@ -81,30 +82,83 @@ void check_labels() {
     });
 }
 
-template <class T, int D>
-void check_extrapolation() {
+/// Which samples are known before an extrapolation.
+enum class Known {
+  few,   ///< isolated, so that layers meet far away from them
+  most,  ///< many of them without a known neighbour along some axis, beside others that have one along each
+};
+
+template <int D>
+bool is_known(Known known, const FieldLayout<D>& layout, const Coord<D>& c) {
+  if (known == Known::most) return number_of<D>(layout, c, 6) > -0.5;
+  return number_of<D>(layout, c, 6) > 0.8 && number_of<D>(layout, c, 7) > 0;
+}
+
+/// `operation`: extrapolates a field from a mask of known samples into so many layers, and returns the number of samples reached.
+template <class T, int D, class Operation>
+void check_extrapolation(std::initializer_list<Index> numbers_of_layers, Operation&& operation) {
   for (const auto& domain : cut_domains<D>())
     for (const auto& place : all_places<D>())
-      for (const Index layers : {1, 4, 40})
-        check_same_bits<T, D>(domain, {place, place}, [&](const Grid<D>& grid, WholeFields<T, D>& result) {
-          Field<T, D> field(grid, place, mirrors<D>());
-          fill_random(field, 5);
-          poison_ghosts(field, true);
-          Field<T, D> mask(grid, place, mirrors<D>());
-          const Coord<D> extents = field.extents();
-          std::vector<std::uint8_t> known(static_cast<std::size_t>(product<D>(extents)));
-          std::size_t i = 0;
-          for_each_sample<D>(extents, 0, [&](const Coord<D>& c) {
-            known[i++] = number_of<D>(field.layout(), c, 6) > 0.8 && number_of<D>(field.layout(), c, 7) > 0;
+      for (const Known pattern : {Known::few, Known::most})
+        for (const Index layers : numbers_of_layers)
+          check_same_bits<T, D>(domain, {place, place}, [&](const Grid<D>& grid, WholeFields<T, D>& result) {
+            Field<T, D> field(grid, place, mirrors<D>());
+            fill_random(field, 5);
+            poison_ghosts(field, true);
+            Field<T, D> mask(grid, place, mirrors<D>());
+            const Coord<D> extents = field.extents();
+            std::vector<std::uint8_t> known;
+            for_each_sample<D>(extents, 0, [&](const Coord<D>& c) { known.push_back(is_known<D>(pattern, field.layout(), c)); });
+            Workspace workspace;
+            poison_workspace(workspace, 8 * field.layout().storage_size());
+            const Index reached = operation(field, known.data(), layers, workspace);
+            std::size_t i = 0;
+            for_each_sample<D>(extents, 0, [&](const Coord<D>& c) { *mask.view().at(c) = static_cast<T>(known[i++] * reached); });
+            result[0].put(field);
+            result[1].put(mask);
           });
-          Workspace workspace;
-          poison_workspace(workspace, 8 * field.layout().storage_size());
-          const Index reached = extrapolate(field, known.data(), layers, workspace);
-          i = 0;
-          for_each_sample<D>(extents, 0, [&](const Coord<D>& c) { *mask.view().at(c) = static_cast<T>(known[i++] * reached); });
-          result[0].put(field);
-          result[1].put(mask);
-        });
+}
+
+template <class T, int D>
+void check_linear_extrapolation(double max_slope) {
+  CAPTURE(max_slope);
+  check_extrapolation<T, D>({4}, [max_slope](Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace) {
+    return extrapolate_linearly(field, known, layers, max_slope, workspace);
+  });
+}
+
+template <class T, int D>
+void check_constant_extrapolation() {
+  check_extrapolation<T, D>({1, 4, 40}, [](Field<T, D>& field, std::uint8_t* known, Index layers, Workspace& workspace) {
+    return extrapolate(field, known, layers, workspace);
+  });
+}
+
+template <class T, int D>
+double masked_speed(const Grid<D>& grid) {
+  MacField<T, D> velocity(grid, Boundary<D>{});
+  fill_random(velocity, 8);
+  std::array<std::vector<std::uint8_t>, D> masks;
+  std::array<const std::uint8_t*, D> flags{};
+  for (std::size_t d = 0; d < D; ++d) {
+    const Field<T, D>& component = velocity.component(static_cast<int>(d));
+    for_each_sample<D>(component.extents(), 0,
+                       [&](const Coord<D>& c) { masks[d].push_back(number_of<D>(component.layout(), c, 9 + d) > 0.5); });
+    flags[d] = masks[d].data();
+  }
+  return max_component_speed<T, D>(velocity, flags);
+}
+
+template <class T, int D>
+void check_masked_speeds() {
+  for (const auto& domain : cut_domains<D>()) {
+    const double expected = masked_speed<T, D>(whole_grid(domain));
+    CHECK(expected > 0.5);
+    on_blocks(domain, [&](const Grid<D>& grid) {
+      if (masked_speed<T, D>(grid) != expected)
+        throw std::runtime_error("another speed in block " + std::to_string(grid.block().number));
+    });
+  }
 }
 
 }  // namespace
@@ -156,8 +210,20 @@ TEST_CASE("arrays without ghosts on domains cut into blocks have the copies of o
 }
 
 TEST_CASE("extrapolation on domains cut into blocks is bit-identical to a single block") {
-  check_extrapolation<float, 2>();
-  check_extrapolation<double, 3>();
+  check_constant_extrapolation<float, 2>();
+  check_constant_extrapolation<double, 3>();
+}
+
+TEST_CASE("linear extrapolation on domains cut into blocks is bit-identical to a single block") {
+  for (const double max_slope : {1.0, 1e6}) {
+    check_linear_extrapolation<float, 2>(max_slope);
+    check_linear_extrapolation<double, 3>(max_slope);
+  }
+}
+
+TEST_CASE("all blocks have the speed of one block where masks are set") {
+  check_masked_speeds<float, 2>();
+  check_masked_speeds<double, 3>();
 }
 
 TEST_CASE("far samples of a domain cut into blocks are answered from the ghosts or refused") {
