@@ -1,6 +1,7 @@
 // Masks of faces and cells around the surface of a liquid, and the energy of a liquid.
 #include "masks.hpp"
 
+#include "meniscus/fluids/liquid/air_speed.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
 
@@ -30,17 +31,23 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("levelset"), py::arg("axis"), py::arg("distance"), py::arg("near"));
   m.def(
       "near_air_cells",
-      [](F& levelset, double distance, const std::optional<std::array<py::array, D>>& closed, const py::array& air) {
-        std::array<const std::uint8_t*, D> masks{};
-        if (closed)
-          for (int d = 0; d < D; ++d) {
-            const Coord<D> faces = grid::Stagger<D>::face(d).extents(levelset.extents());
-            masks[static_cast<std::size_t>(d)] = mask_of((*closed)[static_cast<std::size_t>(d)], "closed", product<D>(faces));
-          }
+      [](const F& levelset, double distance, const py::array& air) {
         auto* out = mask_of(air, "air", product<D>(levelset.extents()), true);
-        interruptible([&] { fluids::near_air_cells<T, D>(levelset, distance, masks, out); });
+        interruptible([&] { fluids::near_air_cells<T, D>(levelset, distance, out); });
       },
-      py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("air"));
+      py::arg("levelset"), py::arg("distance"), py::arg("air"));
+  m.def(
+      "limit_air_speed",
+      [](M& velocity, const py::array& air, const std::array<py::array, D>& given, F& scratch) {
+        const std::uint8_t* cells = mask_of(air, "air", product<D>(scratch.extents()));
+        std::array<const std::uint8_t*, D> masks;
+        for (int d = 0; d < D; ++d) {
+          const auto axis = static_cast<std::size_t>(d);
+          masks[axis] = mask_of(given[axis], "given", product<D>(grid::Stagger<D>::face(d).extents(scratch.extents())));
+        }
+        interruptible([&] { fluids::limit_air_speed<T, D>(velocity, cells, masks, scratch); });
+      },
+      py::arg("velocity"), py::arg("air"), py::arg("given"), py::arg("scratch"));
   m.def(
       "liquid_energy",
       [](const M& velocity, const F& levelset) {

@@ -10,7 +10,7 @@ import meniscus as ms
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids import LiquidOptions, LiquidSolver, project
-from meniscus.grid import MacField
+from meniscus.grid import CellField, MacField
 from meniscus.surface import Box, HalfSpace, KinematicSolid, LevelSet, Shape, SolidBoundary, Sphere
 
 G = 9.81
@@ -88,39 +88,6 @@ def test_a_ball_thrown_into_a_pool(resolution: int) -> None:
     assert abs(scene.solver.volume_report().relative_error) < 0.02
 
 
-def near_air(levelset: LevelSet, distance: float, closed: Any) -> np.ndarray:
-    air = np.zeros(levelset.grid.shape, bool)
-    core: Any = _fluids
-    core.near_air_cells(levelset.field._core, distance, closed, air)
-    return air
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_air_in_a_narrow_gap_does_not_lead_away(axis: int) -> None:
-    """Gaps of one to six cells between two surfaces: what has no cell between it and the middle is left out."""
-    grid = ms.Grid((20, 20), 1.0)
-    for gap in range(1, 7):
-        levelset = LevelSet.from_function(grid, lambda *x, g=gap: np.minimum(x[axis] - 8, 8 + g - x[axis]) + 0 * x[1 - axis], "cells")
-        columns = np.moveaxis(near_air(levelset, 2.5, None), axis, 0)[:, 10]
-        depth = np.minimum(np.arange(gap) + 0.5, gap - np.arange(gap) - 0.5)
-        middle = depth > depth.max() - 0.3
-        expected = np.zeros(20, bool)
-        expected[8 : 8 + gap] = (depth < 2.5) & ~middle
-        np.testing.assert_array_equal(columns, expected, err_msg=f"gap {gap}")
-
-
-def test_air_between_a_surface_and_a_wall_does_not_lead_away() -> None:
-    """The level set may go on behind the wall; the closed face counts."""
-    grid = ms.Grid((12, 4), 1.0)
-    levelset = LevelSet.from_function(grid, lambda x, y: x - 5.0 + 0 * y, "cells")
-    closed = [np.zeros((13, 4), bool), np.zeros((12, 5), bool)]
-    assert near_air(levelset, 2.5, closed)[:, 1].nonzero()[0].tolist() == [5, 6]
-    closed[0][7:] = True
-    assert near_air(levelset, 2.5, closed)[:, 1].nonzero()[0].tolist() == [5]
-    closed[0][6:] = True
-    assert not near_air(levelset, 2.5, closed).any()
-
-
 def test_a_solid_that_moves_in_water_presses_nothing_through_cut_cells() -> None:
     """A disk is pushed down into the surface at 1 m/s, in sixty places: the water rises at most 6 times as fast. With an outlet at the
     pressure of the air in every cut cell, 13 times."""
@@ -142,3 +109,37 @@ def test_a_solid_that_moves_in_water_presses_nothing_through_cut_cells() -> None
             core.liquid_faces(levelset.field._core, d, wet)
             fastest = max(fastest, float(np.abs(velocity.component(d)[wet]).max()))
     assert fastest < 8
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_air_is_no_faster_than_the_given_faces_around_it(dimension: int, dtype: type) -> None:
+    """Against brute force; faces that are given, beside no air or far from given ones keep their velocity."""
+    rng = np.random.default_rng(5)
+    grid = ms.Grid((9, 7, 8)[:dimension], 0.1)
+    velocity = MacField(grid, dtype)
+    air = rng.random(grid.shape) < 0.5
+    given = []
+    for d in range(dimension):
+        velocity.component(d)[...] = rng.normal(size=velocity.component(d).shape)
+        given.append(rng.random(velocity.component(d).shape) < 0.02)
+    before = [np.array(velocity.component(d)) for d in range(dimension)]
+    fastest = np.zeros(grid.shape, dtype)
+    for c in np.ndindex(grid.shape):
+        for d in range(dimension):
+            for face in (c, tuple(np.add(c, np.eye(dimension, dtype=int)[d]))):
+                if given[d][face]:
+                    fastest[c] = max(fastest[c], abs(before[d][face]))
+    bound = np.zeros(grid.shape, dtype)
+    for c in np.argwhere(air):
+        bound[tuple(c)] = fastest[tuple(slice(max(0, i - 2), i + 3) for i in c)].max()
+    core: Any = _fluids
+    core.limit_air_speed(velocity._core, air, given, CellField(grid, dtype)._core)
+    limited = 0
+    for d in range(dimension):
+        for face in np.ndindex(before[d].shape):
+            beside = [tuple(face), tuple(np.subtract(face, np.eye(dimension, dtype=int)[d]))]
+            b = max(bound[c] for c in beside if 0 <= c[d] < grid.shape[d])
+            expected = before[d][face] if given[d][face] or b == 0 else np.clip(before[d][face], -b, b)
+            limited += expected != before[d][face]
+            assert velocity.component(d)[face] == expected
+    assert limited > 10

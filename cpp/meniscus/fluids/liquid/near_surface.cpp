@@ -28,31 +28,14 @@ void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, 
 }
 
 template <class T, int D>
-void near_air_cells(grid::Field<T, D>& levelset, double distance, const std::array<const std::uint8_t*, D>& closed,
-                    std::uint8_t* air) {
-  levelset.fill_ghosts(0.0);
-  const FieldView<const T, D> phi = std::as_const(levelset).view();
+void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uint8_t* air) {
+  const FieldView<const T, D> phi = levelset.view();
   const T reach = static_cast<T>(distance);
-  // Along the axis nearest to its normal, the distance from a plane grows by at least 1 / sqrt(3) = 0.58 cells a cell.
-  const T gain = static_cast<T>(0.3 * levelset.grid().spacing());
-  std::array<Coord<D>, D> face_strides;
-  for (int d = 0; d < D; ++d)
-    face_strides[static_cast<std::size_t>(d)] = c_strides<D>(grid::Stagger<D>::face(d).extents(phi.extents));
   grid::parallel_rows<D>(phi.extents, [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) {
-      const Coord<D> c = row_start<D>(phi.extents, r);
-      const T* row = phi.at(c);
+      const T* row = phi.at(row_start<D>(phi.extents, r));
       std::uint8_t* to = air + r * phi.extents[D - 1];
-      for (Index k = 0; k < phi.extents[D - 1]; ++k) {
-        bool leads_away = false;
-        if (row[k] > 0 && row[k] < reach)
-          for (std::size_t d = 0; d < D; ++d) {
-            const Index face = dot<D>(c, face_strides[d]) + k, step = phi.strides[d];
-            leads_away |= row[k - step] > row[k] + gain && !(closed[d] && closed[d][face]);
-            leads_away |= row[k + step] > row[k] + gain && !(closed[d] && closed[d][face + face_strides[d][d]]);
-          }
-        to[k] = leads_away;
-      }
+      for (Index k = 0; k < phi.extents[D - 1]; ++k) to[k] = row[k] > 0 && row[k] < reach;
     }
   });
 }
@@ -108,10 +91,10 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
-  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                                   \
-  template void near_air_cells<T, D>(grid::Field<T, D>&, double, const std::array<const std::uint8_t*, D>&, std::uint8_t*); \
-  template double liquid_energy<T, D>(const grid::MacField<T, D>&, const grid::Field<T, D>&);                               \
+#define MENISCUS_INSTANTIATE(T, D)                                                            \
+  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);     \
+  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);        \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, const grid::Field<T, D>&); \
   template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -12,12 +12,9 @@ namespace meniscus::fluids {
 template <class T, int D>
 void near_surface_faces(grid::Field<T, D>& levelset, int axis, double distance, std::uint8_t* near);
 
-/// air[cell] = whether the cell is air, closer to the surface than `distance` (m), and leads away from it: to a cell that is
-/// farther from the surface, across a face that is not `closed` (one mask per axis, or null). In a gap between two surfaces, or
-/// between one and a wall, none of the innermost cells does. Fills the ghosts of the level set.
+/// air[cell] = whether the cell is air and closer to the surface than `distance` (m).
 template <class T, int D>
-void near_air_cells(grid::Field<T, D>& levelset, double distance, const std::array<const std::uint8_t*, D>& closed,
-                    std::uint8_t* air);
+void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uint8_t* air);
 
 /// Kinetic energy of the liquid per density, m^(D + 2)/s^2: a face represents half of each cell next to it.
 template <class T, int D>

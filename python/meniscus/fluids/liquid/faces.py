@@ -13,7 +13,7 @@ from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.pressure.projection import PressureSolver, project
 from meniscus.fluids.stages import extend_into_solid
-from meniscus.grid.fields import MacField, component_shapes
+from meniscus.grid.fields import CellField, MacField, component_shapes
 from meniscus.surface import LevelSet, SolidBoundary, extend_velocity
 
 Bools = npt.NDArray[np.bool_]
@@ -31,6 +31,7 @@ class LiquidFaces(Stateful):
     def __init__(self, velocity: MacField, balanced: bool) -> None:
         self._solver = PressureSolver(velocity.grid) if balanced else None
         self._air: Bools = np.zeros(velocity.grid.shape, bool)
+        self._bound = CellField(velocity.grid, velocity.dtype) if balanced else None
         shapes = component_shapes(velocity.grid)
         self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
         self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
@@ -71,16 +72,14 @@ class LiquidFaces(Stateful):
         """Make the velocity in the air around the liquid divergence-free without changing that of the liquid.
 
         Constant extension creates volume where the liquid stretches along its normal: half a cell of it, wherever the surface lies beyond
-        the last liquid face. Air that is enclosed in a narrow gap may be compressed: pressed out of it, it would be as fast as the gap
-        is long, and liquid that flows in behind it would inherit that. For the same reason faces that are mostly closed keep the velocity
-        of the solid.
+        the last liquid face. The air becomes no faster than the liquid around it, though, and faces that are mostly closed keep the
+        velocity of the solid: liquid that flows in behind air that is pressed out of a gap would inherit its speed.
         """
         core: Any = _fluids
-        closed = None if solid is None else solid.inside_faces
-        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, closed, self._air)
+        core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         given = self.liquid(levelset)
-        if closed is not None:
-            for mask, inside in zip(given, closed, strict=True):
+        if solid is not None:
+            for mask, inside in zip(given, solid.inside_faces, strict=True):
                 np.logical_or(mask, inside, out=mask)
         project(
             velocity,
@@ -93,6 +92,8 @@ class LiquidFaces(Stateful):
             raise_on_failure=False,
             solver=self._solver,
         )
+        assert self._bound is not None
+        core.limit_air_speed(velocity._core, self._air, given, self._bound._core)
 
     def near_surface(self, levelset: LevelSet, distance: float) -> list[Bools]:
         """Return the faces beside cells closer to the surface than a distance, m; overwritten by the next call."""

@@ -21,9 +21,9 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary
 
 Floats = npt.NDArray[np.float64]
-_AIR_DEPTH = {2: 0.1, 3: 0.2}
+_AIR_DEPTH = {2: 0.05, 3: 0.2}
 # Cells, by dimension; measured on dam breaks. With half the depth the liquid gains volume after the first impact, with twice the depth it
-# loses several times as much.
+# loses volume.
 
 
 class LiquidSurface(Stateful):
