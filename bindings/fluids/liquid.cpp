@@ -1,12 +1,23 @@
 // Masks of faces and cells around the surface of a liquid, and the energy of a liquid.
 #include "masks.hpp"
 
-#include "meniscus/fluids/liquid/air_speed.hpp"
+#include "meniscus/fluids/liquid/air_gaps.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
 
 namespace meniscus::bindings {
 namespace {
+
+template <class T, int D>
+std::array<const std::uint8_t*, D> face_masks_of(const std::array<py::array, D>& arrays, const char* name,
+                                                 const grid::Field<T, D>& cells) {
+  std::array<const std::uint8_t*, D> masks;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    masks[axis] = mask_of(arrays[axis], name, product<D>(grid::Stagger<D>::face(d).extents(cells.extents())));
+  }
+  return masks;
+}
 
 template <class T, int D>
 void bind_liquid_scalar(py::module_& m) {
@@ -38,16 +49,20 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("levelset"), py::arg("distance"), py::arg("air"));
   m.def(
       "limit_air_speed",
-      [](M& velocity, const py::array& air, const std::array<py::array, D>& given, F& scratch) {
-        const std::uint8_t* cells = mask_of(air, "air", product<D>(scratch.extents()));
-        std::array<const std::uint8_t*, D> masks;
-        for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
-          masks[axis] = mask_of(given[axis], "given", product<D>(grid::Stagger<D>::face(d).extents(scratch.extents())));
-        }
-        interruptible([&] { fluids::limit_air_speed<T, D>(velocity, cells, masks, scratch); });
+      [](M& velocity, F& levelset, const py::array& air, const std::array<py::array, D>& given, double factor, F& bounds) {
+        const auto* cells = mask_of(air, "air", product<D>(levelset.extents()));
+        const auto masks = face_masks_of<T, D>(given, "given", levelset);
+        interruptible([&] { fluids::limit_air_speed<T, D>(velocity, levelset, cells, masks, factor, bounds); });
       },
-      py::arg("velocity"), py::arg("air"), py::arg("given"), py::arg("scratch"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("air"), py::arg("given"), py::arg("factor"), py::arg("bounds"));
+  m.def(
+      "mark_gaps_at_walls",
+      [](const M& velocity, F& levelset, double distance, const std::optional<std::array<py::array, D>>& closed, F& region) {
+        std::array<const std::uint8_t*, D> masks{};
+        if (closed) masks = face_masks_of<T, D>(*closed, "closed", levelset);
+        interruptible([&] { fluids::mark_gaps_at_walls<T, D>(velocity, levelset, distance, masks, region); });
+      },
+      py::arg("velocity"), py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("region"));
   m.def(
       "liquid_energy",
       [](const M& velocity, const F& levelset) {

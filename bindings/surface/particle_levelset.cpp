@@ -88,15 +88,16 @@ void bind_particle_level_set(py::module_& m) {
   m.def(
       "reincorporate",
       [](F& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
-         const std::array<double, 2>& bounds, std::optional<M*> velocity, double scale, double time, Workspace& workspace) {
+         const std::array<double, 2>& bounds, std::optional<M*> velocity, double scale, surface::Deposit deposit, double time,
+         Workspace& workspace) {
         const surface::Reincorporation i = interruptible([&] {
           return surface::reincorporate(phi, removed, sign, markers, fraction, surface::RadiusBounds{bounds[0], bounds[1]},
-                                        velocity.value_or(nullptr), scale, time, workspace);
+                                        velocity.value_or(nullptr), scale, deposit, time, workspace);
         });
         return py::make_tuple(i.count, i.volume, i.momentum);
       },
       py::arg("phi"), py::arg("removed"), py::arg("sign"), py::arg("markers"), py::arg("fraction"), py::arg("bounds"),
-      py::arg("velocity"), py::arg("scale"), py::arg("time"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("scale"), py::arg("deposit"), py::arg("time"), py::arg("workspace"));
   m.def(
       "advance_spray",
       [](const grid::Grid<D>& grid, grid::ParticleSet& particles, double dt, const std::array<double, D>& gravity, double drag,
@@ -125,6 +126,10 @@ double volume_of(const py::array& radius) {
 }  // namespace
 
 void bind_particle_levelset(py::module_& m) {
+  py::native_enum<surface::Deposit>(m, "Deposit", "enum.Enum")
+      .value("momentum", surface::Deposit::momentum)
+      .value("mean", surface::Deposit::mean)
+      .finalize();
   py::native_enum<surface::RadiusOf>(m, "RadiusOf", "enum.Enum")
       .value("every", surface::RadiusOf::every)
       .value("inside", surface::RadiusOf::inside)

@@ -285,6 +285,37 @@ def test_momentum_is_deposited_to_the_last_bit_that_counts(scale, dimension):
         assert np.count_nonzero(c) == 2
 
 
+def test_droplets_cannot_make_the_liquid_faster_than_they_are(dimension):
+    """With their mass: droplets as fast as the liquid leave it alone, others draw it towards their velocity, however many there are."""
+    grid = ms.Grid((8,) * dimension, 0.125)
+    rng = np.random.default_rng(11)
+    for speed in (1.0, 3.0):
+        p = ParticleLevelSet(grid)
+        p.levelset.array = np.broadcast_to(p.levelset.field.coordinates()[-1] - 2.0, grid.shape).copy()
+        velocity = ms.MacField(grid)
+        for d in range(dimension):
+            velocity.component(d)[...] = 1.0
+        n = 2000
+        p.spray.append(rng.random((n, dimension)), velocity=np.full((n, dimension), speed), radius=np.full(n, 0.03))
+        assert p.reincorporate(velocity, deposit="mean").spray.count == n
+        for d in range(dimension):
+            c = velocity.component(d)
+            if speed == 1.0:
+                np.testing.assert_allclose(c, 1.0, rtol=1e-13)
+            else:
+                assert (c <= speed).all()
+                assert c.max() > 1.5
+    one, at = ms.MacField(grid), np.full(dimension, 0.3)
+    one.component(0)[...] = 1.0
+    p.spray.append(at[None], velocity=np.full((1, dimension), 2.0), radius=np.array([0.05]))
+    p.reincorporate(one, deposit="mean")
+    ball = np.pi * 0.05**2 if dimension == 2 else 4 / 3 * np.pi * 0.05**3
+    w = 0.5 * ball / 0.125**dimension
+    assert one.component(0)[(2,) * dimension] == pytest.approx((1 + w * 2) / (1 + w), rel=1e-13)
+    with pytest.raises(ValueError, match="scale must be finite and not negative"):
+        p.reincorporate(one, scale=-1.0)
+
+
 def test_counts_are_conserved():
     """A splash: every droplet that was removed flies, has left, or is back."""
     p = pool(2, cells=32, level=0.5, removal_distance=0.3, reseed_every=4)

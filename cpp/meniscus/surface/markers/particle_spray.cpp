@@ -22,22 +22,24 @@ Workspace::Lease<std::uint8_t> flags_of(const IndexList& list, Index n, Workspac
   return flags;
 }
 
-/// Adds to both faces per axis of the cell that holds x.
+/// Gives half of a part of a cell that has the velocity v to both faces per axis of the cell that holds x.
 template <class T, int D>
-void deposit(grid::MacField<T, D>& velocity, const T* x, const T* v, double part) {
+void deposit_at(grid::MacField<T, D>& velocity, const T* x, const T* v, double part, Deposit deposit) {
   const Coord<D> cell = grid::locate_in_domain(velocity.grid(), x).cell;
   for (int d = 0; d < D; ++d) {
     const grid::FieldView<T, D> view = velocity.component(d).view();
     const T add = static_cast<T>(0.5 * part * static_cast<double>(v[d]));
+    const T whole = deposit == Deposit::mean ? static_cast<T>(1 + 0.5 * part) : T{1};
+    const auto receive = [&](T& u) { u = (u + add) / whole; };
     for (Index upper = 0; upper < 2; ++upper) {
       Coord<D> face = cell;
       face[static_cast<std::size_t>(d)] += upper;
-      *view.at(face) += add;
+      receive(*view.at(face));
       // A face on a periodic side is stored on both.
       const Index twin = grid::twin_of_sample(velocity.grid(), grid::Stagger<D>::face(d), d, face[static_cast<std::size_t>(d)]);
       if (twin < 0) continue;
       face[static_cast<std::size_t>(d)] = twin;
-      *view.at(face) += add;
+      receive(*view.at(face));
     }
   }
 }
@@ -111,9 +113,9 @@ Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::Parti
 template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
-                              double time, Workspace& workspace) {
+                              Deposit deposit, double time, Workspace& workspace) {
   grid::require_one_block(phi.grid(), "reincorporation of spray");
-  require(std::isfinite(scale), "scale must be finite, got ", scale);
+  require(std::isfinite(scale) && scale >= 0, "scale must be finite and not negative, got ", scale);
   require(!velocity || phi.grid() == velocity->grid(), "the level set and the velocity must have the same grid");
   const SprayColumns<T, D> s(removed);
   static_cast<void>(MarkerColumns<T, D>(markers));
@@ -143,7 +145,7 @@ Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed
     if (velocity) {
       for (int d = 0; d < D; ++d)
         info.momentum[static_cast<std::size_t>(d)] += scale * volume * static_cast<double>(s.velocity[i * D + d]);
-      deposit(*velocity, s.position + i * D, s.velocity + i * D, scale * volume / cell);
+      deposit_at(*velocity, s.position + i * D, s.velocity + i * D, scale * volume / cell, deposit);
     }
     std::copy_n(s.position + i * D, D, m.position + (first + k) * D);
     m.sign[first + k] = static_cast<std::int8_t>(sign);
@@ -165,13 +167,13 @@ double total_volume(const T* radius, Index n) {
       [](double a, double b) { return a + b; });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                         \
-  template Transfer remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&,       \
-                                         grid::ParticleSet*, double, double, Workspace&);                                  \
-  template Workspace::Lease<std::uint8_t> flag_returned<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, double, \
-                                                              Workspace&);                                                 \
-  template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,    \
-                                               const RadiusBounds&, grid::MacField<T, D>*, double, double, Workspace&);    \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                               \
+  template Transfer remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&,             \
+                                         grid::ParticleSet*, double, double, Workspace&);                                        \
+  template Workspace::Lease<std::uint8_t> flag_returned<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, double,       \
+                                                              Workspace&);                                                       \
+  template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,          \
+                                               const RadiusBounds&, grid::MacField<T, D>*, double, Deposit, double, Workspace&); \
   template double total_volume<T, D>(const T*, Index);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

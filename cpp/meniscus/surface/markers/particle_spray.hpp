@@ -27,16 +27,22 @@ Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::Parti
                                              double time, Workspace& workspace);
 
 struct Reincorporation : Transfer {
-  std::array<double, 3> momentum{};  ///< deposited, per density: volume * velocity * scale
+  std::array<double, 3> momentum{};  ///< of the particles, per density: volume * velocity * scale
+};
+
+/// How a velocity receives the momentum of particles that become markers again.
+enum class Deposit : std::uint8_t {
+  momentum,  ///< all of it, as if the liquid in the cell kept its mass
+  mean,      ///< with the mass that it belongs to: the velocity becomes the mean of both, weighted by volume
 };
 
 /// Makes markers of the removed particles that `flag_returned` flags, with radii within the bounds. Where `velocity` is given,
-/// each of the two faces per axis a of the cell of such a particle gets 0.5 * scale * v_a * V_ball / V_cell. Nothing is changed
-/// if anything is thrown.
+/// each of the two faces per axis a of the cell of such a particle receives w v_a, with w = 0.5 * scale * V_ball / V_cell; the
+/// mean divides the sum by 1 + w. Nothing is changed if anything is thrown.
 template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,
-                              double time, Workspace& workspace);
+                              Deposit deposit, double time, Workspace& workspace);
 
 /// Sum of the volumes of balls with the given radii.
 template <class T, int D>

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus._options import CoreOption
 from meniscus.grid.transport.advection import Interpolation, Method, Trace
 
 EscapedOutside = Literal["keep", "delete", "bubbles"]
 RemovedRadiiFrom = Literal["share", "marker"]
 RadiiFrom = Literal["flow", "levelset"]
+Deposit = Literal["momentum", "mean"]
+DEPOSIT = CoreOption(Deposit, _surface.Deposit)
 
 
 @dataclass(frozen=True, kw_only=True)

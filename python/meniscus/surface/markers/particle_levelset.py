@@ -19,7 +19,9 @@ from meniscus.grid.boundary import side_names
 from meniscus.grid.transport.advection import INTERPOLATION, TRACE
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.markers.options import (
+    DEPOSIT,
     Correction,
+    Deposit,
     MarkerMotion,
     ParticleOptions,
     ParticleReport,
@@ -366,15 +368,23 @@ class ParticleLevelSet(Stateful):
         return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
 
     def reincorporate(
-        self, velocity: MacField | None = None, *, fraction: float = 1.0, scale: float = 1.0, time: float = 0.0
+        self,
+        velocity: MacField | None = None,
+        *,
+        fraction: float = 1.0,
+        scale: float = 1.0,
+        deposit: Deposit = "momentum",
+        time: float = 0.0,
     ) -> Reincorporation:
         """Turn droplets with phi <= fraction * r, and bubbles with phi >= -fraction * r, into markers again.
 
         Args:
-            velocity: gets the momentum of the droplets: each of the two faces per axis of a droplet's cell 0.5 * scale * v * V_ball /
-                V_cell. None: none.
+            velocity: gets the momentum of the droplets: each of the two faces per axis of a droplet's cell w v, with
+                w = 0.5 * scale * V_ball / V_cell. None: none.
             fraction: in radii.
-            scale: of the momentum.
+            scale: of the momentum, not negative.
+            deposit: 'momentum': all of it, as if the liquid in the cell kept its mass; 'mean': with the mass that it belongs to. The sum is
+                divided by 1 + w, and many droplets cannot make the liquid faster than they are.
             time: s, passed to boundary functions.
 
         Raises:
@@ -386,9 +396,11 @@ class ParticleLevelSet(Stateful):
             self._require_velocity(velocity)
         part, factor, when = _checks.number("fraction", fraction), _checks.number("scale", scale), _checks.number("time", time)
 
+        kind = DEPOSIT("deposit", deposit)
+
         def back(removed: Particles, sign: int, field: Any) -> Any:
             args = self.levelset.field._core, removed._core, sign, self.particles._core, part, self._options.radii, field, factor
-            return _surface.reincorporate(*args, when, self._workspace)
+            return _surface.reincorporate(*args, kind, when, self._workspace)
 
         droplets = back(self.spray, -1, None if velocity is None else velocity._core)
         bubbles = back(self.bubbles, 1, None)

@@ -33,7 +33,8 @@ TEST_CASE("operators that need the whole domain refuse a block of it") {
     refuses([&] { seed_particles<double, 3>(phi, particles, nullptr, {}, 0.0, workspace); });
     refuses([&] { correct_by_particles<double, 3>(phi, particles, 1.0, 0.0, workspace); });
     refuses([&] { remove_escaped<double, 3>(phi, particles, 1, 1.0, velocity, nullptr, 0.0, 0.0, workspace); });
-    refuses([&] { reincorporate<double, 3>(phi, particles, 1, others, 0.5, {}, nullptr, 1.0, 0.0, workspace); });
+    refuses(
+        [&] { reincorporate<double, 3>(phi, particles, 1, others, 0.5, {}, nullptr, 1.0, Deposit::momentum, 0.0, workspace); });
     refuses([&] { advance_spray<double, 3>(grid, particles, 0.1, {}, nullptr, 0.0, workspace); });
     refuses([&] { level_set_curvature<double, 3>(phi, CurvatureKind::columns, 1.0, phi); });
     refuses([&] { measure_level_set<double, 3>(phi, workspace); });

@@ -1,0 +1,201 @@
+#include "meniscus/fluids/liquid/air_gaps.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/grid/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::fluids {
+namespace {
+
+/// Air that is made divergence-free lies within three cells of the liquid, so within two of a cell with a face of the liquid.
+constexpr Index reach = 2;
+
+/// Whether air leads away from the surface.
+template <class T, int D>
+class AirCells {
+ public:
+  AirCells(const grid::Field<T, D>& levelset, const std::array<const std::uint8_t*, D>& closed)
+      : phi_(levelset.view()), closed_(closed) {
+    for (int d = 0; d < D; ++d)
+      faces_[static_cast<std::size_t>(d)] = c_strides<D>(grid::Stagger<D>::face(d).extents(phi_.extents));
+    // Along the axis nearest to its normal, the distance from a plane grows by at least 1 / sqrt(3) = 0.58 cells a cell.
+    gain_ = static_cast<T>(0.3 * levelset.grid().spacing());
+  }
+
+  T distance(const Coord<D>& c) const { return *phi_.at(c); }
+  bool leads_away(const Coord<D>& c) const {
+    const T* phi = phi_.at(c);
+    for (int d = 0; d < D; ++d) {
+      const Index step = phi_.strides[static_cast<std::size_t>(d)];
+      if (phi[-step] > *phi + gain_ && !is_closed(c, d, 0)) return true;
+      if (phi[step] > *phi + gain_ && !is_closed(c, d, 1)) return true;
+    }
+    return false;
+  }
+  bool is_closed(const Coord<D>& c, int axis, int upper) const {
+    const auto d = static_cast<std::size_t>(axis);
+    return closed_[d] && closed_[d][dot<D>(c, faces_[d]) + (upper ? faces_[d][d] : 0)];
+  }
+
+ private:
+  grid::FieldView<const T, D> phi_;
+  std::array<const std::uint8_t*, D> closed_;
+  std::array<Coord<D>, D> faces_;
+  T gain_;
+};
+
+/// The bounds of the speed around air cells.
+template <class T, int D>
+class SpeedBounds {
+ public:
+  SpeedBounds(const grid::MacField<T, D>& velocity, const AirCells<T, D>& cells, const std::uint8_t* air,
+              const std::array<const std::uint8_t*, D>& given)
+      : grid_(velocity.grid()),
+        extents_(grid_.local_shape()),
+        strides_(c_strides<D>(extents_)),
+        cells_(cells),
+        air_(air),
+        given_(given) {
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      u_[axis] = velocity.component(d).view();
+      faces_[axis] = c_strides<D>(u_[axis].extents);
+    }
+  }
+
+  bool is_air(const Coord<D>& c) const { return air_[dot<D>(c, strides_)] != 0; }
+  /// The largest magnitude on given faces around a cell near a gap, else zero.
+  T operator()(const Coord<D>& c) const {
+    bool near_gap = false;
+    for_each_around<0>(c, c, [&](const Coord<D>& at) { near_gap = near_gap || (is_air(at) && !cells_.leads_away(at)); });
+    T most{0};
+    if (near_gap) for_each_around<0>(c, c, [&](const Coord<D>& at) { most = std::max(most, fastest(at)); });
+    return most;
+  }
+
+ private:
+  T fastest(const Coord<D>& c) const {
+    T most{0};
+    for (std::size_t d = 0; d < D; ++d) {
+      const Index face = dot<D>(c, faces_[d]);
+      const T* u = u_[d].at(c);
+      if (given_[d][face]) most = std::max(most, std::abs(u[0]));
+      if (given_[d][face + faces_[d][d]]) most = std::max(most, std::abs(u[u_[d].strides[d]]));
+    }
+    return most;
+  }
+
+  /// Clipped at the sides of the domain and wrapped around periodic axes.
+  template <int axis, class Visit>
+  void for_each_around(const Coord<D>& centre, Coord<D> c, const Visit& visit) const {
+    if constexpr (axis == D) {
+      visit(c);
+    } else {
+      const Index n = extents_[axis];
+      for (Index k = -reach; k <= reach; ++k) {
+        c[axis] = centre[axis] + k;
+        if (grid_.shared(axis, 0))
+          c[axis] = ((c[axis] % n) + n) % n;
+        else if (c[axis] < 0 || c[axis] >= n)
+          continue;
+        for_each_around<axis + 1>(centre, c, visit);
+      }
+    }
+  }
+
+  const grid::Grid<D>& grid_;
+  Coord<D> extents_, strides_;
+  const AirCells<T, D>& cells_;
+  const std::uint8_t* air_;
+  std::array<const std::uint8_t*, D> given_;
+  std::array<grid::FieldView<const T, D>, D> u_;
+  std::array<Coord<D>, D> faces_;
+};
+
+/// Sets a field on cells to value(coordinate), in parallel.
+template <class T, int D, class Value>
+void set_cells(grid::Field<T, D>& field, const Value& value) {
+  const grid::FieldView<T, D> view = field.view();
+  grid::parallel_rows<D>(view.extents, [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      Coord<D> c = grid::row_start<D>(view.extents, r);
+      for (T* to = view.at(c); c[D - 1] < view.extents[D - 1]; ++c[D - 1]) *to++ = value(c);
+    }
+  });
+}
+
+}  // namespace
+
+template <class T, int D>
+void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* air,
+                     const std::array<const std::uint8_t*, D>& given, double factor, grid::Field<T, D>& bounds) {
+  grid::require_one_block(velocity.grid(), "the bound on the speed of air");
+  require(levelset.grid() == velocity.grid() && bounds.grid() == velocity.grid(),
+          "the level set must have the grid of the velocity");
+  levelset.fill_ghosts(0.0);
+  // Faces of the liquid are given too; what lies beyond them is never farther from the surface.
+  const AirCells<T, D> cells(levelset, given);
+  const SpeedBounds<T, D> bound_of(velocity, cells, air, given);
+  set_cells(bounds, [&](const Coord<D>& c) { return bound_of.is_air(c) ? static_cast<T>(factor) * bound_of(c) : T{0}; });
+  bounds.fill_ghosts(0.0);
+
+  const grid::FieldView<const T, D> bound = std::as_const(bounds).view();
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const grid::FieldView<T, D> u = velocity.component(d).view();
+    grid::parallel_rows<D>(u.extents, [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        const Coord<D> c = grid::row_start<D>(u.extents, r);
+        const std::uint8_t* is_given = given[axis] + r * u.extents[D - 1];
+        const T *above = bound.at(c), *below = above - bound.strides[axis];
+        T* face = u.at(c);
+        for (Index k = 0; k < u.extents[D - 1]; ++k) {
+          const T b = std::max(above[k], below[k]);
+          if (b > 0 && !is_given[k]) face[k] = std::clamp(face[k], -b, b);
+        }
+      }
+    });
+  }
+}
+
+template <class T, int D>
+void mark_gaps_at_walls(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, double distance,
+                        const std::array<const std::uint8_t*, D>& closed, grid::Field<T, D>& region) {
+  const grid::Grid<D>& grid = velocity.grid();
+  require(levelset.grid() == grid && region.grid() == grid, "the level set must have the grid of the velocity");
+  levelset.fill_ghosts(0.0);
+  const AirCells<T, D> cells(levelset, closed);
+  const Coord<D> n = grid.local_shape();
+  const auto at_wall = [&](const Coord<D>& c) {
+    for (int d = 0; d < D; ++d)
+      for (const int upper : {0, 1}) {
+        const auto axis = static_cast<std::size_t>(d);
+        if (cells.is_closed(c, d, upper)) return true;
+        const bool last = c[axis] == (upper ? n[axis] - 1 : 0);
+        const auto side = static_cast<std::size_t>(grid::side_index(d, upper));
+        if (last && !grid.shared(d, upper) && grid::fixes_normal_velocity(velocity.boundary()[side])) return true;
+      }
+    return false;
+  };
+  const T near = static_cast<T>(distance), outside = static_cast<T>(100 * grid.spacing());
+  set_cells(region, [&](const Coord<D>& c) {
+    const T phi = cells.distance(c);
+    return phi > 0 && phi < near && at_wall(c) && !cells.leads_away(c) ? -outside : outside;
+  });
+  region.fill_ghosts(0.0);
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                            \
+  template void limit_air_speed<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,         \
+                                      const std::array<const std::uint8_t*, D>&, double, grid::Field<T, D>&); \
+  template void mark_gaps_at_walls<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, double,             \
+                                         const std::array<const std::uint8_t*, D>&, grid::Field<T, D>&);
+MENISCUS_INSTANTIATE(float, 2)
+MENISCUS_INSTANTIATE(float, 3)
+MENISCUS_INSTANTIATE(double, 2)
+MENISCUS_INSTANTIATE(double, 3)
+#undef MENISCUS_INSTANTIATE
+
+}  // namespace meniscus::fluids
