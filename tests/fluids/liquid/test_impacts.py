@@ -187,7 +187,7 @@ def test_gaps_at_walls_are_marked() -> None:
         assert marked(layer) == expected
     near = LevelSet.from_function(grid, lambda x, y: 1.0 - y + 0 * x, "cells")
     assert marked(near, distance=0.4) == set()
-    assert marked(near, **{"y-": ms.Open()}) == set()
+    assert marked(near, **{"y-": ms.Open()}) == {(0, 0), (11, 0)}  # at the side walls
     between = LevelSet.from_function(grid, lambda x, y: np.minimum(y - 5.0, 6.0 - y) + 0 * x, "cells")
     assert {c for c in marked(between) if 0 < c[0] < 11} == set()
     closed = [np.zeros((13, 12), bool), np.zeros((12, 13), bool)]
