@@ -100,6 +100,15 @@ void bind_masked_samples(py::module_& m) {
         interruptible([&] { grid::select_mask(out.size(), first, second, where_of(set), to); });
       },
       py::arg("a"), py::arg("b"), py::arg("set"), py::arg("out"));
+  m.def(
+      "unite_masks",
+      [](const py::array& a, const py::array& b, const py::array& out) {
+        const std::uint8_t* first = mask_of(a, "a", out.size());
+        const std::uint8_t* second = mask_of(b, "b", out.size());
+        std::uint8_t* to = mask_of(out, "out", out.size(), true);
+        interruptible([&] { grid::unite_masks(out.size(), first, second, to); });
+      },
+      py::arg("a"), py::arg("b"), py::arg("out"));
 }
 
 }  // namespace meniscus::bindings

@@ -76,6 +76,17 @@ def test_speeds_where_masks_are_set(dimension: int, dtype: type, rng: np.random.
         core.max_component_speed_in(velocity._core, [*masks[:-1], np.zeros(3, bool)])
 
 
+def test_masks_unite(rng: np.random.Generator) -> None:
+    a, b = rng.random((2, 5, 7)) < 0.4
+    out = np.zeros((5, 7), bool)
+    core.unite_masks(a, b, out)
+    assert (out == (a | b)).all()
+    core.unite_masks(a, b, a)
+    assert (a == out).all()
+    with pytest.raises((TypeError, ValueError), match="b must"):
+        core.unite_masks(a, b[:2], out)
+
+
 def test_combinations(dimension: int, dtype: type, rng: np.random.Generator) -> None:
     x, y = (random_velocity(grid_of(dimension), dtype, rng) for _ in range(2))
     expected = [2 * x.component(d) - y.component(d) for d in range(dimension)]

@@ -156,6 +156,12 @@ void select_mask(Index n, const std::uint8_t* a, const std::uint8_t* b, Where wh
   });
 }
 
+void unite_masks(Index n, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out) {
+  parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) out[i] = (a[i] | b[i]) != 0;
+  });
+}
+
 #define MENISCUS_INSTANTIATE(T, D)                                                                             \
   template double sum_samples<T, D>(const Field<T, D>&, const std::uint8_t*);                                  \
   template double largest_deviation<T, D>(const Field<T, D>&, double, const std::uint8_t*);                    \

@@ -46,4 +46,7 @@ void scale(Field<T, D>& field, double factor);
 /// out = a where `b` is set (`Where::mask_set`) or clear, else zero, of n samples; `b` null stands for everywhere.
 void select_mask(Index n, const std::uint8_t* a, const std::uint8_t* b, Where where, std::uint8_t* out);
 
+/// out = 1 where a or b is set, else zero, of n samples; `out` may be a or b.
+void unite_masks(Index n, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* out);
+
 }  // namespace meniscus::grid

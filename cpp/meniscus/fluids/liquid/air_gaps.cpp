@@ -1,6 +1,7 @@
 #include "meniscus/fluids/liquid/air_gaps.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
@@ -52,12 +53,7 @@ class SpeedBounds {
  public:
   SpeedBounds(const grid::MacField<T, D>& velocity, const AirCells<T, D>& cells, const std::uint8_t* air,
               const std::array<const std::uint8_t*, D>& given)
-      : grid_(velocity.grid()),
-        extents_(grid_.local_shape()),
-        strides_(c_strides<D>(extents_)),
-        cells_(cells),
-        air_(air),
-        given_(given) {
+      : grid_(velocity.grid()), strides_(c_strides<D>(grid_.local_shape())), cells_(cells), air_(air), given_(given) {
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       u_[axis] = velocity.component(d).view();
@@ -87,26 +83,22 @@ class SpeedBounds {
     return most;
   }
 
-  /// Clipped at the sides of the domain and wrapped around periodic axes.
+  /// Calls visit(coordinate) for the cells of the domain within reach, or their images.
   template <int axis, class Visit>
   void for_each_around(const Coord<D>& centre, Coord<D> c, const Visit& visit) const {
     if constexpr (axis == D) {
       visit(c);
     } else {
-      const Index n = extents_[axis];
       for (Index k = -reach; k <= reach; ++k) {
-        c[axis] = centre[axis] + k;
-        if (grid_.shared(axis, 0))
-          c[axis] = ((c[axis] % n) + n) % n;
-        else if (c[axis] < 0 || c[axis] >= n)
-          continue;
+        c[axis] = grid::image_of_cell(grid_, axis, centre[axis] + k);
+        if (c[axis] < 0) continue;
         for_each_around<axis + 1>(centre, c, visit);
       }
     }
   }
 
   const grid::Grid<D>& grid_;
-  Coord<D> extents_, strides_;
+  Coord<D> strides_;
   const AirCells<T, D>& cells_;
   const std::uint8_t* air_;
   std::array<const std::uint8_t*, D> given_;

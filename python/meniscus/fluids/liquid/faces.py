@@ -83,7 +83,7 @@ class LiquidFaces(Stateful):
         given = self.liquid(levelset)
         if solid is not None:
             for mask, inside in zip(given, solid.inside_faces, strict=True):
-                np.logical_or(mask, inside, out=mask)
+                _grid.unite_masks(mask, inside, mask)
         project(
             velocity,
             1.0,
