@@ -21,6 +21,18 @@ inline const std::uint8_t* mask_of(const std::optional<py::array>& a, const char
   return a ? mask_of(*a, name, size) : nullptr;
 }
 
+/// The bytes of one mask per axis, over the faces of a block with so many cells.
+template <int D>
+std::array<const std::uint8_t*, D> face_masks_of(const std::array<py::array, D>& arrays, const char* name,
+                                                 const Coord<D>& cells) {
+  std::array<const std::uint8_t*, D> masks;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    masks[axis] = mask_of(arrays[axis], name, product<D>(grid::Stagger<D>::face(d).extents(cells)));
+  }
+  return masks;
+}
+
 /// A read-only view of C-ordered bytes, whose base shares the memory.
 template <int D>
 py::array mask_view(const Block<std::uint8_t>& mask, const Coord<D>& extents) {

@@ -1,4 +1,4 @@
-// Masks of faces and cells around the surface of a liquid, and the energy of a liquid.
+// Masks of faces and cells around the surface of a liquid, the air in narrow gaps, and the energy of a liquid.
 #include "masks.hpp"
 
 #include "meniscus/fluids/liquid/air_gaps.hpp"
@@ -7,17 +7,6 @@
 
 namespace meniscus::bindings {
 namespace {
-
-template <class T, int D>
-std::array<const std::uint8_t*, D> face_masks_of(const std::array<py::array, D>& arrays, const char* name,
-                                                 const grid::Field<T, D>& cells) {
-  std::array<const std::uint8_t*, D> masks;
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    masks[axis] = mask_of(arrays[axis], name, product<D>(grid::Stagger<D>::face(d).extents(cells.extents())));
-  }
-  return masks;
-}
 
 template <class T, int D>
 void bind_liquid_scalar(py::module_& m) {
@@ -51,7 +40,7 @@ void bind_liquid_scalar(py::module_& m) {
       "limit_air_speed",
       [](M& velocity, F& levelset, const py::array& air, const std::array<py::array, D>& given, double factor, F& bounds) {
         const auto* cells = mask_of(air, "air", product<D>(levelset.extents()));
-        const auto masks = face_masks_of<T, D>(given, "given", levelset);
+        const auto masks = face_masks_of<D>(given, "given", levelset.extents());
         interruptible([&] { fluids::limit_air_speed<T, D>(velocity, levelset, cells, masks, factor, bounds); });
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("air"), py::arg("given"), py::arg("factor"), py::arg("bounds"));
@@ -59,7 +48,7 @@ void bind_liquid_scalar(py::module_& m) {
       "mark_gaps_at_walls",
       [](const M& velocity, F& levelset, double distance, const std::optional<std::array<py::array, D>>& closed, F& region) {
         std::array<const std::uint8_t*, D> masks{};
-        if (closed) masks = face_masks_of<T, D>(*closed, "closed", levelset);
+        if (closed) masks = face_masks_of<D>(*closed, "closed", levelset.extents());
         interruptible([&] { fluids::mark_gaps_at_walls<T, D>(velocity, levelset, distance, masks, region); });
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("region"));

@@ -20,11 +20,7 @@ fluids::PressureProblem<T, D> make_pressure_problem(
   p.solid = solid;
   p.liquid = liquid;
   if (liquid_mask) p.liquid_mask = mask_of(*liquid_mask, "liquid", product<D>(grid.local_shape()));
-  if (given_faces)
-    for (std::size_t d = 0; d < D; ++d) {
-      const Coord<D> extents = grid::Stagger<D>::face(static_cast<int>(d)).extents(grid.local_shape());
-      p.given_faces[d] = mask_of((*given_faces)[d], "given_faces", product<D>(extents));
-    }
+  if (given_faces) p.given_faces = face_masks_of<D>(*given_faces, "given_faces", grid.local_shape());
   p.air_pressure = air_pressure;
   p.surface_pressure = surface_pressure;
   p.target_divergence = target_divergence;

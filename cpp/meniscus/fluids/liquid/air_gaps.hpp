@@ -2,7 +2,8 @@
 ///
 /// The air is a continuation of the liquid, not a fluid of its own. Pressed out of a gap that closes, an incompressible one would
 /// be as fast as the gap is long; liquid that flows in behind it would inherit that speed, and bring new energy. So its speed is
-/// limited, and markers of air that cannot get out of the way of the liquid are removed at walls.
+/// limited, and markers of air that cannot get out of the way of the liquid are removed at walls. Neither is in the literature;
+/// docs/water.md has the figures.
 ///
 /// A gap is where air does not lead away from the surface: no neighbour across an open face is farther from it. Masks are one
 /// byte per owned cell or face, in C order. All functions fill the ghosts of the level set (m, on cells, <= 0 in the liquid).

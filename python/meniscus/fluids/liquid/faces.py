@@ -34,7 +34,7 @@ class LiquidFaces(Stateful):
     def __init__(self, velocity: MacField, balanced: bool) -> None:
         self._solver = PressureSolver(velocity.grid) if balanced else None
         self._air: Bools = np.zeros(velocity.grid.shape, bool)
-        self._bounds = CellField(velocity.grid, velocity.dtype)
+        self._bounds = CellField(velocity.grid, velocity.dtype) if balanced else None
         shapes = component_shapes(velocity.grid)
         self.known: list[Bools] = self.declare("known", [np.zeros(s, bool) for s in shapes])
         self._liquid: list[Bools] = [np.zeros(s, bool) for s in shapes]
@@ -78,6 +78,7 @@ class LiquidFaces(Stateful):
         the last liquid face. In narrow gaps the speed of the air is limited, though, and faces that are mostly closed keep the velocity of
         the solid: liquid that flows in behind air that is pressed out of a gap would inherit its speed.
         """
+        assert self._bounds is not None
         core: Any = _fluids
         core.near_air_cells(levelset.field._core, _BALANCED * levelset.grid.spacing, self._air)
         given = self.liquid(levelset)
