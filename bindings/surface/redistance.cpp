@@ -14,11 +14,12 @@ void bind_redistance_functions(py::module_& m) {
   m.def(
       "redistance",
       [](grid::Field<T, D>& phi, const surface::RedistanceOptions& options, const std::optional<py::array>& hidden,
-         Workspace& workspace) {
-        const std::uint8_t* mask = mask_of(hidden, "hidden", product<D>(phi.extents()));
-        return interruptible([&] { return surface::redistance<T, D>(phi, options, mask, workspace); });
+         const std::optional<py::array>& outside, Workspace& workspace) {
+        const Index size = product<D>(phi.extents());
+        const surface::SampleMasks masks{mask_of(hidden, "hidden", size), mask_of(outside, "outside", size)};
+        return interruptible([&] { return surface::redistance<T, D>(phi, options, masks, workspace); });
       },
-      py::arg("phi"), py::arg("options"), py::arg("hidden"), py::arg("workspace"));
+      py::arg("phi"), py::arg("options"), py::arg("hidden"), py::arg("outside"), py::arg("workspace"));
   const auto continue_field = [](grid::Field<T, D>& field, const grid::Field<T, D>& phi, const py::array& known, double band,
                                  surface::ExtensionSide side, Workspace& workspace) {
     auto* k = mask_of(known, "known", product<D>(field.extents()), true);
@@ -48,15 +49,20 @@ void bind_redistance(py::module_& m) {
       .value("closest_point", surface::InterfaceDistance::closest_point)
       .value("axis_crossings", surface::InterfaceDistance::axis_crossings)
       .finalize();
+  py::native_enum<surface::AtSides>(m, "AtSides", "enum.Enum")
+      .value("ends", surface::AtSides::ends)
+      .value("goes_on", surface::AtSides::goes_on)
+      .finalize();
   py::native_enum<surface::ExtensionSide>(m, "ExtensionSide", "enum.Enum")
       .value("outside", surface::ExtensionSide::outside)
       .value("both", surface::ExtensionSide::both)
       .finalize();
   py::class_<surface::RedistanceOptions>(m, "RedistanceOptions")
-      .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band) {
-             return surface::RedistanceOptions{method, interface, band};
+      .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band,
+                       surface::AtSides at_sides) {
+             return surface::RedistanceOptions{method, interface, band, at_sides};
            }),
-           py::arg("method"), py::arg("interface"), py::arg("band"));
+           py::arg("method"), py::arg("interface"), py::arg("band"), py::arg("at_sides"));
   bind_redistance_functions<float, 2>(m);
   bind_redistance_functions<float, 3>(m);
   bind_redistance_functions<double, 2>(m);

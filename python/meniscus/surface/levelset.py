@@ -17,7 +17,7 @@ from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
 from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
-from meniscus.surface.redistancing.redistance import EikonalMethod, InterfaceDistance, redistance
+from meniscus.surface.redistancing.redistance import AtSides, EikonalMethod, InterfaceDistance, redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning, warn_unless_watertight
 
@@ -138,11 +138,22 @@ class LevelSet(State):
         band: float | None = None,
         method: EikonalMethod = "parallel",
         interface: InterfaceDistance = "closest-point",
+        at_sides: AtSides = "ends",
         hidden: npt.ArrayLike | None = None,
+        outside: npt.ArrayLike | None = None,
         workspace: Workspace | None = None,
     ) -> int:
         """Make phi the signed distance to its zero set, in place; see `meniscus.surface.redistancing.redistance`."""
-        return redistance(self._field, band=band, method=method, interface=interface, hidden=hidden, workspace=workspace)
+        return redistance(
+            self._field,
+            band=band,
+            method=method,
+            interface=interface,
+            at_sides=at_sides,
+            hidden=hidden,
+            outside=outside,
+            workspace=workspace,
+        )
 
     @overload
     def to_mesh(

@@ -43,7 +43,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
   alignas(64) double x[D][n], t[D][n], p[n], g[D][n], bend[n];
   std::array<Coord<D>, n> cell;
   CubicStencils<D> stencils;
-  enum State : int { searching, found, failed };
+  enum State : int { searching, found, failed, blocked };
   std::array<int, n> state;
   for (int l = 0; l < n; ++l) {
     const auto i = static_cast<std::size_t>(l);
@@ -54,10 +54,10 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
       // Also false where a sample is not finite, which is reported later.
       if (!(std::abs(x[d][l]) <= farthest_closest)) state[i] = failed;
     }
-    if (state[i] == searching && !enter(i, x, cell[i], stencils)) state[i] = failed;
+    if (state[i] == searching && !enter(i, x, cell[i], stencils)) state[i] = blocked;
   }
   for (int l = 0; l < n; ++l) {
-    if (state[static_cast<std::size_t>(l)] != failed) continue;
+    if (state[static_cast<std::size_t>(l)] == searching) continue;
     for (int i = 0; i < CubicStencils<D>::size; ++i) stencils.value[i][l] = 0.0;
     for (int d = 0; d < D; ++d) x[d][l] = 0.0;
     cell[static_cast<std::size_t>(l)] = Coord<D>{};
@@ -101,7 +101,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
       } else {
         if (leaves<D>(cell[i], x, l) && cell_of<D>(grid, batch.sample[i], x, l) != cell[i]) {
           if (!enter(i, x, cell[i], stencils)) {
-            state[i] = failed;
+            state[i] = blocked;
             continue;
           }
           entered[i] = true;
@@ -122,7 +122,9 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     double d = 0.0;
     for (int e = 0; e < D; ++e) d += x[e][l] * x[e][l];
     d = std::sqrt(d);
-    if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i])) d = batch.otherwise[i];
+    if (state[i] == blocked)
+      d = batch.blocked[i];
+    else if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i])) d = batch.otherwise[i];
     distance[i] = d;
   }
 }

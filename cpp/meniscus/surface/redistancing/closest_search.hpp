@@ -15,6 +15,7 @@ struct ClosestBatch {
   std::array<double, closest_lanes> slope;                 ///< |grad phi|, which tells kinks from curves
   std::array<double, closest_lanes> low, high;             ///< what the distance may be
   std::array<double, closest_lanes> otherwise;             ///< the distance where the search fails; negative: none
+  std::array<double, closest_lanes> blocked;               ///< likewise where it lacks samples
 
   bool full() const { return count == closest_lanes; }
 };

@@ -32,8 +32,9 @@ class InterfaceFinder {
   using Batch = typename Search::Batch;
 
   InterfaceFinder(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method, const Visibility& visibility,
-                  DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
+                  bool keep_at_sides, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
       : method_(method),
+        keep_at_sides_(keep_at_sides),
         visibility_(visibility),
         strips_(strips),
         grid_(strips.grid),
@@ -80,8 +81,64 @@ class InterfaceFinder {
     });
   }
 
+  /// The samples whose closest points lie beyond a side, if they are closer than `reach` and not final already.
+  void beyond_sides(double reach) {
+    const auto width = static_cast<Index>(std::ceil(reach));
+    parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
+      for (Index row = b; row < e; ++row) {
+        const Coord<D> start = grid_.row_coordinate(row);
+        if (!grid_.own_row(start)) continue;
+        bool near = false;
+        for (int d = 0; d < D - 1; ++d) near |= near_side(d, start[d], width);
+        for (Index s = grid_.own_begin; s < grid_.own_end; ++s) {
+          const Index first = grid_.strip_start(s);
+          bool solid = false;
+          if constexpr (!Visibility::all_visible) {
+            Coord<D> c = start;
+            for (int k = 0; k < grid_.lanes(s) && !solid; ++k) { c[D - 1] = first + k; solid = true; }
+          }
+          if (near || solid || near_side(D - 1, first, width) || near_side(D - 1, first + grid_.lanes(s) - 1, width))
+            keep_beyond_sides(StripPlace<D>::of(grid_, start, row, s), reach);
+        }
+      }
+    });
+  }
+
  private:
   static constexpr int rows_around = D == 3 ? 9 : 3;
+
+  bool near_side(int axis, Index i, Index width) const {
+    return grid_.below(axis, i - width) || grid_.above(axis, i + width);
+  }
+
+  bool keeps(const Coord<D>& c, const typename Search::Crossings& axes) const {
+    if constexpr (!Visibility::all_visible) {
+      if (visible_.continued(c)) {
+        bool beside = false;
+        grid_.for_each_beside(c, [&](int, const Coord<D>& q) { beside |= !visible_.continued(q); });
+        return beside;
+      }
+      if (search_.beyond_wall(c, axes, visible_)) return true;
+    }
+    return search_.beyond_side(c, axes);
+  }
+
+  void keep_beyond_sides(const StripPlace<D>& place, double reach) {
+    bool kept = false;
+    for (int k = 0; k < place.lanes; ++k) {
+      Coord<D> c = place.start;
+      c[D - 1] += k;
+      const double own = search_.value(c);
+      if (!(std::abs(own) < reach) || !visible_(c)) continue;
+      if (strips_.touched.data()[place.strip] && std::signbit(strips_.at(place.strip)[k])) continue;
+      const auto axes = search_.crossings(c, visible_);
+      if (!keeps(c, axes)) continue;
+      const bool wall = !visible_.continued(c);
+      strips_.touch(place, visibility_)[k] = static_cast<T>(wall ? -search_.inflow_distance(c, visible_) : std::abs(own));
+      kept = true;
+    }
+    if (kept) enqueue(place);
+  }
 
   /// Of strips that another block updates, samples beside this block's strips are examined too, but not added to the queue.
   void scan_row(Index row, Batch& batch, bool& finite) {
@@ -157,6 +214,10 @@ class InterfaceFinder {
         *target = -static_cast<T>(axes.combined);
         continue;
       }
+      if (keep_at_sides_ && keeps(c, axes)) {
+        *target = -static_cast<T>(Search::blocked_distance(search_.value(c), axes));
+        continue;
+      }
       search_.add(batch, c, axes, target);
       if (batch.full()) search_.closest_points(batch, visible_);
     }
@@ -217,6 +278,7 @@ class InterfaceFinder {
   /// allow, by the triangle inequality.
   void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
     static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
+    if (keep_at_sides_ && keeps(c, search_.crossings(c, visible_))) return;
     const bool outside = search_.value(c) > 0.0;
     double nearest = infinite_distance, most = infinite_distance;
     Coord<D> from{}, offset{};
@@ -256,11 +318,12 @@ class InterfaceFinder {
     batch.slope[i] = axes.all_beside ? Search::norm(axes.gradient) : 0.0;
     batch.low[i] = 0.5;
     batch.high[i] = most + crossing_slack;
-    batch.otherwise[i] = -1.0;
+    batch.otherwise[i] = batch.blocked[i] = -1.0;
     batch.target[i] = target;
   }
 
   InterfaceDistance method_;
+  bool keep_at_sides_;
   const Visibility& visibility_;
   DistanceStrips<T, D>& strips_;
   const StripGrid<D>& grid_;
@@ -275,17 +338,19 @@ class InterfaceFinder {
 
 template <class T, int D, class Visibility>
 bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method,
-                    const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
-  InterfaceFinder<T, D, Visibility> finder(phi, spacing, method, visibility, strips, queue, workspace);
+                    double reach_at_sides, const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
+  InterfaceFinder<T, D, Visibility> finder(phi, spacing, method, visibility, reach_at_sides > 0.0, strips, queue,
+                                           workspace);
   if (!finder.first_layer()) return false;
   if (method == InterfaceDistance::closest_point) finder.second_layer();
+  if (reach_at_sides > 0.0) finder.beyond_sides(reach_at_sides);
   return true;
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template bool find_interface<T, D, EverySample>(const grid::FieldView<const T, D>&, double, InterfaceDistance,          \
+  template bool find_interface<T, D, EverySample>(const grid::FieldView<const T, D>&, double, InterfaceDistance, double,  \
                                                   const EverySample&, DistanceStrips<T, D>&, StripQueue<D>&, Workspace&); \
-  template bool find_interface<T, D, MaskedSamples>(const grid::FieldView<const T, D>&, double, InterfaceDistance,        \
+  template bool find_interface<T, D, MaskedSamples>(const grid::FieldView<const T, D>&, double, InterfaceDistance, double, \
                                                     const MaskedSamples&, DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -8,6 +8,15 @@ namespace meniscus::surface {
 
 /// Allowed excess, in cells, of the distance of a closest point over that of the crossing along an axis (linear interpolation).
 inline constexpr double crossing_slack = 0.1;
+/// Difference, in cells, up to which a change of sign beside a continued sample is a surface. Continuations have slopes of at most
+/// one; larger differences are jumps where those of two sides meet in a thin solid.
+inline constexpr double largest_continued_change = 1.5;
+/// Cells by which a closest point must lie beyond a side, so that round-off does not decide.
+inline constexpr double side_slack = 1e-6;
+/// A neighbour tells the distance of a sample beyond it if the square of the slope across is less than this.
+inline constexpr double most_across = 0.7;
+/// Largest part of the square of the slope that may come from differences away from walls: with more, repetition amplifies errors.
+inline constexpr double most_from_walls = 0.3;
 
 template <class T, int D>
 class InterfaceSearch {
@@ -27,22 +36,25 @@ class InterfaceSearch {
   struct Crossings {
     double nearest = infinite_distance;  ///< along any axis
     double combined = 0.0;               ///< 1 / d^2 = sum 1 / d_a^2
+    double least = 0.0;                  ///< what the distance may be; counts crossings beyond sides, where the slope leads to them
     std::array<double, D> gradient;      ///< central differences, one-sided where there is one neighbour
     double low = 0.0, high = 0.0;        ///< the range of |grad phi| that the one-sided differences leave open
-    bool all_beside = true;              ///< no neighbour is hidden
+    double upwind = 0.0;                 ///< |grad phi| by differences towards the surface, without continued samples
+    bool all_beside = true;              ///< no neighbour is hidden, or beyond a jump
   };
 
   template <class Visible>
   Crossings crossings(const Coord<D>& c, const Visible& visible) const {
     Crossings r;
     const double own = value(c);
-    const bool outside = own > 0.0;
-    std::array<double, D> along;
+    const bool outside = own > 0.0, own_continued = visible.continued(c);
+    std::array<double, D> along, beyond;
+    double from_walls = 0.0;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       along[axis] = infinite_distance;
       std::array<double, 2> slope{};
-      std::array<bool, 2> has{};
+      std::array<bool, 2> has{}, wall{true, true};
       for (int up = 0; up < 2; ++up) {
         Coord<D> q = c;
         q[axis] = grid_.neighbour(d, c[axis], up ? 1 : -1);
@@ -52,32 +64,124 @@ class InterfaceSearch {
           continue;
         }
         const double other = value(q);
+        if ((other > 0.0) != outside && std::abs(other - own) > largest_continued_change && (own_continued || visible.continued(q))) {
+          r.all_beside = false;
+          continue;
+        }
         has[static_cast<std::size_t>(up)] = true;
+        wall[static_cast<std::size_t>(up)] = visible.continued(q);
         slope[static_cast<std::size_t>(up)] = up ? other - own : own - other;
         if ((other > 0.0) != outside) along[axis] = std::min(along[axis], std::abs(own) / (std::abs(own) + std::abs(other)));
       }
       if (!has[0]) slope[0] = slope[1];
       if (!has[1]) slope[1] = slope[0];
+      beyond[axis] = along[axis];
+      if (has[0] != has[1] && (has[0] ? -slope[0] : slope[0]) * own > own * own)
+        beyond[axis] = std::min(along[axis], std::abs(own / slope[0]));
       r.gradient[axis] = 0.5 * (slope[0] + slope[1]);
+      double towards = std::max({0.0, outside ? slope[0] : -slope[0], outside ? -slope[1] : slope[1]});
+      if (!own_continued && wall[0] != wall[1]) {
+        const bool from_wall = wall[0] ? (outside ? slope[1] > 0.0 : slope[1] < 0.0) : (outside ? slope[0] < 0.0 : slope[0] > 0.0);
+        towards = std::abs(slope[wall[0] ? 1 : 0]);
+        if (from_wall) from_walls += towards * towards;
+      }
+      r.upwind += towards * towards;
       const double a = std::abs(slope[0]), b = std::abs(slope[1]);
       if ((slope[0] > 0.0) == (slope[1] > 0.0)) r.low += std::min(a, b) * std::min(a, b);
       r.high += std::max(a, b) * std::max(a, b);
       r.nearest = std::min(r.nearest, along[axis]);
     }
+    r.upwind = from_walls > most_from_walls * r.upwind ? 0.0 : std::sqrt(r.upwind);
     r.low = std::sqrt(r.low);
     r.high = std::sqrt(r.high);
     if (r.nearest > 0.0) {
-      double sum = 0.0;
+      double sum = 0.0, sum_beyond = 0.0;
       for (const double a : along) sum += (r.nearest / a) * (r.nearest / a);
+      for (const double a : beyond) sum_beyond += (r.nearest / a) * (r.nearest / a);
       r.combined = r.nearest / std::sqrt(sum);
+      r.least = r.nearest / std::sqrt(sum_beyond * static_cast<double>(D));
     }
     return r;
+  }
+
+  /// Whether the closest point of the surface, along the gradient, lies beyond a side of the domain.
+  bool beyond_side(const Coord<D>& c, const Crossings& r) const {
+    double square = 0.0;
+    for (const double g : r.gradient) square += g * g;
+    if (!(square > 0.0)) return false;
+    bool beyond = false;
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const double to = -value(c) * r.gradient[axis] / square;
+      beyond |= grid_.below(d, c[axis] + static_cast<Index>(std::floor(to + side_slack)));
+      beyond |= grid_.above(d, c[axis] + static_cast<Index>(std::ceil(to - side_slack)));
+    }
+    return beyond;
+  }
+
+  /// Whether the closest point of the surface, along the gradient, lies among continued samples.
+  template <class Visible>
+  bool beyond_wall(const Coord<D>& c, const Crossings& r, const Visible& visible) const {
+    double square = 0.0;
+    for (const double g : r.gradient) square += g * g;
+    if (!(square > 0.0)) return false;
+    Coord<D> q;
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const double to = -value(c) * r.gradient[axis] / square;
+      if (!(std::abs(to) < 6.0)) return false;
+      q[axis] = grid_.nearest(d, c[axis] + static_cast<Index>(std::lround(to)));
+    }
+    return visible.continued(q);
+  }
+
+  /// The distance of a sample whose closest point lies beyond a side or in a wall, from a neighbour that is closer to the surface:
+  /// along the axis to it |grad phi| = 1, along the others it has the slopes beside that neighbour, which do not involve the sample
+  /// itself. Of several neighbours the mean, weighted by how much they tell; the old value where there is none.
+  template <class Visible>
+  double inflow_distance(const Coord<D>& c, const Visible& visible) const {
+    const double own = value(c);
+    const bool continued = visible.continued(c);
+    const auto usable = [&](const Coord<D>& q, std::size_t axis) {
+      return q[axis] >= 0 && visible(q) && (continued || !visible.continued(q));
+    };
+    double sum = 0.0, weights = 0.0;
+    for (int along = 0; along < D; ++along)
+      for (const int step : {-1, 1}) {
+        const auto a = static_cast<std::size_t>(along);
+        Coord<D> near = c;
+        near[a] = grid_.neighbour(along, c[a], step);
+        if (!usable(near, a) || (value(near) > 0.0) != (own > 0.0) || !(std::abs(value(near)) < std::abs(own))) continue;
+        double across = 0.0;
+        for (int d = 0; d < D && across < 1.0; ++d) {
+          if (d == along) continue;
+          const auto axis = static_cast<std::size_t>(d);
+          double slope = 0.0;
+          int found = 0;
+          for (const int side : {-1, 1}) {
+            Coord<D> q = near;
+            q[axis] = grid_.neighbour(d, near[axis], side);
+            if (!usable(q, axis)) continue;
+            slope += side * (value(q) - value(near));
+            ++found;
+          }
+          across += found ? slope * slope / (found * found) : 1.0;
+        }
+        const double weight = std::max(0.0, most_across - across);
+        if (weight > 0.0) sum += weight * (std::abs(value(near)) + std::sqrt(1.0 - across));
+        weights += weight;
+      }
+    return weights > 0.0 ? sum / weights : std::abs(own);
   }
 
   /// The estimate where the surface is not smooth on the scale of the grid.
   static double kinked_distance(double own, const Crossings& r) {
     const double slope = std::clamp(1.0, r.low, std::max(r.low, r.high));
-    return std::clamp(std::abs(own) / slope, r.combined / std::sqrt(static_cast<double>(D)), r.nearest);
+    return std::clamp(std::abs(own) / slope, r.least, r.nearest);
+  }
+
+  static double blocked_distance(double own, const Crossings& r) {
+    return std::clamp(r.upwind > 0.0 ? std::abs(own) / r.upwind : std::abs(own), r.least, r.nearest);
   }
 
   /// The first step of Newton's method towards the surface, from the sample itself (cells).
@@ -97,13 +201,13 @@ class InterfaceSearch {
   /// The search for a sample beside a change of sign.
   void add(Batch& batch, const Coord<D>& c, const Crossings& r, T* target) const {
     const auto i = static_cast<std::size_t>(batch.count++);
-    const double least = r.combined / std::sqrt(static_cast<double>(D));
     batch.sample[i] = c;
     batch.start[i] = first_step(c, r);
     batch.slope[i] = r.all_beside ? norm(r.gradient) : 0.0;
-    batch.low[i] = least - crossing_slack;
+    batch.low[i] = r.least - crossing_slack;
     batch.high[i] = r.nearest + crossing_slack;
     batch.otherwise[i] = kinked_distance(value(c), r);
+    batch.blocked[i] = r.upwind > 0.0 ? blocked_distance(value(c), r) : batch.otherwise[i];
     batch.target[i] = target;
   }
 
@@ -136,7 +240,8 @@ class InterfaceSearch {
   }
 
  private:
-  /// Fills lane l with the samples around a cell; false where one of them is hidden. Samples beyond a side are extrapolated.
+  /// Fills lane l with the samples around a cell; false where one of them is hidden or, unless the sample itself is, continued.
+  /// Samples beyond a side are extrapolated.
   template <class Visible>
   bool gather(const Coord<D>& sample, const Coord<D>& cell, int l, CubicStencils<D>& stencils, const Visible& visible) const {
     Coord<D> base;
@@ -145,6 +250,7 @@ class InterfaceSearch {
       base[d] = sample[d] + cell[d] - 1;
       inside &= base[d] >= grid_.window.begin[d] && base[d] + 3 < grid_.window.end[d];
     }
+    const bool own_continued = visible.continued(sample);
     if (inside && visible.everywhere()) {
       const T* from = at(base);
       int i = 0;
@@ -163,7 +269,7 @@ class InterfaceSearch {
       Coord<D> c;
       int rest = i;
       for (std::size_t d = D; d-- > 0; rest /= 4) c[d] = index[d][static_cast<std::size_t>(rest % 4)];
-      if (!visible(c)) return false;
+      if (!visible(c) || (!own_continued && visible.continued(c))) return false;
       stencils.value[i][l] = value(c);
     }
     // Axis by axis, the samples that a side cuts off follow the parabola (or line) through those that are there.
@@ -203,6 +309,10 @@ struct VisibleAt {
   bool operator()(const Coord<D>& c) const {
     if constexpr (Visibility::all_visible) return true;
     return !visibility.hidden(grid.sample(c));
+  }
+  bool continued(const Coord<D>& c) const {
+    if constexpr (Visibility::all_visible) return false;
+    return visibility.continued(grid.sample(c));
   }
 };
 

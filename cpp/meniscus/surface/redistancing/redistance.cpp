@@ -54,12 +54,13 @@ Index redistance_strips(const grid::Field<T, D>& phi, const StripGrid<D>& grid, 
   const bool banded = std::isfinite(options.band);
   const T far = banded ? static_cast<T>(options.band) : T(0);
   const T limit = banded ? static_cast<T>(options.band / phi.grid().spacing()) : static_cast<T>(0.5 * infinite_distance);
+  const double reach_at_sides = options.at_sides == AtSides::goes_on ? static_cast<double>(limit) : 0.0;
 
   DistanceStrips<T, D> strips(grid, workspace);
   StripQueue<D> queue(grid, workspace);
   StripExchange<D> exchange(phi.grid(), grid);
   const bool finite = find_interface<T, D, Visibility>({view.origin, view.extents, view.strides}, phi.grid().spacing(),
-                                                       options.interface, visibility, strips, queue, workspace);
+                                                       options.interface, reach_at_sides, visibility, strips, queue, workspace);
   if (exchange.any(!finite)) {
     require_finite(phi, "phi");
     require(false, "phi must be finite, but a sample of another block is not");
@@ -118,8 +119,7 @@ Index redistance_whole(grid::Field<T, D>& phi, const RedistanceOptions& options,
 
 /// In a domain cut into blocks, every block works on the window of its strips.
 template <class T, int D>
-Index redistance_block(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden,
-                       Workspace& workspace) {
+Index redistance_block(grid::Field<T, D>& phi, const RedistanceOptions& options, const SampleMasks& masks, Workspace& workspace) {
   require(options.method == EikonalMethod::parallel, "fast marching needs a grid of one block, this one is cut into several");
   const grid::FieldView<T, D> view = phi.view();
   const StripGrid<D> grid(phi.layout());
@@ -132,10 +132,16 @@ Index redistance_block(grid::Field<T, D>& phi, const RedistanceOptions& options,
     phi.layout().halo.exchange(phi.storage().data());
   };
   Index reached = 0;
-  if (hidden) {
-    const auto mask = window.template take<std::uint8_t>(workspace);
-    window.template fetch<std::uint8_t>(hidden, c_strides<D>(view.extents), window.view(mask));
-    reached = redistance_strips<T, D>(phi, grid, samples, options, MaskedSamples{window.view(mask).origin}, workspace, finish);
+  if (masks.hidden || masks.outside) {
+    std::array<Workspace::Lease<std::uint8_t>, 2> leases;
+    const auto fetched = [&](const std::uint8_t* mask, Workspace::Lease<std::uint8_t>& lease) -> const std::uint8_t* {
+      if (!mask) return nullptr;
+      lease = window.template take<std::uint8_t>(workspace);
+      window.template fetch<std::uint8_t>(mask, c_strides<D>(view.extents), window.view(lease));
+      return window.view(lease).origin;
+    };
+    const MaskedSamples visibility{fetched(masks.hidden, leases[0]), fetched(masks.outside, leases[1])};
+    reached = redistance_strips<T, D>(phi, grid, samples, options, visibility, workspace, finish);
   } else {
     reached = redistance_strips<T, D>(phi, grid, samples, options, EverySample{}, workspace, finish);
   }
@@ -145,15 +151,17 @@ Index redistance_block(grid::Field<T, D>& phi, const RedistanceOptions& options,
 }  // namespace
 
 template <class T, int D>
-Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const std::uint8_t* hidden, Workspace& workspace) {
+Index redistance(grid::Field<T, D>& phi, const RedistanceOptions& options, const SampleMasks& masks, Workspace& workspace) {
   require(options.band > 0.0, "band must be positive, got ", options.band);
-  if (phi.grid().block().cut()) return redistance_block<T, D>(phi, options, hidden, workspace);
-  if (hidden) return redistance_whole<T, D>(phi, options, MaskedSamples{hidden}, workspace);
+  require(options.at_sides == AtSides::ends || std::isfinite(options.band), "a surface that goes on beyond sides needs a band");
+  if (phi.grid().block().cut()) return redistance_block<T, D>(phi, options, masks, workspace);
+  if (masks.hidden || masks.outside)
+    return redistance_whole<T, D>(phi, options, MaskedSamples{masks.hidden, masks.outside}, workspace);
   return redistance_whole<T, D>(phi, options, EverySample{}, workspace);
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
-  template Index redistance<T, D>(grid::Field<T, D>&, const RedistanceOptions&, const std::uint8_t*, Workspace&);
+  template Index redistance<T, D>(grid::Field<T, D>&, const RedistanceOptions&, const SampleMasks&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

@@ -171,7 +171,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
                 else:
                     drained_drops += self.surface.drain(phi)
             if active:
-                self.surface.redistance()
+                self.surface.redistance(self._solid.at(self.time))
                 self.volume.update_after_sources(total, self.levelset, self._outside(self._solid.at(self.time)))
         self.volume.totals["drained"] += drained_drops
 

@@ -78,15 +78,15 @@ class LiquidSurface(Stateful):
 
     def reset(self, solid: Any, time: float) -> None:
         """Start from the level set as it is: no drops, new markers."""
-        self.levelset.redistance(band=self.band, workspace=self._workspace)
+        self._redistance(solid)
         if self.particles is not None:
             self.particles.spray.remove(np.ones(self.drops, bool))
             self.particles.seed(solid=solid, time=time)
         self._first_new = None
 
-    def redistance(self) -> None:
+    def redistance(self, solid: SolidBoundary | None) -> None:
         """Redistance the level set after sources and drains."""
-        self.levelset.redistance(band=self.band, workspace=self._workspace)
+        self._redistance(solid)
         if self.particles is not None:
             self.particles.adjust_radii(every=True)
 
@@ -99,7 +99,7 @@ class LiquidSurface(Stateful):
         if self.particles is not None:
             self._first_new = self.drops
             self._remove_trapped_air(velocity, solid)
-            self.particles.advance(velocity, dt, solid=solid, time=time)
+            self.particles.advance(velocity, dt, solid=solid, outside=_outside(solid), time=time)
             return
         assert self._near is not None
         samples: Any = _grid  # overloaded over dimension and scalar
@@ -114,7 +114,7 @@ class LiquidSurface(Stateful):
             time=time,
             workspace=self._workspace,
         )
-        self.levelset.redistance(band=self.band, workspace=self._workspace)
+        self._redistance(solid)
 
     def _remove_trapped_air(self, velocity: MacField, solid: SolidBoundary | None) -> None:
         """Remove markers of the air between the liquid and a wall that it meets: they could not get out of its way, and would hold it up.
@@ -170,6 +170,9 @@ class LiquidSurface(Stateful):
         core: Any = _surface  # overloaded over dimension and scalar
         core.remove_outside(self.levelset.field._core, vortices._core, self._workspace)
 
+    def _redistance(self, solid: SolidBoundary | None) -> None:
+        self.levelset.redistance(band=self.band, at_sides="goes-on", outside=_outside(solid), workspace=self._workspace)
+
     def _state_replaced(self) -> None:
         self._first_new = None
 
@@ -179,3 +182,8 @@ class LiquidSurface(Stateful):
         core.combine_level_sets(self.levelset.field._core, operation, region._core)
         if self.particles is not None:
             core.remove_markers_in(region._core, self.particles.particles._core, sign, self._workspace)
+
+
+def _outside(solid: SolidBoundary | None) -> npt.NDArray[np.bool_] | None:
+    """Return the mask of the cells outside of a solid, for redistancing."""
+    return None if solid is None else solid.outside_cells

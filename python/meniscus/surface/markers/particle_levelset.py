@@ -142,7 +142,15 @@ class ParticleLevelSet(Stateful):
         """
         return self._seed(self._solid(solid, time), time)
 
-    def advance(self, velocity: MacField, dt: float, *, solid: SolidLike | None = None, time: float = 0.0) -> ParticleReport:
+    def advance(
+        self,
+        velocity: MacField,
+        dt: float,
+        *,
+        solid: SolidLike | None = None,
+        outside: npt.ArrayLike | None = None,
+        time: float = 0.0,
+    ) -> ParticleReport:
         """Do one step: all stages in their order. Droplets move in `advance_spray` and return in `reincorporate`.
 
         Args:
@@ -150,6 +158,7 @@ class ParticleLevelSet(Stateful):
                 step (for a given flow: at the middle of the step).
             dt: s, positive.
             solid: keeps markers out, as of the end of the step: a `SolidSample`, a level set on the nodes (float64), or a `Solid`.
+            outside: mask for redistancing, if the level set was continued into a solid; see `meniscus.surface.redistancing.redistance`.
             time: s, at the start of the step; passed to boundary functions.
 
         Raises:
@@ -161,7 +170,7 @@ class ParticleLevelSet(Stateful):
         self._require_velocity(velocity)
         advected, markers = self.advect(velocity, dt, solid=solid, time=time)
         first = self.correct(time=end)
-        self.redistance(dt * max_speed(velocity))
+        self.redistance(dt * max_speed(velocity), outside=outside)
         corrections = first, self.correct(time=end)
         removal = self.remove_escaped(velocity, time=end)
         self.adjust_radii(time=end)
@@ -240,16 +249,16 @@ class ParticleLevelSet(Stateful):
         when, threshold = _checks.number("time", time), self._options.correction_threshold
         return Correction(*_surface.correct_by_particles(self.levelset.field._core, self.particles._core, threshold, when, self._workspace))
 
-    def redistance(self, max_motion: float = 0.0) -> int:
+    def redistance(self, max_motion: float = 0.0, *, outside: npt.ArrayLike | None = None) -> int:
         """Redistance the level set as far as markers and the next step need it; return the number of samples in reach.
 
         Args:
             max_motion: m; largest motion of the surface in the next step.
+            outside: as in `meniscus.surface.redistancing.redistance`.
         """
         most = max(self._options.radii[1], 1.0) + _MARGIN + self._options.band
-        return redistance(
-            self.levelset, band=most * self.grid.spacing + _checks.number("max_motion", max_motion), workspace=self._workspace
-        )
+        band = most * self.grid.spacing + _checks.number("max_motion", max_motion)
+        return redistance(self.levelset, band=band, at_sides="goes-on", outside=outside, workspace=self._workspace)
 
     def adjust_radii(self, *, every: bool = False, time: float = 0.0) -> None:
         """Set radii to s phi, between the bounds: of every marker, or if radii follow the flow, of markers beyond the largest radius.

@@ -17,10 +17,12 @@ from meniscus.core import Workspace
 from meniscus.grid import CellField, MacField, NodeField, ScalarField
 from meniscus.grid.transport.advection import component_masks, workspace_or_new
 
+AtSides = Literal["ends", "goes-on"]
 EikonalMethod = Literal["parallel", "fast-marching"]
 ExtensionSide = Literal["outside", "both"]
 InterfaceDistance = Literal["closest-point", "axis-crossings"]
 
+AT_SIDES = CoreOption(AtSides, _surface.AtSides)
 EIKONAL_METHOD = CoreOption(EikonalMethod, _surface.EikonalMethod)
 EXTENSION_SIDE = CoreOption(ExtensionSide, _surface.ExtensionSide)
 INTERFACE_DISTANCE = CoreOption(InterfaceDistance, _surface.InterfaceDistance)
@@ -41,7 +43,9 @@ def redistance(
     band: float | None = None,
     method: EikonalMethod = "parallel",
     interface: InterfaceDistance = "closest-point",
+    at_sides: AtSides = "ends",
     hidden: npt.ArrayLike | None = None,
+    outside: npt.ArrayLike | None = None,
     workspace: Workspace | None = None,
 ) -> int:
     """Replace a level set by the signed distance to its zero set, in place, without moving the surface.
@@ -57,8 +61,15 @@ def redistance(
             solve the same upwind equations and agree to round-off.
         interface: distances beside the interface: 'closest-point', on a piecewise cubic interpolant, or 'axis-crossings', 1 / d^2 = sum 1 /
             d_a^2 over the linear crossings along the axes, which is common in the literature and of first order.
+        at_sides: what becomes of a surface that meets a side of the domain, unless that is periodic: 'ends', distances are those from the
+            part within the domain; 'goes-on', samples of the band whose closest point lies beyond the side keep their values, as far as
+            the differences beside them allow it for a distance, so that a plane at any angle stays what it is. Needs a band.
         hidden: bool mask of the shape of the samples; True where a sample is neither source nor target, such as inside a solid. Such
             samples keep their values.
+        outside: bool mask of the shape of the samples; False where a sample lies in a solid, into which the level set was continued
+            (`SolidBoundary.extend_level_set`). Distances outside do not come from interpolants of continued samples, so that errors of
+            round-off do not grow when this is repeated, and where the continuations of two sides meet with a jump, as in a thin wall,
+            there is no surface.
         workspace: scratch memory to reuse.
 
     Returns:
@@ -75,9 +86,10 @@ def redistance(
         EIKONAL_METHOD("method", method),
         INTERFACE_DISTANCE("interface", interface),
         reach,
+        AT_SIDES("at_sides", at_sides),
     )
-    mask = None if hidden is None else _checks.mask("hidden", hidden, field.shape)
-    return int(_surface.redistance(field._core, options, mask, workspace_or_new(workspace)))
+    masks = [None if m is None else _checks.mask(name, m, field.shape) for name, m in (("hidden", hidden), ("outside", outside))]
+    return int(_surface.redistance(field._core, options, *masks, workspace_or_new(workspace)))
 
 
 def scalar_field(levelset: HoldsLevelSet | ScalarField) -> ScalarField:

@@ -73,7 +73,7 @@ void check_redistancing() {
             options.band = band;
             Workspace workspace;
             poison_workspace(workspace, 64 * phi.layout().storage_size());
-            const Index reached = redistance<T, D>(phi, options, masked ? hidden.data() : nullptr, workspace);
+            const Index reached = redistance<T, D>(phi, options, {masked ? hidden.data() : nullptr}, workspace);
             result[0].put(phi);
             if (!grid.block().cut())
               expected = reached;
@@ -114,13 +114,13 @@ TEST_CASE("redistancing of a domain cut into blocks is refused by every block wh
   CHECK(refusals([](Field<float, 2>& phi) {
           if (phi.grid().block().number == 1) *phi.view().at({3, 2}) = std::numeric_limits<float>::quiet_NaN();
           Workspace workspace;
-          redistance<float, 2>(phi, {}, nullptr, workspace);
+          redistance<float, 2>(phi, {}, {}, workspace);
         }) == 3);
   CHECK(refusals([](Field<float, 2>& phi) {
           Workspace workspace;
           RedistanceOptions options;
           options.method = EikonalMethod::fast_marching;
-          redistance<float, 2>(phi, options, nullptr, workspace);
+          redistance<float, 2>(phi, options, {}, workspace);
         }) == 3);
   CHECK(refusals([](Field<float, 2>& phi) {
           Workspace workspace;
