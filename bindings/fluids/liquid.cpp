@@ -54,10 +54,11 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("velocity"), py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("region"));
   m.def(
       "liquid_energy",
-      [](const M& velocity, const F& levelset) {
-        return interruptible([&] { return fluids::liquid_energy(velocity, levelset); });
+      [](const M& velocity, const F& levelset, const std::optional<py::array>& outside) {
+        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
+        return interruptible([&] { return fluids::liquid_energy(velocity, levelset, mask); });
       },
-      py::arg("velocity"), py::arg("levelset"));
+      py::arg("velocity"), py::arg("levelset"), py::arg("outside"));
 }
 
 }  // namespace

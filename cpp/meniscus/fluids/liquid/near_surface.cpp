@@ -41,7 +41,7 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
 }
 
 template <class T, int D>
-double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& levelset) {
+double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& levelset, const std::uint8_t* outside) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   grid::require_one_block(velocity.grid(), "the energy of a liquid");
   const FieldView<const T, D> phi = levelset.view();
@@ -59,7 +59,7 @@ double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, 
                             const T* inside = phi.at(c);
                             const T* lower = u.at(c);
                             for (Index k = 0; k < length; ++k) {
-                              if (!(inside[k] <= 0)) continue;
+                              if (!(inside[k] <= 0) || (outside && !outside[r * length + k])) continue;
                               const auto a = static_cast<double>(lower[k]), b = static_cast<double>(lower[k + step]);
                               sum += a * a + b * b;
                             }
@@ -91,10 +91,10 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                            \
-  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);     \
-  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);        \
-  template double liquid_energy<T, D>(const grid::MacField<T, D>&, const grid::Field<T, D>&); \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                 \
+  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                          \
+  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                             \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, const grid::Field<T, D>&, const std::uint8_t*); \
   template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -124,7 +124,8 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
     d = std::sqrt(d);
     if (state[i] == blocked)
       d = batch.blocked[i];
-    else if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i])) d = batch.otherwise[i];
+    else if (state[i] != found || !(d >= batch.low[i]) || !(d <= batch.high[i]))
+      d = batch.otherwise[i];
     distance[i] = d;
   }
 }

@@ -22,18 +22,20 @@ using grid::StripQueue;
 /// Infinitely far; its square is finite in float.
 inline constexpr double infinite_distance = 1e18;
 
-/// What samples are to the distance. `hidden` samples are neither sources nor targets; `continued` ones were extrapolated from the
-/// others.
+/// What samples are to the distance. `hidden` samples are neither sources nor targets; `continued` ones were extrapolated from
+/// the others.
 struct EverySample {
   static constexpr bool all_visible = true;
   bool hidden(Index /*sample*/) const { return false; }
   bool continued(Index /*sample*/) const { return false; }
+  bool any_continued() const { return false; }
 };
 struct MaskedSamples {
   static constexpr bool all_visible = false;
   const std::uint8_t* hidden_mask;   ///< of the extents of a StripGrid, nonzero where hidden; or nullptr
   const std::uint8_t* outside_mask;  ///< zero where continued; or nullptr
   bool hidden(Index sample) const { return hidden_mask && hidden_mask[sample] != 0; }
+  bool any_continued() const { return outside_mask != nullptr; }
   bool continued(Index sample) const { return outside_mask && outside_mask[sample] == 0; }
 };
 

@@ -1,6 +1,6 @@
 #include "meniscus/surface/redistancing/interface_distance.hpp"
 
-#include "meniscus/surface/redistancing/interface_search.hpp"
+#include "meniscus/surface/redistancing/inflow_search.hpp"
 
 namespace meniscus::surface {
 namespace {
@@ -32,15 +32,15 @@ class InterfaceFinder {
   using Batch = typename Search::Batch;
 
   InterfaceFinder(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method, const Visibility& visibility,
-                  bool keep_at_sides, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
+                  bool at_sides, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace)
       : method_(method),
-        keep_at_sides_(keep_at_sides),
         visibility_(visibility),
         strips_(strips),
         grid_(strips.grid),
         queue_(queue),
         search_(phi, grid_, spacing),
         visible_{visibility, grid_},
+        inflow_(search_, grid_, visible_, at_sides),
         beside_(workspace.take<std::uint16_t>(grid_.strips())),
         rows_(workspace.take<std::uint8_t>(grid_.rows)) {}
 
@@ -81,24 +81,20 @@ class InterfaceFinder {
     });
   }
 
-  /// The samples whose closest points lie beyond a side, if they are closer than `reach` and not final already.
-  void beyond_sides(double reach) {
+  /// The samples with inflow from walls and sides that are closer than `reach` (cells) and not final already.
+  void inflow(double reach) {
     const auto width = static_cast<Index>(std::ceil(reach));
+    const auto limit = static_cast<T>(reach / search_.scale());
     parallel_for(0, grid_.rows, grid_.piece(), [&](Index b, Index e) {
       for (Index row = b; row < e; ++row) {
         const Coord<D> start = grid_.row_coordinate(row);
         if (!grid_.own_row(start)) continue;
-        bool near = false;
-        for (int d = 0; d < D - 1; ++d) near |= near_side(d, start[d], width);
+        bool everywhere = !Visibility::all_visible;
+        for (int d = 0; d < D - 1; ++d) everywhere |= near_side(d, start[d], width);
         for (Index s = grid_.own_begin; s < grid_.own_end; ++s) {
-          const Index first = grid_.strip_start(s);
-          bool solid = false;
-          if constexpr (!Visibility::all_visible) {
-            Coord<D> c = start;
-            for (int k = 0; k < grid_.lanes(s) && !solid; ++k) { c[D - 1] = first + k; solid = true; }
-          }
-          if (near || solid || near_side(D - 1, first, width) || near_side(D - 1, first + grid_.lanes(s) - 1, width))
-            keep_beyond_sides(StripPlace<D>::of(grid_, start, row, s), reach);
+          const Index first = grid_.strip_start(s), last = first + grid_.lanes(s) - 1;
+          if (!everywhere && !near_side(D - 1, first, width) && !near_side(D - 1, last, width)) continue;
+          if (concerned(start, first, grid_.lanes(s), limit)) inflow_of_strip(StripPlace<D>::of(grid_, start, row, s), reach);
         }
       }
     });
@@ -107,37 +103,39 @@ class InterfaceFinder {
  private:
   static constexpr int rows_around = D == 3 ? 9 : 3;
 
-  bool near_side(int axis, Index i, Index width) const {
-    return grid_.below(axis, i - width) || grid_.above(axis, i + width);
-  }
+  bool near_side(int axis, Index i, Index width) const { return grid_.below(axis, i - width) || grid_.above(axis, i + width); }
 
-  bool keeps(const Coord<D>& c, const typename Search::Crossings& axes) const {
+  /// Whether a strip has samples within a limit, or continued ones.
+  bool concerned(const Coord<D>& start, Index first, int lanes, T limit) const {
+    const T* phi = search_.at(start) + first;
+    int any = 0;
+    for (int k = 0; k < lanes; ++k) any |= static_cast<int>(std::abs(phi[k]) < limit);
     if constexpr (!Visibility::all_visible) {
-      if (visible_.continued(c)) {
-        bool beside = false;
-        grid_.for_each_beside(c, [&](int, const Coord<D>& q) { beside |= !visible_.continued(q); });
-        return beside;
-      }
-      if (search_.beyond_wall(c, axes, visible_)) return true;
+      Coord<D> c = start;
+      c[D - 1] = first;
+      const Index sample = grid_.sample(c);
+      for (int k = 0; k < lanes; ++k) any |= static_cast<int>(visibility_.continued(sample + k));
     }
-    return search_.beyond_side(c, axes);
+    return any != 0;
   }
 
-  void keep_beyond_sides(const StripPlace<D>& place, double reach) {
-    bool kept = false;
+  void inflow_of_strip(const StripPlace<D>& place, double reach) {
+    bool changed = false;
     for (int k = 0; k < place.lanes; ++k) {
       Coord<D> c = place.start;
       c[D - 1] += k;
       const double own = search_.value(c);
-      if (!(std::abs(own) < reach) || !visible_(c)) continue;
+      const bool within = std::abs(own) < reach;
+      if (!visible_(c) || (!within && !visible_.continued(c))) continue;
       if (strips_.touched.data()[place.strip] && std::signbit(strips_.at(place.strip)[k])) continue;
-      const auto axes = search_.crossings(c, visible_);
-      if (!keeps(c, axes)) continue;
-      const bool wall = !visible_.continued(c);
-      strips_.touch(place, visibility_)[k] = static_cast<T>(wall ? -search_.inflow_distance(c, visible_) : std::abs(own));
-      kept = true;
+      const Inflow inflow = inflow_.of(c, search_.crossings(c, visible_));
+      if (inflow == Inflow::none) continue;
+      const bool tells = within && inflow != Inflow::torn;
+      const double distance = !tells ? infinite_distance : inflow == Inflow::given ? inflow_.distance(c) : std::abs(own);
+      strips_.touch(place, visibility_)[k] = -static_cast<T>(distance);
+      changed = true;
     }
-    if (kept) enqueue(place);
+    if (changed) enqueue(place);
   }
 
   /// Of strips that another block updates, samples beside this block's strips are examined too, but not added to the queue.
@@ -210,12 +208,12 @@ class InterfaceFinder {
       found |= 1u << k;
       // The window may not hold all samples of the strip of another block.
       T* target = (own_strip ? strips_.touch(place, visibility_) : strips_.touch(place, EverySample{})) + k;
-      if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {
-        *target = -static_cast<T>(axes.combined);
+      if (const Inflow inflow = inflow_.of(c, axes); inflow != Inflow::none) {
+        *target = -static_cast<T>(inflow == Inflow::torn ? infinite_distance : Search::blocked_distance(search_.value(c), axes));
         continue;
       }
-      if (keep_at_sides_ && keeps(c, axes)) {
-        *target = -static_cast<T>(Search::blocked_distance(search_.value(c), axes));
+      if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {
+        *target = -static_cast<T>(axes.combined);
         continue;
       }
       search_.add(batch, c, axes, target);
@@ -278,7 +276,7 @@ class InterfaceFinder {
   /// allow, by the triangle inequality.
   void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
     static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
-    if (keep_at_sides_ && keeps(c, search_.crossings(c, visible_))) return;
+    if (inflow_.of(c, search_.crossings(c, visible_)) != Inflow::none) return;
     const bool outside = search_.value(c) > 0.0;
     double nearest = infinite_distance, most = infinite_distance;
     Coord<D> from{}, offset{};
@@ -323,13 +321,13 @@ class InterfaceFinder {
   }
 
   InterfaceDistance method_;
-  bool keep_at_sides_;
   const Visibility& visibility_;
   DistanceStrips<T, D>& strips_;
   const StripGrid<D>& grid_;
   StripQueue<D>& queue_;
   Search search_;
   VisibleAt<D, Visibility> visible_;
+  InflowSearch<T, D, Visibility> inflow_;
   Workspace::Lease<std::uint16_t> beside_;  ///< lanes of the first layer
   Workspace::Lease<std::uint8_t> rows_;     ///< rows that have any
 };
@@ -337,21 +335,24 @@ class InterfaceFinder {
 }  // namespace
 
 template <class T, int D, class Visibility>
-bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method,
-                    double reach_at_sides, const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace) {
-  InterfaceFinder<T, D, Visibility> finder(phi, spacing, method, visibility, reach_at_sides > 0.0, strips, queue,
+bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method, AtSides at_sides,
+                    double reach, const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue,
+                    Workspace& workspace) {
+  InterfaceFinder<T, D, Visibility> finder(phi, spacing, method, visibility, at_sides == AtSides::goes_on, strips, queue,
                                            workspace);
   if (!finder.first_layer()) return false;
   if (method == InterfaceDistance::closest_point) finder.second_layer();
-  if (reach_at_sides > 0.0) finder.beyond_sides(reach_at_sides);
+  if (reach > 0.0) finder.inflow(reach);
   return true;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template bool find_interface<T, D, EverySample>(const grid::FieldView<const T, D>&, double, InterfaceDistance, double,  \
-                                                  const EverySample&, DistanceStrips<T, D>&, StripQueue<D>&, Workspace&); \
-  template bool find_interface<T, D, MaskedSamples>(const grid::FieldView<const T, D>&, double, InterfaceDistance, double, \
-                                                    const MaskedSamples&, DistanceStrips<T, D>&, StripQueue<D>&, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template bool find_interface<T, D, EverySample>(const grid::FieldView<const T, D>&, double, InterfaceDistance, AtSides,   \
+                                                  double, const EverySample&, DistanceStrips<T, D>&, StripQueue<D>&,        \
+                                                  Workspace&);                                                              \
+  template bool find_interface<T, D, MaskedSamples>(const grid::FieldView<const T, D>&, double, InterfaceDistance, AtSides, \
+                                                    double, const MaskedSamples&, DistanceStrips<T, D>&, StripQueue<D>&,    \
+                                                    Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

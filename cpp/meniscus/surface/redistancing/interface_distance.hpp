@@ -20,18 +20,19 @@ enum class InterfaceDistance {
 /// What becomes of a surface that meets a side of the domain, unless that is periodic.
 enum class AtSides {
   ends,  ///< it ends there: distances are those from the part within the domain
-  /// It goes on beyond. Nothing within the domain tells how far a sample is whose closest point lies there; within the band it keeps
-  /// its value, as far as the differences beside it allow that for a distance, as values at a side where information flows in are
-  /// given. So a plane at any angle to the sides stays what it is.
+  /// It goes on beyond. Samples of the band whose closest point lies there take their distance from neighbours
+  /// (inflow_search.hpp), so that a plane at any angle to the sides stays what it is.
   goes_on,
 };
 
 /// Touches the strips that hold samples next to a change of sign (phi <= 0 against phi > 0), makes their distances final and adds
 /// the strips and their neighbours to `queue`. Where the surface is smooth, closest points are also computed for the samples that
-/// touch those, at least at a corner, so that curvatures at the interface have the accuracy of the interpolant. Samples closer than
-/// `reach_at_sides` cells that keep their values at the sides follow (see AtSides::goes_on; 0: none). Returns false, after partial work, if a sample is not finite. `phi` is the array that the strips describe; `spacing` in metres.
+/// touch those, at least at a corner, so that curvatures at the interface have the accuracy of the interpolant. Those with
+/// inflow from walls and, if the surface goes on there, from sides follow as far as `reach` (cells). Returns false, after partial
+/// work, if a sample is not finite. `phi` is the array that the strips describe; `spacing` in metres.
 template <class T, int D, class Visibility>
-bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method,
-                    double reach_at_sides, const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue, Workspace& workspace);
+bool find_interface(const grid::FieldView<const T, D>& phi, double spacing, InterfaceDistance method, AtSides at_sides,
+                    double reach, const Visibility& visibility, DistanceStrips<T, D>& strips, StripQueue<D>& queue,
+                    Workspace& workspace);
 
 }  // namespace meniscus::surface

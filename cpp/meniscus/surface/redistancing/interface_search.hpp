@@ -8,14 +8,11 @@ namespace meniscus::surface {
 
 /// Allowed excess, in cells, of the distance of a closest point over that of the crossing along an axis (linear interpolation).
 inline constexpr double crossing_slack = 0.1;
-/// Difference, in cells, up to which a change of sign beside a continued sample is a surface. Continuations have slopes of at most
-/// one; larger differences are jumps where those of two sides meet in a thin solid.
+/// Difference, in cells, up to which neighbours belong to one level set if one of them is continued. Continuations have slopes of
+/// at most one; larger differences are jumps where those of two sides meet in a thin solid, and no surface.
 inline constexpr double largest_continued_change = 1.5;
-/// Cells by which a closest point must lie beyond a side, so that round-off does not decide.
-inline constexpr double side_slack = 1e-6;
-/// A neighbour tells the distance of a sample beyond it if the square of the slope across is less than this.
-inline constexpr double most_across = 0.7;
-/// Largest part of the square of the slope that may come from differences away from walls: with more, repetition amplifies errors.
+/// Largest part of |grad phi|^2 that may come from differences away from a wall instead of towards the surface: repetition
+/// amplifies errors of these, and reduces those of the others.
 inline constexpr double most_from_walls = 0.3;
 
 template <class T, int D>
@@ -30,17 +27,19 @@ class InterfaceSearch {
 
   /// The level set at a sample.
   const T* at(const Coord<D>& c) const { return phi_.origin + offset_ + dot<D>(c, phi_.strides); }
+  /// Cells per length.
+  double scale() const { return scale_; }
   double value(const Coord<D>& c) const { return static_cast<double>(*at(c)) * scale_; }
 
   /// Crossings and differences along the axes at a sample.
   struct Crossings {
     double nearest = infinite_distance;  ///< along any axis
     double combined = 0.0;               ///< 1 / d^2 = sum 1 / d_a^2
-    double least = 0.0;                  ///< what the distance may be; counts crossings beyond sides, where the slope leads to them
-    std::array<double, D> gradient;      ///< central differences, one-sided where there is one neighbour
-    double low = 0.0, high = 0.0;        ///< the range of |grad phi| that the one-sided differences leave open
-    double upwind = 0.0;                 ///< |grad phi| by differences towards the surface, without continued samples
-    bool all_beside = true;              ///< no neighbour is hidden, or beyond a jump
+    double least = 0.0;              ///< what the distance may be; counts crossings beyond sides, where the slope leads to them
+    std::array<double, D> gradient;  ///< central differences, one-sided where there is one neighbour
+    double low = 0.0, high = 0.0;    ///< the range of |grad phi| that the one-sided differences leave open
+    double upwind = 0.0;             ///< |grad phi| by differences towards the surface within walls and sides; 0: unknown
+    bool all_beside = true;          ///< no neighbour is hidden, or beyond a jump
   };
 
   template <class Visible>
@@ -64,7 +63,7 @@ class InterfaceSearch {
           continue;
         }
         const double other = value(q);
-        if ((other > 0.0) != outside && std::abs(other - own) > largest_continued_change && (own_continued || visible.continued(q))) {
+        if (std::abs(other - own) > largest_continued_change && (own_continued || visible.continued(q))) {
           r.all_beside = false;
           continue;
         }
@@ -79,11 +78,13 @@ class InterfaceSearch {
       if (has[0] != has[1] && (has[0] ? -slope[0] : slope[0]) * own > own * own)
         beyond[axis] = std::min(along[axis], std::abs(own / slope[0]));
       r.gradient[axis] = 0.5 * (slope[0] + slope[1]);
-      double towards = std::max({0.0, outside ? slope[0] : -slope[0], outside ? -slope[1] : slope[1]});
+      // How fast the distance falls towards each neighbour.
+      const std::array<double, 2> fall{outside ? slope[0] : -slope[0], outside ? -slope[1] : slope[1]};
+      double towards = std::max({0.0, fall[0], fall[1]});
       if (!own_continued && wall[0] != wall[1]) {
-        const bool from_wall = wall[0] ? (outside ? slope[1] > 0.0 : slope[1] < 0.0) : (outside ? slope[0] < 0.0 : slope[0] > 0.0);
-        towards = std::abs(slope[wall[0] ? 1 : 0]);
-        if (from_wall) from_walls += towards * towards;
+        const double away = fall[wall[0] ? 1 : 0];
+        towards = std::abs(away);
+        if (away < 0.0) from_walls += away * away;
       }
       r.upwind += towards * towards;
       const double a = std::abs(slope[0]), b = std::abs(slope[1]);
@@ -104,82 +105,13 @@ class InterfaceSearch {
     return r;
   }
 
-  /// Whether the closest point of the surface, along the gradient, lies beyond a side of the domain.
-  bool beyond_side(const Coord<D>& c, const Crossings& r) const {
-    double square = 0.0;
-    for (const double g : r.gradient) square += g * g;
-    if (!(square > 0.0)) return false;
-    bool beyond = false;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const double to = -value(c) * r.gradient[axis] / square;
-      beyond |= grid_.below(d, c[axis] + static_cast<Index>(std::floor(to + side_slack)));
-      beyond |= grid_.above(d, c[axis] + static_cast<Index>(std::ceil(to - side_slack)));
-    }
-    return beyond;
-  }
-
-  /// Whether the closest point of the surface, along the gradient, lies among continued samples.
-  template <class Visible>
-  bool beyond_wall(const Coord<D>& c, const Crossings& r, const Visible& visible) const {
-    double square = 0.0;
-    for (const double g : r.gradient) square += g * g;
-    if (!(square > 0.0)) return false;
-    Coord<D> q;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const double to = -value(c) * r.gradient[axis] / square;
-      if (!(std::abs(to) < 6.0)) return false;
-      q[axis] = grid_.nearest(d, c[axis] + static_cast<Index>(std::lround(to)));
-    }
-    return visible.continued(q);
-  }
-
-  /// The distance of a sample whose closest point lies beyond a side or in a wall, from a neighbour that is closer to the surface:
-  /// along the axis to it |grad phi| = 1, along the others it has the slopes beside that neighbour, which do not involve the sample
-  /// itself. Of several neighbours the mean, weighted by how much they tell; the old value where there is none.
-  template <class Visible>
-  double inflow_distance(const Coord<D>& c, const Visible& visible) const {
-    const double own = value(c);
-    const bool continued = visible.continued(c);
-    const auto usable = [&](const Coord<D>& q, std::size_t axis) {
-      return q[axis] >= 0 && visible(q) && (continued || !visible.continued(q));
-    };
-    double sum = 0.0, weights = 0.0;
-    for (int along = 0; along < D; ++along)
-      for (const int step : {-1, 1}) {
-        const auto a = static_cast<std::size_t>(along);
-        Coord<D> near = c;
-        near[a] = grid_.neighbour(along, c[a], step);
-        if (!usable(near, a) || (value(near) > 0.0) != (own > 0.0) || !(std::abs(value(near)) < std::abs(own))) continue;
-        double across = 0.0;
-        for (int d = 0; d < D && across < 1.0; ++d) {
-          if (d == along) continue;
-          const auto axis = static_cast<std::size_t>(d);
-          double slope = 0.0;
-          int found = 0;
-          for (const int side : {-1, 1}) {
-            Coord<D> q = near;
-            q[axis] = grid_.neighbour(d, near[axis], side);
-            if (!usable(q, axis)) continue;
-            slope += side * (value(q) - value(near));
-            ++found;
-          }
-          across += found ? slope * slope / (found * found) : 1.0;
-        }
-        const double weight = std::max(0.0, most_across - across);
-        if (weight > 0.0) sum += weight * (std::abs(value(near)) + std::sqrt(1.0 - across));
-        weights += weight;
-      }
-    return weights > 0.0 ? sum / weights : std::abs(own);
-  }
-
   /// The estimate where the surface is not smooth on the scale of the grid.
   static double kinked_distance(double own, const Crossings& r) {
     const double slope = std::clamp(1.0, r.low, std::max(r.low, r.high));
     return std::clamp(std::abs(own) / slope, r.least, r.nearest);
   }
 
+  /// The estimate beside walls and sides, where the interpolant has no samples: the crossings stay, and |grad phi| tends to one.
   static double blocked_distance(double own, const Crossings& r) {
     return std::clamp(r.upwind > 0.0 ? std::abs(own) / r.upwind : std::abs(own), r.least, r.nearest);
   }
@@ -251,13 +183,19 @@ class InterfaceSearch {
       inside &= base[d] >= grid_.window.begin[d] && base[d] + 3 < grid_.window.end[d];
     }
     const bool own_continued = visible.continued(sample);
-    if (inside && visible.everywhere()) {
+    if (inside) {
       const T* from = at(base);
       int i = 0;
       for (int a = 0; a < (D == 3 ? 4 : 1); ++a)
         for (int b = 0; b < 4; ++b) {
           const T* row = from + b * phi_.strides[D - 2];
-          if constexpr (D == 3) row += a * phi_.strides[0];
+          Coord<D> first = base;
+          first[D - 2] += b;
+          if constexpr (D == 3) {
+            row += a * phi_.strides[0];
+            first[0] += a;
+          }
+          if (!visible.all_usable(first, 4, own_continued)) return false;
           for (int c = 0; c < 4; ++c) stencils.value[i++][l] = static_cast<double>(row[c]) * scale_;
         }
       return true;
@@ -305,7 +243,6 @@ struct VisibleAt {
   const Visibility& visibility;
   const StripGrid<D>& grid;
 
-  static constexpr bool everywhere() { return Visibility::all_visible; }
   bool operator()(const Coord<D>& c) const {
     if constexpr (Visibility::all_visible) return true;
     return !visibility.hidden(grid.sample(c));
@@ -313,6 +250,15 @@ struct VisibleAt {
   bool continued(const Coord<D>& c) const {
     if constexpr (Visibility::all_visible) return false;
     return visibility.continued(grid.sample(c));
+  }
+  /// Whether all of some neighbouring samples along the last axis may be used for a sample that is continued or not.
+  bool all_usable(const Coord<D>& first, int count, bool by_continued) const {
+    if constexpr (Visibility::all_visible) return true;
+    const Index sample = grid.sample(first);
+    bool usable = true;
+    for (int k = 0; k < count; ++k)
+      usable &= !visibility.hidden(sample + k) && (by_continued || !visibility.continued(sample + k));
+    return usable;
   }
 };
 

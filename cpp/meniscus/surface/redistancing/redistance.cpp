@@ -54,13 +54,15 @@ Index redistance_strips(const grid::Field<T, D>& phi, const StripGrid<D>& grid, 
   const bool banded = std::isfinite(options.band);
   const T far = banded ? static_cast<T>(options.band) : T(0);
   const T limit = banded ? static_cast<T>(options.band / phi.grid().spacing()) : static_cast<T>(0.5 * infinite_distance);
-  const double reach_at_sides = options.at_sides == AtSides::goes_on ? static_cast<double>(limit) : 0.0;
+  const bool with_inflow = options.at_sides == AtSides::goes_on || visibility.any_continued();
+  const double reach = with_inflow ? static_cast<double>(limit) : 0.0;
 
   DistanceStrips<T, D> strips(grid, workspace);
   StripQueue<D> queue(grid, workspace);
   StripExchange<D> exchange(phi.grid(), grid);
-  const bool finite = find_interface<T, D, Visibility>({view.origin, view.extents, view.strides}, phi.grid().spacing(),
-                                                       options.interface, reach_at_sides, visibility, strips, queue, workspace);
+  const bool finite =
+      find_interface<T, D, Visibility>({view.origin, view.extents, view.strides}, phi.grid().spacing(), options.interface,
+                                       options.at_sides, reach, visibility, strips, queue, workspace);
   if (exchange.any(!finite)) {
     require_finite(phi, "phi");
     require(false, "phi must be finite, but a sample of another block is not");

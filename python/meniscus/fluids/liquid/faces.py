@@ -113,7 +113,10 @@ class LiquidFaces(Stateful):
         core: Any = _grid
         return float(core.max_component_speed_in(velocity._core, self.liquid(levelset)))
 
-    def energy(self, velocity: MacField, levelset: LevelSet) -> float:
-        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents half of each cell next to it."""
+    def energy(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> float:
+        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents half of each cell next to it.
+
+        Cells with their centre in the solid hold none, although the level set goes on there.
+        """
         core: Any = _fluids
-        return float(core.liquid_energy(velocity._core, levelset.field._core))
+        return float(core.liquid_energy(velocity._core, levelset.field._core, None if solid is None else solid.outside_cells))

@@ -271,7 +271,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         return None if solid is None else solid.levelset
 
     def _complete(self, report: LiquidReport) -> None:
-        energy = self.faces.energy(self.velocity, self.levelset)
+        energy = self.faces.energy(self.velocity, self.levelset, self._solid.at(self.time + report.dt, report.dt))
         if not math.isfinite(energy):
             raise ValueError("the velocity must be finite after a step")
         report.kinetic_energy, report.max_speed = self.options.density * energy, self.faces.max_speed(self.velocity, self.levelset)

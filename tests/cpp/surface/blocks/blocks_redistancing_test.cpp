@@ -58,22 +58,26 @@ void check_redistancing() {
     for (const auto& place : {Stagger<D>::cell(), Stagger<D>::node()})
       for (const auto interface : {InterfaceDistance::closest_point, InterfaceDistance::axis_crossings})
         for (const double band : {1.3, std::numeric_limits<double>::infinity()}) {
-          const bool masked = ++number % 3 == 0;
+          // Walls that are one to a few samples thick, and a surface that goes on beyond sides, where there is a band.
+          const bool masked = ++number % 3 == 0, walls = number % 2 == 0, goes_on = band < 2.0 && number % 5 < 3;
           Index expected = -1;
           check_same_bits<T, D>(domain, {place}, [&](const Grid<D>& grid, WholeFields<T, D>& result) {
             Field<T, D> phi(grid, place, mirrors<D>());
             fill_level(phi, 5);
             poison_ghosts(phi, true);
-            std::vector<std::uint8_t> hidden;
-            if (masked)
-              for_each_sample<D>(phi.extents(), 0,
-                                 [&](const Coord<D>& c) { hidden.push_back(number_of<D>(phi.layout(), c, 8) < -0.8); });
+            std::vector<std::uint8_t> hidden, outside;
+            for_each_sample<D>(phi.extents(), 0, [&](const Coord<D>& c) {
+              hidden.push_back(number_of<D>(phi.layout(), c, 8) < -0.8);
+              outside.push_back(number_of<D>(phi.layout(), c, 9) > -0.5);
+            });
             RedistanceOptions options;
             options.interface = interface;
             options.band = band;
+            options.at_sides = goes_on ? AtSides::goes_on : AtSides::ends;
             Workspace workspace;
             poison_workspace(workspace, 64 * phi.layout().storage_size());
-            const Index reached = redistance<T, D>(phi, options, {masked ? hidden.data() : nullptr}, workspace);
+            const SampleMasks masks{masked ? hidden.data() : nullptr, walls ? outside.data() : nullptr};
+            const Index reached = redistance<T, D>(phi, options, masks, workspace);
             result[0].put(phi);
             if (!grid.block().cut())
               expected = reached;
