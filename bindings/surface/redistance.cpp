@@ -59,9 +59,7 @@ void bind_redistance(py::module_& m) {
       .finalize();
   py::class_<surface::RedistanceOptions>(m, "RedistanceOptions")
       .def(py::init([](surface::EikonalMethod method, surface::InterfaceDistance interface, double band,
-                       surface::AtSides at_sides) {
-             return surface::RedistanceOptions{method, interface, band, at_sides};
-           }),
+                       surface::AtSides at_sides) { return surface::RedistanceOptions{method, interface, band, at_sides}; }),
            py::arg("method"), py::arg("interface"), py::arg("band"), py::arg("at_sides"));
   bind_redistance_functions<float, 2>(m);
   bind_redistance_functions<float, 3>(m);

@@ -64,6 +64,7 @@ def test_clock_goes_on_where_a_snapshot_saw_it():
         ({"time": "0.5"}, TypeError, "time in the snapshot must be a number, not '0.5'"),
         ({"time": [0.5]}, TypeError, "time in the snapshot must be a number, not [0.5]"),
         ({"time": -0.5}, ValueError, "time must not be negative, not -0.5"),
+        ({"time": 0.95}, ValueError, "time must be between frames 1 and 2, 0.333333 to 0.666667 s, not 0.95"),
         ({"time": math.nan}, ValueError, "time must be finite, not nan"),
         ({"time": math.inf}, ValueError, "time must be finite, not inf"),
         ({"dt": 0.1}, ValueError, "a snapshot of TimeStepper must hold time, frame, step, not time, frame, step, dt"),

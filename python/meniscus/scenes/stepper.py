@@ -64,3 +64,7 @@ class TimeStepper(Stateful):
             raise ValueError(f"time must not be negative, not {self.time:g}")
         self.frame = _checks.integer("frame", self.frame, 0, self.frames + 1)
         self.step = _checks.integer("step", self.step, 0)
+        first, following = self.time_of(self.frame), self.frame_time
+        if not first - 1e-9 * self.end <= self.time < following:
+            frames = f"frames {self.frame} and {self.frame + 1}, {first:g} to {following:g} s"
+            raise ValueError(f"time must be between {frames}, not {self.time:g}")

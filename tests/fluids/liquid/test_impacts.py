@@ -76,7 +76,7 @@ def test_a_disk_thrown_into_a_pool_presses_nothing_out_at_its_rim(cells: int) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("resolution", [16, 24, 32])
 def test_a_ball_thrown_into_a_pool(resolution: int) -> None:
-    """In 3-D: the kinetic energy is that of the water that the ball sets moving, at any resolution; once it was ten times as much."""
+    """In 3-D: the kinetic energy of the water that the ball sets moving is the same at any resolution; once it was twenty times as much."""
     scene = ms.scenes.find("ball-splash")(resolution=resolution)
     scene.setup()
     speed = energy = 0.0
@@ -84,7 +84,7 @@ def test_a_ball_thrown_into_a_pool(resolution: int) -> None:
         report = scene.solver.step(min(scene.solver.max_dt(), 0.01))
         speed, energy = max(speed, report.max_speed), max(energy, report.kinetic_energy)
     assert speed < 5 * math.sqrt(8.5**2 + 2 * G * 0.35)  # that of the ball, and the depth of the pool
-    assert 1000 < energy < 1400
+    assert 600 < energy < 800
     assert abs(scene.solver.volume_report().relative_error) < 0.02
 
 

@@ -41,23 +41,24 @@ class InflowSearch {
 
   Inflow of(const Coord<D>& c, const Crossings& r) const {
     if (Visibility::all_visible && !at_sides_) return Inflow::none;
-    if constexpr (!Visibility::all_visible) {
-      if (visible_.continued(c)) {
-        bool beside = false, jump = false;
-        grid_.for_each_beside(c, [&](int, const Coord<D>& q) {
-          if (visible_.continued(q)) return;
-          beside = true;
-          jump |= std::abs(search_.value(q) - search_.value(c)) > largest_continued_change;
-        });
-        return jump ? Inflow::torn : beside ? Inflow::kept : Inflow::none;
-      }
-    }
+    if (visible_.continued(c)) return of_continued(c);
     double square = 0.0;
     for (const double g : r.gradient) square += g * g;
     if (!(square > 0.0)) return Inflow::none;
     std::array<double, D> to;
     for (std::size_t d = 0; d < D; ++d) to[d] = -search_.value(c) * r.gradient[d] / square;
     return (at_sides_ && beyond_side(c, to)) || in_wall(c, to) ? Inflow::given : Inflow::none;
+  }
+
+  /// The same for a continued sample.
+  Inflow of_continued(const Coord<D>& c) const {
+    bool beside = false, jump = false;
+    grid_.for_each_beside(c, [&](int, const Coord<D>& q) {
+      if (visible_.continued(q)) return;
+      beside = true;
+      jump |= std::abs(search_.value(q) - search_.value(c)) > largest_continued_change;
+    });
+    return jump ? Inflow::torn : beside ? Inflow::kept : Inflow::none;
   }
 
   /// From neighbours that are closer to the surface: along the axis to one |grad phi| = 1, along the others it has the slopes

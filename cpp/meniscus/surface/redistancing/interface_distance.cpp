@@ -125,10 +125,10 @@ class InterfaceFinder {
       Coord<D> c = place.start;
       c[D - 1] += k;
       const double own = search_.value(c);
-      const bool within = std::abs(own) < reach;
-      if (!visible_(c) || (!within && !visible_.continued(c))) continue;
+      const bool within = std::abs(own) < reach, continued = visible_.continued(c);
+      if (!visible_(c) || (!within && !continued)) continue;
       if (strips_.touched.data()[place.strip] && std::signbit(strips_.at(place.strip)[k])) continue;
-      const Inflow inflow = inflow_.of(c, search_.crossings(c, visible_));
+      const Inflow inflow = continued ? inflow_.of_continued(c) : inflow_.of(c, search_.crossings(c, visible_));
       if (inflow == Inflow::none) continue;
       const bool tells = within && inflow != Inflow::torn;
       const double distance = !tells ? infinite_distance : inflow == Inflow::given ? inflow_.distance(c) : std::abs(own);

@@ -36,6 +36,9 @@ class _Region:
 class LiquidSource(_Region):
     """A region that is filled with liquid at a given velocity while the source is on.
 
+    With a velocity, keep it at least a cell away from closed sides of the box: liquid that flows away from such a side leaves no gap there
+    that the source would fill, so that the volume which enters is not counted as emitted. An inlet in a side is a `Prescribed` velocity.
+
     Attributes:
         region: the shape that is filled, m.
         motion: where the region is, as a function of time (s); default at rest.

@@ -31,6 +31,8 @@ from meniscus.grid.uniform import Grid
 from meniscus.surface import LevelSet, Shape, SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
+_VISCOUS_TOLERANCE = 1e-6
+
 
 class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     """An incompressible liquid that particles carry through a grid, below air of constant pressure, around moving solids.
@@ -108,7 +110,8 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._faces = ParticleFaces(self.velocity)
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
-        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
+        # Slivers of liquid around single particles converge slowly, and what they do beyond this is noise.
+        self._viscosity = ViscosityStage(grid, o.viscosity, max(o.tolerance, _VISCOUS_TOLERANCE), free_surface=True)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
         sides = self.velocity.boundary
         self._open = [

@@ -46,7 +46,7 @@ void check() {
   Workspace workspace;
   const auto run = [&](const surface::RedistanceOptions& options) {
     fill(phi);
-    REQUIRE(surface::redistance<T, D>(phi, options, nullptr, workspace) > 100);
+    REQUIRE(surface::redistance<T, D>(phi, options, {}, workspace) > 100);
     for (std::size_t i = 0; i < known.size(); ++i) known[i] = i % 7 == 0;
     REQUIRE(surface::extend<T, D>(faces, phi, known.data(), 0.1, surface::ExtensionSide::both, workspace).reached > 100);
   };
