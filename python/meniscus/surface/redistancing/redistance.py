@@ -88,8 +88,9 @@ def redistance(
         reach,
         AT_SIDES("at_sides", at_sides),
     )
-    masks = [None if m is None else _checks.mask(name, m, field.shape) for name, m in (("hidden", hidden), ("outside", outside))]
-    return int(_surface.redistance(field._core, options, *masks, workspace_or_new(workspace)))
+    unused = None if hidden is None else _checks.mask("hidden", hidden, field.shape)
+    own = None if outside is None else _checks.mask("outside", outside, field.shape)
+    return int(_surface.redistance(field._core, options, unused, own, workspace_or_new(workspace)))
 
 
 def scalar_field(levelset: HoldsLevelSet | ScalarField) -> ScalarField:
