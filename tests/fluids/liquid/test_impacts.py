@@ -11,7 +11,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.fluids import LiquidOptions, LiquidSolver, project
 from meniscus.grid import CellField, MacField
-from meniscus.surface import Box, HalfSpace, KinematicSolid, LevelSet, Shape, SolidBoundary, Sphere
+from meniscus.surface import Box, Complement, HalfSpace, KinematicSolid, LevelSet, Shape, SolidBoundary, Sphere
 
 G = 9.81
 WIDTH, HEIGHT = 0.3, 0.7
@@ -126,6 +126,23 @@ def test_water_that_lands_keeps_its_volume(name: str) -> None:
         while solver.time < 0.45:
             solver.step(min(solver.max_dt(), 0.01))
             assert abs(solver.volume_report().relative_error) < 0.07
+
+
+@pytest.mark.parametrize("angle", [0.4, 0.7])
+def test_water_that_sloshes_in_a_tilted_container_keeps_its_volume(angle: float) -> None:
+    """At all its walls the surface is curved and slanted."""
+    n, half = 32, 0.33
+    centre = np.array((0.5, 0.5))
+    normals = [k * np.array(v) for v in ((math.cos(angle), math.sin(angle)), (-math.sin(angle), math.cos(angle))) for k in (1, -1)]
+    first, *others = [HalfSpace(tuple(centre + half * normal), tuple(normal)) for normal in normals]
+    inside: Shape = first
+    for wall in others:
+        inside = inside & wall
+    solver = LiquidSolver(ms.Grid((n, n), 1 / n), solid=Complement(inside))
+    solver.fill(LevelSet.from_function(solver.grid, lambda x, y: y - 0.5 - 0.3 * (x - 0.5), "cells"))
+    for _ in range(400):
+        solver.step(0.01)
+    assert abs(solver.volume_report().relative_error) < 0.04
 
 
 # --- air in gaps ---------------------------------------------------------------------------------------------------------------

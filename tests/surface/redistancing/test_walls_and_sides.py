@@ -98,3 +98,36 @@ def test_a_jump_between_samples_outside_is_a_surface() -> None:
     levelset.array[...] = np.where(np.arange(n)[:, None] < 9, -4 / n, 4 / n)
     levelset.redistance(band=6 / n, outside=boundary.outside_cells)
     assert np.allclose(np.abs(levelset.array[8:10]), 0.5 / n)
+
+
+@pytest.mark.parametrize(("radius", "x", "y"), [(10.0, 3.3, 20.2), (8.0, -2.0, 20.4), (12.0, 2.0, 20.0)])
+def test_a_curved_surface_at_a_side_drifts_no_more_where_it_goes_on(radius: float, x: float, y: float) -> None:
+    """Slopes towards the surface would move it by a twentieth of a cell in a hundred calls."""
+    n = 40
+    i = np.arange(n) + 0.5
+    exact = (np.hypot(i[:, None] - x, i[None] - y) - radius) / n
+
+    def crossings(row: np.ndarray) -> np.ndarray:
+        k = np.flatnonzero((row[1:] > 0) != (row[:-1] > 0))
+        return k + row[k] / (row[k] - row[k + 1])
+
+    drift = {}
+    for at_sides in ("goes-on", "ends"):
+        levelset = LevelSet(ms.Grid((n, n), 1 / n), "cells")
+        levelset.array[...] = exact
+        for _ in range(100):
+            levelset.redistance(band=6 / n, at_sides=at_sides)  # type: ignore[arg-type]
+        drift[at_sides] = np.abs(crossings(levelset.array[0]) - crossings(exact[0])).max()
+    assert drift["goes-on"] < 1.05 * drift["ends"] + 1e-6
+    assert drift["goes-on"] < 0.005
+
+
+def test_continued_samples_beyond_the_band_take_its_width() -> None:
+    """Whatever they had before."""
+    levelset = LevelSet(ms.Grid((8, 8), 0.1), "cells", np.float64)
+    levelset.array[...] = (np.arange(8) + 0.5) * 0.1 - 0.23
+    outside = np.ones((8, 8), bool)
+    outside[:3] = False
+    levelset.redistance(band=0.2, at_sides="goes-on", outside=outside)
+    beyond = np.abs((np.arange(8) + 0.5) * 0.1 - 0.23) > 0.2 + 1e-9
+    assert np.allclose(np.abs(levelset.array[:, beyond]), 0.2)

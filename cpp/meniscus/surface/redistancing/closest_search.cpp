@@ -38,7 +38,7 @@ MENISCUS_INLINE void find_closest(const ClosestBatch<D>& batch, const StripGrid<
   const auto enter = [&](std::size_t i, const double (*x)[n], Coord<D>& cell, CubicStencils<D>& stencils) {
     const int l = static_cast<int>(i);
     cell = cell_of<D>(grid, batch.sample[i], x, l);
-    return gather(source, batch.sample[i], cell, l, stencils);
+    return gather(source, batch.sample[i], batch.flat[i], cell, l, stencils);
   };
   alignas(64) double x[D][n], t[D][n], p[n], g[D][n], bend[n];
   std::array<Coord<D>, n> cell;

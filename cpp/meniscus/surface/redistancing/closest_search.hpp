@@ -16,6 +16,7 @@ struct ClosestBatch {
   std::array<double, closest_lanes> low, high;             ///< what the distance may be
   std::array<double, closest_lanes> otherwise;             ///< the distance where the search fails; negative: none
   std::array<double, closest_lanes> blocked;               ///< likewise where it lacks samples
+  std::array<bool, closest_lanes> flat;                    ///< no sample is interpolated from continued ones
 
   bool full() const { return count == closest_lanes; }
 };
@@ -23,7 +24,7 @@ struct ClosestBatch {
 /// Fills lane l with the samples around a cell, which is given by its lowest corner relative to the sample; false where one of
 /// them is hidden. Called through a pointer, so that the search itself is compiled once for all scalars and kinds of masks.
 template <int D>
-using GatherStencil = bool (*)(const void* source, const Coord<D>& sample, const Coord<D>& cell, int l,
+using GatherStencil = bool (*)(const void* source, const Coord<D>& sample, bool flat, const Coord<D>& cell, int l,
                                CubicStencils<D>& stencils);
 
 /// Distances, in cells, of the samples of a batch.

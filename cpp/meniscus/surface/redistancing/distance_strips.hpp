@@ -21,6 +21,8 @@ using grid::StripQueue;
 
 /// Infinitely far; its square is finite in float.
 inline constexpr double infinite_distance = 1e18;
+/// Of samples that are final, but within no band.
+inline constexpr double no_distance = 0.75e18;
 
 /// What samples are to the distance. `hidden` samples are neither sources nor targets; `continued` ones were extrapolated from
 /// the others.

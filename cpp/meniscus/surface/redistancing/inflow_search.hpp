@@ -4,6 +4,8 @@
 /// sample lies there, the eikonal equation has inflow: its solution is given by values, not by the surface. Continued values and
 /// extrapolated interpolants would serve, but both repeat what the samples outside say with a gain, and errors of round-off grow
 /// with every redistancing until water at rest moves. So such samples take their distance from neighbours on their own side.
+/// Where the surface is curved (Crossings::flat()), these would move it faster than any gain does: samples beside the surface
+/// then keep the interpolant.
 #pragma once
 
 #include "meniscus/surface/redistancing/interface_search.hpp"
@@ -14,6 +16,8 @@ namespace meniscus::surface {
 inline constexpr double side_slack = 1e-6;
 /// Cells within which walls are looked for, at most; the windows of blocks hold as many.
 inline constexpr double farthest_wall = 5.5;
+/// Deviation of |grad phi|^2 from one up to which the values beside a sample are taken for distances.
+inline constexpr double most_off = 0.3;
 /// A neighbour tells the distance of a sample beyond it if the square of the slope across is less than this.
 inline constexpr double most_across = 0.5;
 
@@ -44,7 +48,8 @@ class InflowSearch {
     if (visible_.continued(c)) return of_continued(c);
     double square = 0.0;
     for (const double g : r.gradient) square += g * g;
-    if (!(square > 0.0)) return Inflow::none;
+    // What is no distance yet tells nothing.
+    if (!(std::abs(square - 1.0) < most_off)) return Inflow::none;
     std::array<double, D> to;
     for (std::size_t d = 0; d < D; ++d) to[d] = -search_.value(c) * r.gradient[d] / square;
     return (at_sides_ && beyond_side(c, to)) || in_wall(c, to) ? Inflow::given : Inflow::none;

@@ -131,7 +131,7 @@ class InterfaceFinder {
       const Inflow inflow = continued ? inflow_.of_continued(c) : inflow_.of(c, search_.crossings(c, visible_));
       if (inflow == Inflow::none) continue;
       const bool tells = within && inflow != Inflow::torn;
-      const double distance = !tells ? infinite_distance : inflow == Inflow::given ? inflow_.distance(c) : std::abs(own);
+      const double distance = !tells ? no_distance : inflow == Inflow::given ? inflow_.distance(c) : std::abs(own);
       strips_.touch(place, visibility_)[k] = -static_cast<T>(distance);
       changed = true;
     }
@@ -208,8 +208,9 @@ class InterfaceFinder {
       found |= 1u << k;
       // The window may not hold all samples of the strip of another block.
       T* target = (own_strip ? strips_.touch(place, visibility_) : strips_.touch(place, EverySample{})) + k;
-      if (const Inflow inflow = inflow_.of(c, axes); inflow != Inflow::none) {
-        *target = -static_cast<T>(inflow == Inflow::torn ? infinite_distance : Search::blocked_distance(search_.value(c), axes));
+      const Inflow inflow = inflow_.of(c, axes);
+      if (inflow == Inflow::torn || (inflow != Inflow::none && axes.flat())) {
+        *target = -static_cast<T>(inflow == Inflow::torn ? no_distance : Search::blocked_distance(search_.value(c), axes));
         continue;
       }
       if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {
@@ -276,7 +277,8 @@ class InterfaceFinder {
   /// allow, by the triangle inequality.
   void add_second(const std::array<Index, rows_around>& around, const Coord<D>& c, T* target, Batch& batch) const {
     static const std::array<double, 4> roots{0.0, 1.0, std::sqrt(2.0), std::sqrt(3.0)};
-    if (inflow_.of(c, search_.crossings(c, visible_)) != Inflow::none) return;
+    const auto own = search_.crossings(c, visible_);
+    if (own.flat() && inflow_.of(c, own) != Inflow::none) return;
     const bool outside = search_.value(c) > 0.0;
     double nearest = infinite_distance, most = infinite_distance;
     Coord<D> from{}, offset{};
@@ -317,6 +319,7 @@ class InterfaceFinder {
     batch.low[i] = 0.5;
     batch.high[i] = most + crossing_slack;
     batch.otherwise[i] = batch.blocked[i] = -1.0;
+    batch.flat[i] = own.flat();
     batch.target[i] = target;
   }
 

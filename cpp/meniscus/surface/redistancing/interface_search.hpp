@@ -14,6 +14,8 @@ inline constexpr double largest_continued_change = 1.5;
 /// Largest part of |grad phi|^2 that may come from differences away from a wall instead of towards the surface: repetition
 /// amplifies errors of these, and reduces those of the others.
 inline constexpr double most_from_walls = 0.3;
+/// Deviation of slopes from one up to which a level set counts as that of a plane.
+inline constexpr double flat_slack = 2e-3;
 
 template <class T, int D>
 class InterfaceSearch {
@@ -40,6 +42,11 @@ class InterfaceSearch {
     double low = 0.0, high = 0.0;    ///< the range of |grad phi| that the one-sided differences leave open
     double upwind = 0.0;             ///< |grad phi| by differences towards the surface within walls and sides; 0: unknown
     bool all_beside = true;          ///< no neighbour is hidden, or beyond a jump
+
+    /// Whether phi is the distance to a plane as far as the neighbours tell. Then differences towards the surface are exact, and
+    /// damp errors, where interpolants with continued or extrapolated samples would amplify them; beside curved surfaces they
+    /// would move it.
+    bool flat() const { return low > 1.0 - flat_slack && high < 1.0 + flat_slack; }
   };
 
   template <class Visible>
@@ -139,7 +146,8 @@ class InterfaceSearch {
     batch.low[i] = r.least - crossing_slack;
     batch.high[i] = r.nearest + crossing_slack;
     batch.otherwise[i] = kinked_distance(value(c), r);
-    batch.blocked[i] = r.upwind > 0.0 ? blocked_distance(value(c), r) : batch.otherwise[i];
+    batch.blocked[i] = r.flat() ? blocked_distance(value(c), r) : batch.otherwise[i];
+    batch.flat[i] = r.flat();
     batch.target[i] = target;
   }
 
@@ -153,9 +161,9 @@ class InterfaceSearch {
     std::array<double, n> distance;
     search_closest<D>(
         batch, grid_,
-        [](const void* from, const Coord<D>& sample, const Coord<D>& cell, int l, CubicStencils<D>& stencils) {
+        [](const void* from, const Coord<D>& sample, bool flat, const Coord<D>& cell, int l, CubicStencils<D>& stencils) {
           const auto& s = *static_cast<const Source*>(from);
-          return s.search->gather(sample, cell, l, stencils, *s.visible);
+          return s.search->gather(sample, flat, cell, l, stencils, *s.visible);
         },
         &source, distance);
     for (int l = 0; l < batch.count; ++l) {
@@ -172,17 +180,18 @@ class InterfaceSearch {
   }
 
  private:
-  /// Fills lane l with the samples around a cell; false where one of them is hidden or, unless the sample itself is, continued.
-  /// Samples beyond a side are extrapolated.
+  /// Fills lane l with the samples around a cell; false where one of them is hidden or, beside a flat surface and unless the
+  /// sample itself is, continued. Samples beyond a side are extrapolated.
   template <class Visible>
-  bool gather(const Coord<D>& sample, const Coord<D>& cell, int l, CubicStencils<D>& stencils, const Visible& visible) const {
+  bool gather(const Coord<D>& sample, bool flat, const Coord<D>& cell, int l, CubicStencils<D>& stencils,
+              const Visible& visible) const {
     Coord<D> base;
     bool inside = true;
     for (std::size_t d = 0; d < D; ++d) {
       base[d] = sample[d] + cell[d] - 1;
       inside &= base[d] >= grid_.window.begin[d] && base[d] + 3 < grid_.window.end[d];
     }
-    const bool own_continued = visible.continued(sample);
+    const bool by_continued = !flat || visible.continued(sample);
     if (inside) {
       const T* from = at(base);
       int i = 0;
@@ -195,7 +204,7 @@ class InterfaceSearch {
             row += a * phi_.strides[0];
             first[0] += a;
           }
-          if (!visible.all_usable(first, 4, own_continued)) return false;
+          if (!visible.all_usable(first, 4, by_continued)) return false;
           for (int c = 0; c < 4; ++c) stencils.value[i++][l] = static_cast<double>(row[c]) * scale_;
         }
       return true;
@@ -207,7 +216,7 @@ class InterfaceSearch {
       Coord<D> c;
       int rest = i;
       for (std::size_t d = D; d-- > 0; rest /= 4) c[d] = index[d][static_cast<std::size_t>(rest % 4)];
-      if (!visible(c) || (!own_continued && visible.continued(c))) return false;
+      if (!visible(c) || (!by_continued && visible.continued(c))) return false;
       stencils.value[i][l] = value(c);
     }
     // Axis by axis, the samples that a side cuts off follow the parabola (or line) through those that are there.
