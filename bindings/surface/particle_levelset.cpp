@@ -1,6 +1,7 @@
 // Particle level sets.
 #include "bridge.hpp"
 
+#include "meniscus/surface/markers/escaped_markers.hpp"
 #include "meniscus/surface/markers/particle_advance.hpp"
 #include "meniscus/surface/markers/particle_ballistics.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
@@ -75,16 +76,16 @@ void bind_particle_level_set(py::module_& m) {
       py::arg("phi"), py::arg("particles"), py::arg("solid"), py::arg("options"), py::arg("time"), py::arg("workspace"));
   m.def(
       "remove_escaped",
-      [](F& phi, grid::ParticleSet& markers, int sign, double distance, M& velocity, std::optional<grid::ParticleSet*> removed,
-         double radius, double time, Workspace& workspace) {
-        const surface::Transfer i = interruptible([&] {
-          return surface::remove_escaped(phi, markers, sign, distance, velocity, removed.value_or(nullptr), radius, time,
+      [](F& phi, grid::ParticleSet& markers, const surface::EscapeRules& rules, M& velocity,
+         std::optional<grid::ParticleSet*> spray, std::optional<grid::ParticleSet*> bubbles, double time, Workspace& workspace) {
+        const surface::Removal i = interruptible([&] {
+          return surface::remove_escaped(phi, markers, rules, velocity, spray.value_or(nullptr), bubbles.value_or(nullptr), time,
                                          workspace);
         });
-        return py::make_tuple(i.count, i.volume);
+        return py::make_tuple(i.inside.count, i.inside.volume, i.outside.count, i.outside.volume);
       },
-      py::arg("phi"), py::arg("markers"), py::arg("sign"), py::arg("distance"), py::arg("velocity"), py::arg("removed"),
-      py::arg("radius"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("markers"), py::arg("rules"), py::arg("velocity"), py::arg("spray"), py::arg("bubbles"),
+      py::arg("time"), py::arg("workspace"));
   m.def(
       "reincorporate",
       [](F& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers, double fraction,
@@ -142,6 +143,20 @@ void bind_particle_levelset(py::module_& m) {
            }),
            py::arg("per_cell"), py::arg("band"), py::arg("radii"), py::arg("escape_distance"), py::arg("avoid_escaped"),
            py::arg("seed"), py::arg("step"));
+  py::class_<surface::EscapeRules>(m, "EscapeRules")
+      .def(py::init([](double distance, bool inside, bool outside, std::optional<double> depth, double removed_radius,
+                       std::optional<std::array<double, 2>> far_radii) {
+             surface::EscapeRules rules;
+             rules.distance = distance;
+             rules.inside = inside;
+             rules.outside = outside;
+             rules.removed_radius = removed_radius;
+             if (depth) rules.depth = *depth;
+             if (far_radii) rules.far_radii = surface::RadiusBounds{(*far_radii)[0], (*far_radii)[1]};
+             return rules;
+           }),
+           py::arg("distance"), py::arg("inside"), py::arg("outside"), py::arg("depth"), py::arg("removed_radius"),
+           py::arg("far_radii"));
   m.def(
       "total_volume",
       [](const py::array& radius, int dimension) {

@@ -13,17 +13,12 @@ void bind_removal_functions(py::module_& m) {
   using P = grid::ParticleSet;
   m.def(
       "remove_markers_on_wrong_side",
-      [](F& phi, P& markers, double reach, double time, Workspace& workspace) {
-        return interruptible([&] { return surface::remove_markers_on_wrong_side(phi, markers, reach, time, workspace); });
+      [](F& phi, P& markers, double reach, std::optional<std::array<double, 2>> radii, double time, Workspace& workspace) {
+        std::optional<surface::RadiusBounds> bounds;
+        if (radii) bounds = surface::RadiusBounds{(*radii)[0], (*radii)[1]};
+        return interruptible([&] { return surface::remove_markers_on_wrong_side(phi, markers, reach, bounds, time, workspace); });
       },
-      py::arg("phi"), py::arg("markers"), py::arg("reach"), py::arg("time"), py::arg("workspace"));
-  m.def(
-      "remove_deep_markers",
-      [](F& phi, P& markers, double depth, double time, Workspace& workspace) {
-        const auto i = interruptible([&] { return surface::remove_deep_markers(phi, markers, depth, time, workspace); });
-        return py::make_tuple(i.count, i.volume);
-      },
-      py::arg("phi"), py::arg("markers"), py::arg("depth"), py::arg("time"), py::arg("workspace"));
+      py::arg("phi"), py::arg("markers"), py::arg("reach"), py::arg("radii"), py::arg("time"), py::arg("workspace"));
   m.def(
       "remove_markers_in",
       [](F& region, P& markers, int sign, Workspace& workspace) {

@@ -32,7 +32,7 @@ class Water(FluidScene[LiquidSolver]):
     surface_order: SurfaceOrder = parameter("second", "order of the transport at the surface")
     tracking: Tracking = parameter("particle-level-set", "of the surface")
     spray: bool = parameter(True, "let escaped particles fly on as drops")
-    drift_correction: bool = parameter(False, "keep the volume of every part of the liquid")
+    drift_correction: bool = parameter(True, "keep the volume of every part of the liquid")
     azimuth: float = parameter(28.0, "of the camera, degrees")
     elevation: float = parameter(18.0, "of the camera, degrees")
 

@@ -107,7 +107,8 @@ def test_gravity_along_another_axis(dimension: int) -> None:
         gravity[axis] = -G
         low, high = np.full(dimension, -1.0), np.full(dimension, 2.0)
         high[axis], high[across] = 0.55, 0.37
-        solver = LiquidSolver(ms.Grid(tuple(shape), 0.05), LiquidOptions(gravity=gravity, tracking="level-set", tolerance=1e-12))
+        options = LiquidOptions(gravity=gravity, tracking="level-set", tolerance=1e-12, drift_correction=False)
+        solver = LiquidSolver(ms.Grid(tuple(shape), 0.05), options)
         solver.fill(box(low, high))
         for _ in range(10):
             solver.step(0.01)
@@ -149,7 +150,7 @@ def test_a_source_and_a_drain_are_accounted_for(dimension: int) -> None:
 
 
 def test_pools_and_drops_are_told_apart(dimension: int) -> None:
-    """Each has its volume; two that merge add up; the correction keeps each of them."""
+    """Each has its volume; two that merge add up; the correction, which does nothing below a ten-thousandth, keeps each of them."""
     n = 32
     ball = Sphere((*(0.5,) * (dimension - 1), 0.6), 0.15)
     solver = LiquidSolver(ms.Grid((n,) * dimension, 1 / n), LiquidOptions(tracking="level-set", drift_correction=True))
@@ -163,7 +164,7 @@ def test_pools_and_drops_are_told_apart(dimension: int) -> None:
         assert len(now.components) == 2
         for c, start in zip(now.components, first.components, strict=True):
             assert c.expected == pytest.approx(start.volume, rel=1e-12)
-            assert abs(c.error) < 1e-6
+            assert abs(c.error) < 1e-4
     while len(solver.volume_report().components) == 2:
         solver.step(0.01)
     (merged,) = solver.volume_report().components
@@ -344,7 +345,7 @@ def test_the_correction_keeps_the_volume_of_a_breaking_dam(dimension: int, secon
     errors, parts, last = correct_a_dam(dimension, n, seconds, (0.5, 0.5))
     assert max(errors) < 1e-3
     assert max(parts) < 1e-3
-    assert abs(last) < 1e-6
+    assert abs(last) < 1e-4
 
 
 @pytest.mark.slow

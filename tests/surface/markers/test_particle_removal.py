@@ -40,7 +40,7 @@ def test_markers_that_the_surface_has_passed(phi: LevelSet, reach: float, dimens
     value = phi.sample(p.positions)
     gone = (p["sign"] * value < 0) & (np.abs(value) <= reach)
     left = p.ids[~gone].copy()
-    assert core.remove_markers_on_wrong_side(phi.field._core, p._core, reach, 0.0, Workspace()) == gone.sum() > 0
+    assert core.remove_markers_on_wrong_side(phi.field._core, p._core, reach, None, 0.0, Workspace()) == gone.sum() > 0
     assert same_bits(p.ids, left)
 
 
@@ -48,7 +48,10 @@ def test_markers_of_the_outside_deep_in_the_inside(phi: LevelSet, dimension: int
     p = markers(dimension, dtype)
     gone = (p["sign"] > 0) & (phi.sample(p.positions) < -0.1)
     left, volume = p.ids[~gone].copy(), ball_volume(p["radius"][gone], dimension)
-    count, found = core.remove_deep_markers(phi.field._core, p._core, 0.1, 0.0, Workspace())
+    rules = core.EscapeRules(distance=1e6, inside=True, outside=True, depth=0.1, removed_radius=0.0, far_radii=None)
+    velocity = ms.MacField(phi.grid, dtype)
+    *inside, count, found = core.remove_escaped(phi.field._core, p._core, rules, velocity._core, None, None, 0.0, Workspace())
+    assert inside == [0, 0.0]
     assert (count, found) == (gone.sum(), pytest.approx(volume, rel=1e-12))
     assert same_bits(p.ids, left)
 

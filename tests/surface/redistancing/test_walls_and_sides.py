@@ -46,14 +46,14 @@ def test_a_surface_that_goes_on_needs_a_band(dimension: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_errors_do_not_grow_when_continuation_and_redistancing_are_repeated(seed: int) -> None:
+def test_errors_do_not_grow_when_continuation_and_redistancing_are_repeated(dimension: int, seed: int) -> None:
     """A plane that meets walls at any angle, with errors of a billionth of a cell. Without the mask they grow by 1.5 % per round, to 0.01
-    cells after a thousand."""
+    cells after a thousand; with slopes towards the surface to 0.06 cells in three dimensions."""
     rng = np.random.default_rng(seed)
-    n, rounds, space = 28, 700, Workspace()
-    for name, solid in solids(2, rng).items():
-        grid = ms.Grid((n, n), 1 / n)
-        down, level = tilted(2, rng), 0.08 * rng.uniform(-1, 1)
+    n, rounds, space = (28, 700, Workspace()) if dimension == 2 else (14, 400, Workspace())
+    for name, solid in solids(dimension, rng).items():
+        grid = ms.Grid((n,) * dimension, 1 / n)
+        down, level = tilted(dimension, rng), 0.08 * rng.uniform(-1, 1)
         boundary = solid_boundary(solid, grid, np.float64, 0.0)
         assert boundary is not None
         plane = filled_to(grid, down, level)
@@ -63,7 +63,7 @@ def test_errors_do_not_grow_when_continuation_and_redistancing_are_repeated(seed
         for _ in range(rounds):
             boundary.extend_level_set(plane.field, space)
             plane.redistance(band=6 / n, at_sides="goes-on", outside=boundary.outside_cells, workspace=space)
-        assert np.abs(plane.array - exact)[near].max(initial=0.0) * n < 2e-8, name
+        assert np.abs(plane.array - exact)[near].max(initial=0.0) * n < (4e-9 if dimension == 2 else 2e-7), name
 
 
 @pytest.mark.parametrize("thickness", [1, 2, 3, 5])

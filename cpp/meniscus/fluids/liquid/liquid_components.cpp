@@ -67,18 +67,35 @@ void liquid_faces(const grid::Field<T, D>& liquid, int axis, std::uint8_t* mask)
   const double spacing = liquid.grid().spacing();
   Coord<D> faces = phi.extents;
   ++faces[a];
-  const auto is_liquid = [&](Coord<D> c) {
-    c[a] = grid::image_of_cell(liquid.grid(), axis, c[a]);
-    if (c[a] < 0) return false;
-    return is_liquid_value(*phi.at(c), spacing);
+  // The cell beside a face, or nothing.
+  const auto cell = [&](Coord<D> c, Index away) -> const T* {
+    c[a] = grid::image_of_cell(liquid.grid(), axis, c[a] + away);
+    return c[a] < 0 ? nullptr : phi.at(c);
   };
+  const auto either = [&](const T* lower, const T* upper) {
+    return (lower && is_liquid_value(*lower, spacing)) || (upper && is_liquid_value(*upper, spacing));
+  };
+  const bool along = axis == D - 1;
   for_each_row<D>(faces, [&](Coord<D> c, Index first) {
-    for (Index k = 0; k < faces[D - 1]; ++k) {
-      c[D - 1] = k;
-      Coord<D> lower = c;
-      --lower[a];
-      mask[first + k] = is_liquid(c) || is_liquid(lower);
+    std::uint8_t* const out = mask + first;
+    Index begin = 0, end = faces[D - 1];
+    if (along) {
+      // The first face and the last may have no cell on one side, or its image.
+      for (const Index k : {begin, end - 1}) {
+        c[a] = k;
+        out[k] = either(cell(c, -1), cell(c, 0));
+      }
+      c[a] = ++begin;
+      --end;
     }
+    if (begin >= end) return;
+    const T* const upper = cell(c, 0);
+    const T* const lower = cell(c, -1);
+    const Index n = end - begin;
+    if (lower && upper)
+      for (Index k = 0; k < n; ++k) out[begin + k] = is_liquid_value(lower[k], spacing) | is_liquid_value(upper[k], spacing);
+    else
+      for (Index k = 0; k < n; ++k) out[begin + k] = is_liquid_value((lower ? lower : upper)[k], spacing);
   });
 }
 

@@ -45,6 +45,7 @@ class DistanceSearch {
 
   /// Takes the volume that the part has at the present distance, and sets the next distance.
   void advance(double volume, double expected, double area);
+  bool started() const { return started_; }
 
  private:
   double limit_, low_, high_;

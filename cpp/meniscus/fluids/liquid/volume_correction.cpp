@@ -17,6 +17,9 @@ constexpr double largest_move = 0.3;
 constexpr int passes = 20;  // at most; each moves the surfaces again by what is still missing
 /// Relative, of a corrected volume, within the largest move.
 constexpr double accuracy = 1e-9;
+/// Relative deviation of a volume from which on it is corrected. So a liquid at rest, or one whose volume is merely read
+/// differently from step to step, is left alone; what is missing adds up until it counts.
+constexpr double slack = 1e-4;
 
 /// areas[label] = area of the surface in the cells of a label, by a smoothed delta function of the distance.
 template <class T, int D>
@@ -158,11 +161,17 @@ template <class T>
 double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
   require(liquid.levelset.grid() == grid_, "the level set must have the grid of the budget");
   const double h = grid_.spacing();
-  const auto needed = [&] {
+  searches_.assign(volumes_.size(), DistanceSearch(largest_move * h));
+  const auto is_off = [&](std::size_t i) {
+    const double tolerance = searches_[i].started() ? accuracy : slack;
+    return expected_[i] > cell_ && std::abs(expected_[i] - volumes_[i]) > tolerance * expected_[i];
+  };
+  const auto any_off = [&] {
     for (std::size_t i = 0; i < expected_.size(); ++i)
-      if (expected_[i] > cell_ && std::abs(expected_[i] - volumes_[i]) > accuracy * expected_[i]) return true;
+      if (is_off(i)) return true;
     return false;
   };
+  if (!any_off()) return 0.0;
   const auto saved = workspace.take<T>(cells());
   const auto before = workspace.take<T>(cells());
   const auto keep = [&](T* to) {
@@ -178,14 +187,14 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
   double limit = largest_move * h;
   try {
     auto around = labels_around(workspace);
-    searches_.assign(volumes_.size(), DistanceSearch(limit));
     bool matched = false;
-    for (int pass = 0; pass < passes && needed(); ++pass) {
+    for (int pass = 0; pass < passes && any_off(); ++pass) {
       check_interrupt();
       amounts_.assign(volumes_.size(), 0.0);
       measure_areas(liquid.levelset, around.data(), amounts_, workspace);
       for (std::size_t i = 1; i < searches_.size(); ++i)
-        if (expected_[i] > cell_ && amounts_[i] > 0) searches_[i].advance(volumes_[i], expected_[i], amounts_[i]);
+        if (amounts_[i] > 0 && (searches_[i].started() ? expected_[i] > cell_ : is_off(i)))
+          searches_[i].advance(volumes_[i], expected_[i], amounts_[i]);
       move_surface(before.data(), around.data(), searches_, liquid.levelset);
       measure_components(liquid, next_.data(), next_volumes_, workspace);
       matched = match_components();

@@ -133,14 +133,29 @@ void ParticleSet::assign(const ParticleSet& other) {
 }
 
 Index ParticleSet::remove(const std::uint8_t* flags, Workspace& workspace) {
-  auto kept = workspace.take<Index>(size_);
-  Index n = 0;
-  for (Index i = 0; i < size_; ++i)
-    if (!flags[i]) kept.data()[n++] = i;
-  const Index removed = size_ - n;
-  if (removed == 0) return 0;
-  size_ = n;
-  permute(kept.data(), workspace);
+  const Index first = std::find_if(flags, flags + size_, [](std::uint8_t f) { return f != 0; }) - flags;
+  if (first == size_) return 0;
+  const auto gone = workspace.take<Index>(size_ - first);
+  Index removed = 0;
+  for (Index i = first; i < size_; ++i) {
+    gone.data()[removed] = i;
+    removed += flags[i] != 0;
+  }
+  const NoInterrupts whole;
+  // Runs between those that go move down. Few go as a rule, so that most of the memory is moved by long runs, or not at all.
+  parallel_for(0, static_cast<Index>(columns_.size()), 1, [&](Index begin, Index end) {
+    for (Index c = begin; c < end; ++c) {
+      ParticleColumn& column = columns_[static_cast<std::size_t>(c)];
+      const Index row = column.row_bytes();
+      std::byte* const data = column.data.data();
+      for (Index k = 0; k < removed; ++k) {
+        const Index from = gone.data()[k] + 1;
+        const Index to = k + 1 < removed ? gone.data()[k + 1] : size_;
+        std::memmove(data + (from - k - 1) * row, data + from * row, bytes_of((to - from) * row));
+      }
+    }
+  });
+  size_ -= removed;
   runs_ = {};
   return removed;
 }

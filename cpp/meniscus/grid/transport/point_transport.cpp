@@ -31,14 +31,17 @@ MENISCUS_INLINE void locate_points(const SampleSource<T, D>& source, const LaneP
     const double high = first + std::min(static_cast<double>(source.view.extents[d] + ghost_width - 2 - margin), limit);
     const double shift = 0.5 * (1 - source.layout->stagger.on_side[static_cast<std::size_t>(d)]);
     const auto stride = static_cast<std::int32_t>(source.view.strides[d]);
+    // Clamped instead of tested, and in loops of one type each, for the vectoriser. NaN is clamped too.
+    Lanes<double> nearest;
     for (int l = 0; l < n; ++l) {
       const double q = x[d][l] - shift;
       const double cell = std::floor(q);
-      const bool inside = (cell >= low) & (cell <= high);
+      const double clamped = detail::smaller(detail::larger(cell, low), high);
       cells.fraction[d][l] = static_cast<T>(q - cell);
-      cells.offset[l] += static_cast<std::int32_t>(inside ? cell - first : 0.0) * stride;
-      cells.slow[l] |= inside ? 0 : 1;
+      cells.slow[l] |= cell == clamped ? 0 : 1;
+      nearest[l] = clamped - first;
     }
+    for (int l = 0; l < n; ++l) cells.offset[l] += static_cast<std::int32_t>(nearest[l]) * stride;
   }
 }
 
@@ -122,12 +125,18 @@ MENISCUS_INLINE void step_velocity(const VelocitySource<T, D>& velocity, const L
 
 template <class T, int D>
 void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values) {
-  require_finite_points<T, D>(points, n);
   field.fill_ghosts(time);
-  const SampleSource<T, D> source{&field.layout(), std::as_const(field).view(), time};
+  sample_points(field.layout(), field.storage().data(), points, n, interpolation, time, values);
+}
+
+template <class T, int D>
+void sample_points(const FieldLayout<D>& layout, const T* block, const T* points, Index n, Interpolation interpolation,
+                   double time, T* values) {
+  require_finite_points<T, D>(points, n);
+  const SampleSource<T, D> source{&layout, layout.view(block), time};
   for_each_point_block<D>(n, [&](Index first, int count) {
     LanePoints<D> x;
-    load(field.grid(), points + first * D, count, x);
+    load(layout.grid, points + first * D, count, x);
     LaneSamples<T> s;
     sample_lanes(source, x, count, interpolation, s);
     for (int l = 0; l < count; ++l) values[first + l] = s.value[l];
@@ -181,9 +190,10 @@ void advance_points(MacField<T, D>& velocity, T* points, Index n, double dt, Tra
   std::copy_n(result.data(), n * D, points);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                             \
-  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*); \
-  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);             \
+#define MENISCUS_INSTANTIATE(T, D)                                                                                \
+  template void sample_points<T, D>(Field<T, D>&, const T*, Index, Interpolation, double, T*);                    \
+  template void sample_points<T, D>(const FieldLayout<D>&, const T*, const T*, Index, Interpolation, double, T*); \
+  template void sample_points<T, D>(MacField<T, D>&, const T*, Index, double, T*);                                \
   template void advance_points<T, D>(MacField<T, D>&, T*, Index, double, Trace, OutsidePoints, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

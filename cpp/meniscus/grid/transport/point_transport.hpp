@@ -12,6 +12,11 @@ namespace meniscus::grid {
 template <class T, int D>
 void sample_points(Field<T, D>& field, const T* points, Index n, Interpolation interpolation, double time, T* values);
 
+/// The same for a padded block with filled ghosts that has the layout of a field, and begins at `first`.
+template <class T, int D>
+void sample_points(const FieldLayout<D>& layout, const T* first, const T* points, Index n, Interpolation interpolation,
+                   double time, T* values);
+
 /// velocities[i] (n, D) = velocity at points[i].
 template <class T, int D>
 void sample_points(MacField<T, D>& velocity, const T* points, Index n, double time, T* velocities);

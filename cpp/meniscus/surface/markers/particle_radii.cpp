@@ -2,7 +2,6 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/grid/particles/field_probe.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
 #include "meniscus/surface/markers/particle_columns.hpp"
 #include "meniscus/surface/markers/particle_list.hpp"
@@ -10,11 +9,79 @@
 #include <cmath>
 
 namespace meniscus::surface {
-namespace {
-
 void check(const RadiusBounds& bounds) {
   require(bounds.smallest > 0.0 && bounds.smallest <= bounds.largest && std::isfinite(bounds.largest),
           "the bounds of the radii must be positive and ascending, got ", bounds.smallest, " and ", bounds.largest);
+}
+
+namespace {
+
+/// Sets a padded block to the strain along the normal of phi, n . grad(u) n in 1/s, at the samples within `width` cells of the
+/// surface and one layer of ghosts, and to zero elsewhere. There are fewer samples than particles. Ghosts of phi must be filled.
+template <class T, int D>
+void find_strains(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double width, double time, T* block,
+                  Workspace& workspace) {
+  const grid::FieldLayout<D>& layout = phi.layout();
+  const grid::FieldView<const T, D> view = std::as_const(phi).view();
+  const double h = phi.grid().spacing();
+  const auto bound = static_cast<T>(width * h);
+  Coord<D> extents = layout.extents();
+  for (Index& n : extents) n += 2;
+  const Coord<D> strides = c_strides<D>(extents);
+  const auto sample = [&](Index i) {
+    Coord<D> c = index_of<D>(i, strides);
+    for (Index& k : c) --k;
+    return c;
+  };
+  const auto near = list_indices(
+      product<D>(extents),
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end;) {
+          const Coord<D> c = sample(i);
+          const T* row = view.at(c);
+          const Index count = std::min(end - i, extents[D - 1] - 1 - c[D - 1]);
+          for (Index l = 0; l < count; ++l)
+            if (std::abs(row[l]) < bound) take(i + l);
+          i += count;
+        }
+      },
+      workspace);
+  // Two points on the normal of each, half a cell to either side.
+  const auto points = workspace.take<T>(2 * near.size * D);
+  const auto speeds = workspace.take<T>(2 * near.size * D);
+  parallel_for(0, near.size, 1024, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      const Coord<D> c = sample(near.index[k]);
+      const T* const value = view.at(c);
+      Vec<double, D> gradient;
+      for (int d = 0; d < D; ++d) {
+        const Index along = view.strides[static_cast<std::size_t>(d)];
+        gradient[d] = static_cast<double>(value[along]) - static_cast<double>(value[-along]);
+      }
+      const double slope = gradient.norm();
+      const Vec<double, D> x = grid::sample_position<D>(phi.grid(), phi.stagger(), c);
+      for (int d = 0; d < D; ++d) {
+        const double half = slope > 0.0 ? 0.5 * h * gradient[d] / slope : 0.0;
+        points.data()[2 * k * D + d] = static_cast<T>(x[d] - half);
+        points.data()[(2 * k + 1) * D + d] = static_cast<T>(x[d] + half);
+      }
+    }
+  });
+  grid::sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
+  std::fill_n(block, layout.storage_size(), T(0));
+  T* const strain = layout.view(block).origin;
+  parallel_for(0, near.size, 4096, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) {
+      double square = 0.0;  // strain times h^2
+      for (int d = 0; d < D; ++d) {
+        const Index a = 2 * k * D + d;
+        const Index b = a + D;
+        square += (static_cast<double>(points.data()[b]) - static_cast<double>(points.data()[a])) *
+                  (static_cast<double>(speeds.data()[b]) - static_cast<double>(speeds.data()[a]));
+      }
+      strain[dot<D>(sample(near.index[k]), view.strides)] = static_cast<T>(square / (h * h));
+    }
+  });
 }
 
 }  // namespace
@@ -27,13 +94,18 @@ void adjust_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, const Ra
   const Index n = particles.size();
   const auto values = workspace.take<T>(n);
   grid::sample_points(phi, markers.position, n, grid::Interpolation::linear, time, values.data());
-  const double h = phi.grid().spacing();
-  const auto least = static_cast<T>(bounds.smallest * h);
-  const auto most = static_cast<T>(bounds.largest * h);
   const NoInterrupts commit;
-  parallel_for(0, n, 16384, [&](Index begin, Index end) {
+  set_radii<T, D>(values.data(), particles, phi.grid().spacing(), bounds, which);
+}
+
+template <class T, int D>
+void set_radii(const T* values, grid::ParticleSet& particles, double spacing, const RadiusBounds& bounds, RadiusOf which) {
+  const MarkerColumns<T, D> markers(particles);
+  const auto least = static_cast<T>(bounds.smallest * spacing);
+  const auto most = static_cast<T>(bounds.largest * spacing);
+  parallel_for(0, particles.size(), 16384, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
-      const T own = static_cast<T>(markers.sign[i]) * values.data()[i];
+      const T own = static_cast<T>(markers.sign[i]) * values[i];
       const bool stays = (which == RadiusOf::far && own < most) || (which == RadiusOf::inside && own < T(0));
       markers.radius[i] = std::clamp(stays ? markers.radius[i] : own, least, most);
     }
@@ -60,41 +132,25 @@ void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::M
           if (static_cast<T>(markers.sign[i]) * values.data()[i] < 2 * most) take(i);
       },
       workspace);
-  // Two points on the normal of each, half a cell to either side.
-  const auto points = workspace.take<T>(2 * near.size * D);
-  const auto speeds = workspace.take<T>(2 * near.size * D);
-  const grid::FieldProbe<T, D> probe(phi);
-  parallel_for(0, near.size, 1024, [&](Index begin, Index end) {
-    for (Index k = begin; k < end; ++k) {
-      const T* x = markers.position + near.index[k] * D;
-      const Vec<double, D> gradient = probe(Eigen::Map<const Vec<T, D>>(x).template cast<double>()).gradient;
-      const double slope = gradient.norm();
-      for (int d = 0; d < D; ++d) {
-        const double half = slope > 0.0 ? 0.5 * h * gradient[d] / slope : 0.0;
-        points.data()[2 * k * D + d] = static_cast<T>(static_cast<double>(x[d]) - half);
-        points.data()[(2 * k + 1) * D + d] = static_cast<T>(static_cast<double>(x[d]) + half);
-      }
-    }
+  const auto rate_block = workspace.take<T>(phi.layout().storage_size());
+  find_strains(phi, velocity, 2.0 * bounds.largest + 2.0, time, rate_block.data(), workspace);
+  const auto points = workspace.take<T>(near.size * D);
+  const auto rates = workspace.take<T>(near.size);
+  parallel_for(0, near.size, 8192, [&](Index begin, Index end) {
+    for (Index k = begin; k < end; ++k) std::copy_n(markers.position + near.index[k] * D, D, points.data() + k * D);
   });
-  grid::sample_points(velocity, points.data(), 2 * near.size, time, speeds.data());
+  grid::sample_points(phi.layout(), rate_block.data(), points.data(), near.size, grid::Interpolation::linear, time, rates.data());
   const NoInterrupts commit;
-  const double least = bounds.smallest * h;
+  const auto least = static_cast<T>(bounds.smallest * h);
   const bool first = half_step == StretchedHalf::first;
-  const double largest = (first ? 2.0 : 1.0) * bounds.largest * h;
+  const T largest = first ? 2 * most : most;
   parallel_for(0, near.size, 4096, [&](Index begin, Index end) {
     for (Index k = begin; k < end; ++k) {
-      double strain = 0.0;  // times h^2
-      for (int d = 0; d < D; ++d) {
-        const Index a = 2 * k * D + d;
-        const Index b = a + D;
-        strain += (static_cast<double>(points.data()[b]) - static_cast<double>(points.data()[a])) *
-                  (static_cast<double>(speeds.data()[b]) - static_cast<double>(speeds.data()[a]));
-      }
       const Index i = near.index[k];
       // Of those farther away than the largest radius, the level set says how far they are while it is a distance.
       const T own = static_cast<T>(markers.sign[i]) * values.data()[i];
-      const auto before = static_cast<double>(first && own >= most ? own : markers.radius[i]);
-      markers.radius[i] = static_cast<T>(std::clamp(before * std::exp(dt * strain / (h * h)), least, largest));
+      const T before = first && own >= most ? own : markers.radius[i];
+      markers.radius[i] = std::clamp(before * std::exp(static_cast<T>(dt) * rates.data()[k]), least, largest);
     }
   });
   if (first) return;
@@ -105,6 +161,7 @@ void stretch_radii(grid::Field<T, D>& phi, grid::ParticleSet& particles, grid::M
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                              \
   template void adjust_radii<T, D>(grid::Field<T, D>&, grid::ParticleSet&, const RadiusBounds&, RadiusOf, double, Workspace&);  \
+  template void set_radii<T, D>(const T*, grid::ParticleSet&, double, const RadiusBounds&, RadiusOf);                           \
   template void stretch_radii<T, D>(grid::Field<T, D>&, grid::ParticleSet&, grid::MacField<T, D>&, double, const RadiusBounds&, \
                                     StretchedHalf, double, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)

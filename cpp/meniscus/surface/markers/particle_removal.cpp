@@ -1,5 +1,6 @@
 #include "meniscus/surface/markers/particle_removal.hpp"
 
+#include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
@@ -10,7 +11,7 @@
 namespace meniscus::surface {
 namespace {
 
-/// Removes the particles for which wanted(i, phi at their place) holds; flags[i] says which, before they go.
+/// Removes the particles for which wanted(i, phi at their place) holds. Calls before(flags, phi at their places) before they go.
 template <class T, int D, class Wanted, class Before>
 Index remove_where(grid::Field<T, D>& phi, grid::ParticleSet& particles, double time, Workspace& workspace, Wanted&& wanted,
                    Before&& before) {
@@ -22,11 +23,12 @@ Index remove_where(grid::Field<T, D>& phi, grid::ParticleSet& particles, double 
   parallel_for(0, n, 8192, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) flags.data()[i] = wanted(i, values.data()[i]);
   });
-  before(flags.data());
+  const NoInterrupts commit;
+  before(flags.data(), std::as_const(values).data());
   return particles.remove(flags.data(), workspace);
 }
 
-constexpr auto nothing = [](const std::uint8_t*) {};
+constexpr auto nothing = [](const std::uint8_t*, const auto*) {};
 
 /// The volume of the balls of flagged particles, as if no others were there.
 template <class T, int D>
@@ -41,24 +43,16 @@ double flagged_volume(const T* radius, const std::uint8_t* flags, Index n, Works
 }  // namespace
 
 template <class T, int D>
-Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
-                                   Workspace& workspace) {
+Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach,
+                                   const std::optional<RadiusBounds>& radii, double time, Workspace& workspace) {
+  if (radii) check(*radii);
   const MarkerColumns<T, D> m(markers);
   const auto on_wrong_side = [&](Index i, T value) {
     return static_cast<T>(m.sign[i]) * value < 0 && std::abs(value) <= static_cast<T>(reach);
   };
-  return remove_where(phi, markers, time, workspace, on_wrong_side, nothing);
-}
-
-template <class T, int D>
-Transfer remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time,
-                             Workspace& workspace) {
-  const MarkerColumns<T, D> m(markers);
-  Transfer result;
-  result.count = remove_where(
-      phi, markers, time, workspace, [&](Index i, T value) { return m.sign[i] > 0 && value < static_cast<T>(-depth); },
-      [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(m.radius, flags, markers.size(), workspace); });
-  return result;
+  return remove_where(phi, markers, time, workspace, on_wrong_side, [&](const std::uint8_t*, const T* values) {
+    if (radii) set_radii<T, D>(values, markers, phi.grid().spacing(), *radii, RadiusOf::every);
+  });
 }
 
 template <class T, int D>
@@ -75,7 +69,9 @@ Transfer remove_spray_in(grid::Field<T, D>& region, grid::ParticleSet& spray, Wo
   Transfer result;
   result.count = remove_where(
       region, spray, 0.0, workspace, [](Index, T value) { return value <= 0; },
-      [&](const std::uint8_t* flags) { result.volume = flagged_volume<T, D>(s.radius, flags, spray.size(), workspace); });
+      [&](const std::uint8_t* flags, const T*) {
+        result.volume = flagged_volume<T, D>(s.radius, flags, spray.size(), workspace);
+      });
   return result;
 }
 
@@ -84,11 +80,11 @@ Index remove_outside(grid::Field<T, D>& region, grid::ParticleSet& particles, Wo
   return remove_where(region, particles, 0.0, workspace, [](Index, T value) { return value > 0; }, nothing);
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                       \
-  template Index remove_markers_on_wrong_side<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&); \
-  template Transfer remove_deep_markers<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double, double, Workspace&);       \
-  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);                       \
-  template Transfer remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);                           \
+#define MENISCUS_INSTANTIATE(T, D)                                                                           \
+  template Index remove_markers_on_wrong_side<T, D>(grid::Field<T, D>&, grid::ParticleSet&, double,          \
+                                                    const std::optional<RadiusBounds>&, double, Workspace&); \
+  template Index remove_markers_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, Workspace&);           \
+  template Transfer remove_spray_in<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);               \
   template Index remove_outside<T, D>(grid::Field<T, D>&, grid::ParticleSet&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

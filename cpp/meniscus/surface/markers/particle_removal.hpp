@@ -5,17 +5,15 @@
 
 #include "meniscus/surface/markers/particle_spray.hpp"
 
+#include <optional>
+
 namespace meniscus::surface {
 
-/// Removes markers with s phi(x) < 0 and |phi(x)| <= `reach` (m, may be infinite): those that the surface has passed. Returns how
-/// many went.
+/// Removes markers with s phi(x) < 0 and |phi(x)| <= `reach` (m, may be infinite): those that the surface has passed. Where
+/// bounds are given, the radii of the others are set, as by RadiusOf::every. Returns how many went.
 template <class T, int D>
-Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach, double time,
-                                   Workspace& workspace);
-
-/// Removes markers of the outside with phi(x) < -`depth` (m).
-template <class T, int D>
-Transfer remove_deep_markers(grid::Field<T, D>& phi, grid::ParticleSet& markers, double depth, double time, Workspace& workspace);
+Index remove_markers_on_wrong_side(grid::Field<T, D>& phi, grid::ParticleSet& markers, double reach,
+                                   const std::optional<RadiusBounds>& radii, double time, Workspace& workspace);
 
 /// Removes markers of a sign whose ball touches a region (phi(x) <= radius), and returns how many.
 template <class T, int D>

@@ -14,14 +14,6 @@
 namespace meniscus::surface {
 namespace {
 
-/// Flags for ParticleSet::remove from a list.
-Workspace::Lease<std::uint8_t> flags_of(const IndexList& list, Index n, Workspace& workspace) {
-  auto flags = workspace.take<std::uint8_t>(n);
-  std::fill_n(flags.data(), n, std::uint8_t{0});
-  for (Index k = 0; k < list.size; ++k) flags.data()[list.index[k]] = 1;
-  return flags;
-}
-
 /// Gives half of a part of a cell that has the velocity v to both faces per axis of the cell that holds x.
 template <class T, int D>
 void deposit_at(grid::MacField<T, D>& velocity, const T* x, const T* v, double part, Deposit deposit) {
@@ -45,52 +37,6 @@ void deposit_at(grid::MacField<T, D>& velocity, const T* x, const T* v, double p
 }
 
 }  // namespace
-
-template <class T, int D>
-Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
-                        grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
-                        Workspace& workspace) {
-  grid::require_one_block(phi.grid(), "removal of escaped marker particles");
-  require(sign == 1 || sign == -1, "sign must be 1 or -1, got ", sign);
-  require(std::isfinite(distance) && distance > 0.0, "distance must be positive and finite, got ", distance);
-  require(std::isfinite(radius) && radius >= 0.0, "radius must not be negative, got ", radius);
-  require(phi.grid() == velocity.grid(), "the level set and the velocity must have the same grid");
-  const MarkerColumns<T, D> m(markers);
-  if (removed) static_cast<void>(SprayColumns<T, D>(*removed));
-  const Index n = markers.size();
-  const auto values = workspace.take<T>(n);
-  grid::sample_points(phi, m.position, n, grid::Interpolation::linear, time, values.data());
-  const auto list = list_indices(
-      n,
-      [&](Index begin, Index end, auto&& take) {
-        for (Index i = begin; i < end; ++i)
-          if (m.sign[i] == sign && -static_cast<T>(sign) * values.data()[i] > static_cast<T>(distance) * m.radius[i]) take(i);
-      },
-      workspace);
-  Transfer info;
-  info.count = list.size;
-  if (list.size == 0) return info;
-  const auto points = workspace.take<T>(list.size * D);
-  const auto speeds = workspace.take<T>(list.size * D);
-  const auto radii = workspace.take<T>(list.size);
-  for (Index k = 0; k < list.size; ++k) {
-    std::copy_n(m.position + list.index[k] * D, D, points.data() + k * D);
-    radii.data()[k] = radius > 0.0 ? static_cast<T>(radius) : m.radius[list.index[k]];
-    info.volume += ball_volume<D>(static_cast<double>(radii.data()[k]));
-  }
-  grid::sample_points(velocity, points.data(), list.size, time, speeds.data());
-
-  const NoInterrupts commit;
-  if (removed) {
-    const Index first = removed->append(list.size);
-    const SprayColumns<T, D> s(*removed);
-    std::copy_n(points.data(), list.size * D, s.position + first * D);
-    std::copy_n(speeds.data(), list.size * D, s.velocity + first * D);
-    std::copy_n(radii.data(), list.size, s.radius + first);
-  }
-  markers.remove(flags_of(list, n, workspace).data(), workspace);
-  return info;
-}
 
 template <class T, int D>
 Workspace::Lease<std::uint8_t> flag_returned(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, double fraction,
@@ -168,8 +114,6 @@ double total_volume(const T* radius, Index n) {
 }
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
-  template Transfer remove_escaped<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, grid::MacField<T, D>&,             \
-                                         grid::ParticleSet*, double, double, Workspace&);                                        \
   template Workspace::Lease<std::uint8_t> flag_returned<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, double, double,       \
                                                               Workspace&);                                                       \
   template Reincorporation reincorporate<T, D>(grid::Field<T, D>&, grid::ParticleSet&, int, grid::ParticleSet&, double,          \

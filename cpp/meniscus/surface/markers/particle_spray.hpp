@@ -1,4 +1,4 @@
-/// Spray: removal of marker particles that have escaped too far from their level set, and their reincorporation (Enright,
+/// Spray: marker particles that were removed from their level set, and their reincorporation (Enright,
 /// Marschner and Fedkiw, "Animation and rendering of complex water surfaces", 2002; Guendelman, Selle, Losasso and Fedkiw,
 /// "Coupling water and smoke to thin deformable and rigid shells", 2005).
 #pragma once
@@ -12,14 +12,6 @@ struct Transfer {
   Index count = 0;
   double volume = 0.0;
 };
-
-/// Removes the particles of a sign with -s phi(x) > distance * r from the markers. They are added to `removed`, where that is
-/// given, with the velocity of the flow at their place and the given radius (m), or the one they have if that is zero. Nothing is
-/// changed if anything is thrown.
-template <class T, int D>
-Transfer remove_escaped(grid::Field<T, D>& phi, grid::ParticleSet& markers, int sign, double distance,
-                        grid::MacField<T, D>& velocity, grid::ParticleSet* removed, double radius, double time,
-                        Workspace& workspace);
 
 /// Flags of the removed particles of a sign (spray: -1, bubbles: +1) that are back on their side: s phi(x) >= -fraction * r.
 template <class T, int D>

@@ -3,9 +3,9 @@
 /// The surface goes on in walls, into which the level set was continued, and may go on beyond sides. Where the closest point of a
 /// sample lies there, the eikonal equation has inflow: its solution is given by values, not by the surface. Continued values and
 /// extrapolated interpolants would serve, but both repeat what the samples outside say with a gain, and errors of round-off grow
-/// with every redistancing until water at rest moves. So such samples take their distance from neighbours on their own side.
-/// Where the surface is curved (Crossings::flat()), these would move it faster than any gain does: samples beside the surface
-/// then keep the interpolant.
+/// with every redistancing until water at rest moves. So where the level set is the distance to a plane (Crossings::flat()), such
+/// samples keep their value. Elsewhere those beside the surface have the interpolant, the others take their distance from
+/// neighbours on their own side.
 #pragma once
 
 #include "meniscus/surface/redistancing/interface_search.hpp"

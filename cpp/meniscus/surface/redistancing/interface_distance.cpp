@@ -128,10 +128,12 @@ class InterfaceFinder {
       const bool within = std::abs(own) < reach, continued = visible_.continued(c);
       if (!visible_(c) || (!within && !continued)) continue;
       if (strips_.touched.data()[place.strip] && std::signbit(strips_.at(place.strip)[k])) continue;
-      const Inflow inflow = continued ? inflow_.of_continued(c) : inflow_.of(c, search_.crossings(c, visible_));
+      const auto axes = search_.crossings(c, visible_);
+      const Inflow inflow = continued ? inflow_.of_continued(c) : inflow_.of(c, axes);
       if (inflow == Inflow::none) continue;
       const bool tells = within && inflow != Inflow::torn;
-      const double distance = !tells ? no_distance : inflow == Inflow::given ? inflow_.distance(c) : std::abs(own);
+      double distance = !tells ? no_distance : std::abs(own);
+      if (tells && inflow == Inflow::given) distance = axes.flat() ? std::abs(own) : inflow_.distance(c);
       strips_.touch(place, visibility_)[k] = -static_cast<T>(distance);
       changed = true;
     }
@@ -210,7 +212,7 @@ class InterfaceFinder {
       T* target = (own_strip ? strips_.touch(place, visibility_) : strips_.touch(place, EverySample{})) + k;
       const Inflow inflow = inflow_.of(c, axes);
       if (inflow == Inflow::torn || (inflow != Inflow::none && axes.flat())) {
-        *target = -static_cast<T>(inflow == Inflow::torn ? no_distance : Search::blocked_distance(search_.value(c), axes));
+        *target = -static_cast<T>(inflow == Inflow::torn ? no_distance : Search::flat_distance(search_.value(c), axes));
         continue;
       }
       if (axes.nearest <= 0.0 || method_ == InterfaceDistance::axis_crossings) {

@@ -11,9 +11,9 @@ inline constexpr double crossing_slack = 0.1;
 /// Difference, in cells, up to which neighbours belong to one level set if one of them is continued. Continuations have slopes of
 /// at most one; larger differences are jumps where those of two sides meet in a thin solid, and no surface.
 inline constexpr double largest_continued_change = 1.5;
-/// Largest part of |grad phi|^2 that may come from differences away from a wall instead of towards the surface: repetition
-/// amplifies errors of these, and reduces those of the others.
-inline constexpr double most_from_walls = 0.3;
+/// Part of the second differences that is added to a level set that is nearly the distance to a plane. Up to 1 / (2 D) the new
+/// value is a mean of old ones with positive weights, so that errors do not grow; waves of two cells die out.
+inline constexpr double flat_smoothing = 0.125;
 /// Deviation of slopes from one up to which a level set counts as that of a plane.
 inline constexpr double flat_slack = 2e-3;
 
@@ -40,12 +40,11 @@ class InterfaceSearch {
     double least = 0.0;              ///< what the distance may be; counts crossings beyond sides, where the slope leads to them
     std::array<double, D> gradient;  ///< central differences, one-sided where there is one neighbour
     double low = 0.0, high = 0.0;    ///< the range of |grad phi| that the one-sided differences leave open
-    double upwind = 0.0;             ///< |grad phi| by differences towards the surface within walls and sides; 0: unknown
+    double bend = 0.0;               ///< sum of the second differences that involve no walls
     bool all_beside = true;          ///< no neighbour is hidden, or beyond a jump
 
-    /// Whether phi is the distance to a plane as far as the neighbours tell. Then differences towards the surface are exact, and
-    /// damp errors, where interpolants with continued or extrapolated samples would amplify them; beside curved surfaces they
-    /// would move it.
+    /// Whether phi is the distance to a plane as far as the neighbours tell, so that there is nothing to do. Beside walls and
+    /// sides it is then left alone, for interpolants with continued or extrapolated samples amplify errors of round-off.
     bool flat() const { return low > 1.0 - flat_slack && high < 1.0 + flat_slack; }
   };
 
@@ -55,7 +54,6 @@ class InterfaceSearch {
     const double own = value(c);
     const bool outside = own > 0.0, own_continued = visible.continued(c);
     std::array<double, D> along, beyond;
-    double from_walls = 0.0;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
       along[axis] = infinite_distance;
@@ -85,21 +83,12 @@ class InterfaceSearch {
       if (has[0] != has[1] && (has[0] ? -slope[0] : slope[0]) * own > own * own)
         beyond[axis] = std::min(along[axis], std::abs(own / slope[0]));
       r.gradient[axis] = 0.5 * (slope[0] + slope[1]);
-      // How fast the distance falls towards each neighbour.
-      const std::array<double, 2> fall{outside ? slope[0] : -slope[0], outside ? -slope[1] : slope[1]};
-      double towards = std::max({0.0, fall[0], fall[1]});
-      if (!own_continued && wall[0] != wall[1]) {
-        const double away = fall[wall[0] ? 1 : 0];
-        towards = std::abs(away);
-        if (away < 0.0) from_walls += away * away;
-      }
-      r.upwind += towards * towards;
+      if (!wall[0] && !wall[1]) r.bend += slope[1] - slope[0];
       const double a = std::abs(slope[0]), b = std::abs(slope[1]);
       if ((slope[0] > 0.0) == (slope[1] > 0.0)) r.low += std::min(a, b) * std::min(a, b);
       r.high += std::max(a, b) * std::max(a, b);
       r.nearest = std::min(r.nearest, along[axis]);
     }
-    r.upwind = from_walls > most_from_walls * r.upwind ? 0.0 : std::sqrt(r.upwind);
     r.low = std::sqrt(r.low);
     r.high = std::sqrt(r.high);
     if (r.nearest > 0.0) {
@@ -118,10 +107,8 @@ class InterfaceSearch {
     return std::clamp(std::abs(own) / slope, r.least, r.nearest);
   }
 
-  /// The estimate beside walls and sides, where the interpolant has no samples: the crossings stay, and |grad phi| tends to one.
-  static double blocked_distance(double own, const Crossings& r) {
-    return std::clamp(r.upwind > 0.0 ? std::abs(own) / r.upwind : std::abs(own), r.least, r.nearest);
-  }
+  /// The estimate for the distance to a plane, beside walls and sides.
+  static double flat_distance(double own, const Crossings& r) { return std::abs(own + flat_smoothing * r.bend); }
 
   /// The first step of Newton's method towards the surface, from the sample itself (cells).
   std::array<double, D> first_step(const Coord<D>& c, const Crossings& r) const {
@@ -146,7 +133,7 @@ class InterfaceSearch {
     batch.low[i] = r.least - crossing_slack;
     batch.high[i] = r.nearest + crossing_slack;
     batch.otherwise[i] = kinked_distance(value(c), r);
-    batch.blocked[i] = r.flat() ? blocked_distance(value(c), r) : batch.otherwise[i];
+    batch.blocked[i] = r.flat() ? flat_distance(value(c), r) : batch.otherwise[i];
     batch.flat[i] = r.flat();
     batch.target[i] = target;
   }

@@ -39,7 +39,8 @@ class LiquidOptions:
         band: cells of air around the liquid that are given a velocity.
         balanced_extension: whether the velocity extended into the air is made divergence-free there. Otherwise volume is gained or lost
             where the liquid stretches, in proportion to the spacing.
-        drift_correction: whether the level set is moved so that each component of the liquid keeps its expected volume.
+        drift_correction: whether the level set is moved so that each component of the liquid keeps its expected volume. Deviations below
+            a ten-thousandth of it are left alone.
         vortex_strength: epsilon of the vortex particles, m^(dim + 1)/s.
         vortex_kernel: 'gaussian' or 'tent'.
         tolerance: of the projection, relative to the divergence before it.
@@ -68,7 +69,7 @@ class LiquidOptions:
     surface_order: SurfaceOrder = "second"
     band: int = 5
     balanced_extension: bool = True
-    drift_correction: bool = False
+    drift_correction: bool = True
     vortex_strength: float = 0.0
     vortex_kernel: VortexKernel = "gaussian"
     tolerance: float = 1e-8

@@ -134,8 +134,7 @@ class LiquidSurface(Stateful):
         """Fit the markers to a surface that was moved by at most a distance, m: those that it has passed are removed, as they would undo
         the motion."""
         if self.particles is not None and distance > 0:
-            self.particles.remove_on_wrong_side(distance)
-            self.particles.adjust_radii(every=True)
+            self.particles.accept_levelset(distance)
 
     def fill(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""

@@ -172,8 +172,11 @@ class ParticleLevelSet(Stateful):
         first = self.correct(time=end)
         self.redistance(dt * max_speed(velocity), outside=outside)
         corrections = first, self.correct(time=end)
-        removal = self.remove_escaped(velocity, time=end)
-        self.adjust_radii(time=end)
+        # Radii that follow the flow are adjusted by the same reading of the level set.
+        fused = self._options.radii_from == "flow"
+        removal = self._remove_escaped(velocity, end, adjust_far=fused)
+        if not fused:
+            self.adjust_radii(time=end)
         self.steps += 1
         every = self._options.reseed_every
         seeding = None
@@ -272,17 +275,16 @@ class ParticleLevelSet(Stateful):
         which = _surface.RadiusOf.every if every or self._options.radii_from == "levelset" else _surface.RadiusOf.far
         self._read_radii(which, time)
 
-    def accept_levelset(self, *, time: float = 0.0) -> int:
+    def accept_levelset(self, moved: float = math.inf, *, time: float = 0.0) -> int:
         """Accept a changed level set: remove markers on its wrong side, set all radii from it; return the number of markers removed.
 
         For changes from outside, such as liquid from a source: escaped markers would undo them. `reseed` then fills the new band.
 
         Args:
+            moved: m; by how much the surface may have been moved at most: markers on the wrong side that are farther from it stay.
             time: s, passed to boundary functions.
         """
-        gone = self.remove_on_wrong_side(time=time)
-        self.adjust_radii(every=True, time=time)
-        return gone
+        return self._remove_on_wrong_side(moved, time, self._options.radii)
 
     def remove_on_wrong_side(self, reach: float = math.inf, *, time: float = 0.0) -> int:
         """Remove the markers on the wrong side of the surface no farther from it than `reach` (m); return how many went.
@@ -292,8 +294,7 @@ class ParticleLevelSet(Stateful):
             time: s, passed to boundary functions.
         """
         distance = reach if reach == math.inf else _checks.number("reach", reach)
-        args = self.levelset.field._core, self.particles._core, distance, _checks.number("time", time)
-        return int(_surface.remove_markers_on_wrong_side(*args, self._workspace))
+        return self._remove_on_wrong_side(distance, time, None)
 
     def remove_escaped(self, velocity: MacField, *, time: float = 0.0) -> Removal:
         """Remove markers with -s phi > `removal_distance` * r: of the inside as spray, of the outside as bubbles or altogether, or not at
@@ -307,24 +308,9 @@ class ParticleLevelSet(Stateful):
 
         Source: Guendelman, Selle, Losasso and Fedkiw 2005, section 8.
         """
-        o, when = self._options, _checks.number("time", time)
+        when = _checks.number("time", time)
         self._require_velocity(velocity)
-
-        radius = o.removed_radius(self.grid.dimension) * self.grid.spacing
-
-        def remove(sign: int, target: Particles | None) -> Transfer:
-            core = None if target is None else target._core
-            args = self.levelset.field._core, self.particles._core, sign, o.removal_distance, velocity._core, core, radius, when
-            return Transfer(*_surface.remove_escaped(*args, self._workspace))
-
-        spray = remove(-1, self.spray) if o.spray else Transfer()
-        outside = Transfer() if o.escaped_outside == "keep" else remove(1, self.bubbles if o.escaped_outside == "bubbles" else None)
-        if o.escaped_outside == "delete" and o.max_outside_depth is not None:
-            depth = o.max_outside_depth * self.grid.spacing
-            args = self.levelset.field._core, self.particles._core, depth, when
-            count, volume = _surface.remove_deep_markers(*args, self._workspace)
-            outside = Transfer(outside.count + count, outside.volume + volume)
-        return Removal(spray, outside)
+        return self._remove_escaped(velocity, when, adjust_far=False)
 
     def advance_spray(
         self,
@@ -436,6 +422,25 @@ class ParticleLevelSet(Stateful):
         info = _surface.seed_particles(self.levelset.field._core, self.particles._core, solid, options, when, self._workspace)
         self.seedings += 1
         return Seeding(*info)
+
+    def _remove_escaped(self, velocity: MacField, time: float, *, adjust_far: bool) -> Removal:
+        o, h = self._options, self.grid.spacing
+        rules = _surface.EscapeRules(
+            distance=o.removal_distance,
+            inside=o.spray,
+            outside=o.escaped_outside != "keep",
+            depth=None if o.escaped_outside != "delete" or o.max_outside_depth is None else o.max_outside_depth * h,
+            removed_radius=o.removed_radius(self.grid.dimension) * h,
+            far_radii=o.radius_bounds if adjust_far else None,
+        )
+        args = self.levelset.field._core, self.particles._core, rules, velocity._core, self.spray._core
+        bubbles = self.bubbles._core if o.escaped_outside == "bubbles" else None
+        gone = _surface.remove_escaped(*args, bubbles, time, self._workspace)
+        return Removal(Transfer(*gone[:2]), Transfer(*gone[2:]))
+
+    def _remove_on_wrong_side(self, reach: float, time: float, radii: tuple[float, float] | None) -> int:
+        args = self.levelset.field._core, self.particles._core, reach, radii, _checks.number("time", time)
+        return int(_surface.remove_markers_on_wrong_side(*args, self._workspace))
 
     def _read_radii(self, which: Any, time: float) -> None:
         far = which == _surface.RadiusOf.far

@@ -4,10 +4,10 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/surface/extraction/curvature.hpp"
 #include "meniscus/surface/extraction/level_set_volume.hpp"
+#include "meniscus/surface/markers/escaped_markers.hpp"
 #include "meniscus/surface/markers/particle_ballistics.hpp"
 #include "meniscus/surface/markers/particle_correction.hpp"
 #include "meniscus/surface/markers/particle_seeding.hpp"
-#include "meniscus/surface/markers/particle_spray.hpp"
 
 using namespace meniscus;
 using namespace meniscus::testing;
@@ -32,7 +32,7 @@ TEST_CASE("operators that need the whole domain refuse a block of it") {
     };
     refuses([&] { seed_particles<double, 3>(phi, particles, nullptr, {}, 0.0, workspace); });
     refuses([&] { correct_by_particles<double, 3>(phi, particles, 1.0, 0.0, workspace); });
-    refuses([&] { remove_escaped<double, 3>(phi, particles, 1, 1.0, velocity, nullptr, 0.0, 0.0, workspace); });
+    refuses([&] { remove_escaped<double, 3>(phi, particles, EscapeRules{}, velocity, nullptr, nullptr, 0.0, workspace); });
     refuses(
         [&] { reincorporate<double, 3>(phi, particles, 1, others, 0.5, {}, nullptr, 1.0, Deposit::momentum, 0.0, workspace); });
     refuses([&] { advance_spray<double, 3>(grid, particles, 0.1, {}, nullptr, 0.0, workspace); });
