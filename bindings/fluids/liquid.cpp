@@ -1,7 +1,8 @@
-// Masks of faces and cells around the surface of a liquid, the air in narrow gaps, and the energy of a liquid.
+// Masks of faces and cells around the surface of a liquid, the air in narrow gaps and in pockets, and the energy of a liquid.
 #include "masks.hpp"
 
 #include "meniscus/fluids/liquid/air_gaps.hpp"
+#include "meniscus/fluids/liquid/air_pockets.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
 
@@ -52,6 +53,17 @@ void bind_liquid_scalar(py::module_& m) {
         interruptible([&] { fluids::mark_gaps_at_walls<T, D>(velocity, levelset, distance, masks, region); });
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("distance"), py::arg("closed"), py::arg("region"));
+  m.def(
+      "find_air_pockets",
+      [](const F& levelset, const std::optional<py::array>& outside, const std::array<bool, 2 * D>& open_sides, F& scratch,
+         const py::array& pockets, Workspace& workspace) {
+        const Index cells = product<D>(levelset.extents());
+        const auto* mask = mask_of(outside, "outside", cells);
+        auto* out = mask_of(pockets, "pockets", cells, true);
+        return interruptible([&] { return fluids::find_air_pockets(levelset, mask, open_sides, scratch, out, workspace); });
+      },
+      py::arg("levelset"), py::arg("outside"), py::arg("open_sides"), py::arg("scratch"), py::arg("pockets"),
+      py::arg("workspace"));
   m.def(
       "liquid_energy",
       [](const M& velocity, const F& levelset, const std::optional<py::array>& outside) {

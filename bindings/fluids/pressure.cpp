@@ -12,8 +12,9 @@ template <class T, int D>
 fluids::PressureProblem<T, D> make_pressure_problem(
     const grid::Grid<D>& grid, double density, const grid::Field<T, D>* density_field, const grid::SolidBoundary<T, D>* solid,
     const grid::Field<T, D>* liquid, const std::optional<py::array>& liquid_mask,
-    const std::optional<std::array<py::array, D>>& given_faces, double air_pressure, const grid::Field<T, D>* surface_pressure,
-    const grid::Field<T, D>* target_divergence, grid::Field<double, D>* pressure, bool warm_start, double time) {
+    const std::optional<std::array<py::array, D>>& given_faces, double air_pressure, const std::optional<py::array>& solved_air,
+    double air_density, const grid::Field<T, D>* surface_pressure, const grid::Field<T, D>* target_divergence,
+    grid::Field<double, D>* pressure, bool warm_start, double time) {
   fluids::PressureProblem<T, D> p;
   p.density = density;
   p.density_field = density_field;
@@ -22,6 +23,8 @@ fluids::PressureProblem<T, D> make_pressure_problem(
   if (liquid_mask) p.liquid_mask = mask_of(*liquid_mask, "liquid", product<D>(grid.local_shape()));
   if (given_faces) p.given_faces = face_masks_of<D>(*given_faces, "given_faces", grid.local_shape());
   p.air_pressure = air_pressure;
+  if (solved_air) p.solved_air = mask_of(*solved_air, "solved_air", product<D>(grid.local_shape()));
+  p.air_density = air_density;
   p.surface_pressure = surface_pressure;
   p.target_divergence = target_divergence;
   p.pressure = pressure;
@@ -38,9 +41,10 @@ void bind_pressure_problem(py::module_& m, const char* name) {
   py::class_<fluids::PressureProblem<T, D>>(m, name).def(
       py::init(&make_pressure_problem<T, D>), arg("grid"), arg("density") = 1.0, arg("density_field") = none, arg("solid") = none,
       arg("liquid") = none, arg("liquid_mask") = none, arg("given_faces") = none, arg("air_pressure") = 0.0,
-      arg("surface_pressure") = none, arg("target_divergence") = none, arg("pressure") = none, arg("warm_start") = false,
-      arg("time") = 0.0, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(), py::keep_alive<1, 6>(), py::keep_alive<1, 7>(),
-      py::keep_alive<1, 8>(), py::keep_alive<1, 10>(), py::keep_alive<1, 11>(), py::keep_alive<1, 12>());
+      arg("solved_air") = none, arg("air_density") = 1.2, arg("surface_pressure") = none, arg("target_divergence") = none,
+      arg("pressure") = none, arg("warm_start") = false, arg("time") = 0.0, py::keep_alive<1, 4>(), py::keep_alive<1, 5>(),
+      py::keep_alive<1, 6>(), py::keep_alive<1, 7>(), py::keep_alive<1, 8>(), py::keep_alive<1, 10>(), py::keep_alive<1, 12>(),
+      py::keep_alive<1, 13>(), py::keep_alive<1, 14>());
 }
 
 /// Facts about the solve, seconds of setup, and (cells, closed, first cell, flux, residual) of each region.

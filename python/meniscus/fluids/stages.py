@@ -86,6 +86,8 @@ class ProjectionStage:
         target_divergence: CellField | None = None,
         liquid: LevelSet | None = None,
         air_pressure: float = 0.0,
+        solved_air: Bools | None = None,
+        air_density: float = 1.2,
         surface_pressure: CellField | None = None,
     ) -> ProjectionInfo:
         """Make a velocity divergence-free, in place, in the step of dt that ends at a time (s); below a surface from the last pressure."""
@@ -97,6 +99,8 @@ class ProjectionStage:
             self._tolerance,
             liquid=liquid,
             air_pressure=air_pressure,
+            solved_air=solved_air,
+            air_density=air_density,
             surface_pressure=surface_pressure,
             target_divergence=target_divergence,
             pressure=pressure,

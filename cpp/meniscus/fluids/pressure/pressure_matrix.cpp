@@ -81,6 +81,13 @@ void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
     const std::uint8_t* mask = problem.liquid ? nullptr : problem.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
+  has_solved_air_ = has_phi_ && problem.solved_air;
+  if (has_solved_air_)
+    for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
+      const std::uint8_t* mask = problem.solved_air + dot<D>(c, c_strides<D>(layout_.cells));
+      for (Index k = 0; k < count; ++k)
+        if (mask[k] && !liquid_[first + k]) liquid_[first + k] = solved_air;
+    });
   layout_.halo.exchange(liquid_.data());
   if (has_phi_) copy_cells(*problem.liquid, phi_);
 }
@@ -119,7 +126,9 @@ void PressureSolver<D>::close_outlets(const grid::Field<double, D>& solid) {
       for (Index k = 0; k < count; ++k) {
         const int side = d == D - 1 ? (k == 0 ? lower : k == count - 1 ? upper : -1) : lower;
         const Index i = begin + k;
-        if (side < 0 && liquid_[i] != liquid_[i - s] && inside_[liquid_[i] ? i : i - s]) open[i] = 0;
+        if (side >= 0 || liquid_[i] == liquid_[i - s]) continue;
+        const Index fluid = liquid_[i] ? i : i - s, other = fluid == i ? i - s : i;
+        if (!liquid_[other] && (inside_[fluid] || (liquid_[fluid] == solved_air && inside_[other]))) open[i] = 0;
       }
     });
 }
@@ -198,6 +207,14 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
                }
                const bool here = is_liquid(inside), there = is_liquid(other);
                if (!here && !there) return 0.0;
+               if (has_solved_air_ && (liquid_[lower] == solved_air || liquid_[upper] == solved_air)) {
+                 if (!here || !there) return 0.0;
+                 // The mean density along the line between the two, in that of the liquid.
+                 double wet = 0.0;
+                 if (liquid_[inside] != solved_air) wet = distance_to_surface<T>(phi_[inside], phi_[other]);
+                 if (liquid_[other] != solved_air) wet = distance_to_surface<T>(phi_[other], phi_[inside]);
+                 return w / (wet + (1.0 - wet) * problem.air_density / problem.density);
+               }
                // Between two fluids, half the way in each. Air weighs nothing: there, the liquid's own density.
                if (density)
                  w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])

@@ -121,9 +121,11 @@ class PressureSolver {
   grid::PoissonSolver<D> poisson_;
   std::array<SideKind, 2 * D> sides_{};
   std::array<double, 2 * D> side_coefficient_{};
+  static constexpr std::uint8_t solved_air = 2;
+  bool has_solved_air_ = false;
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
-  Block<std::uint8_t> liquid_;
+  Block<std::uint8_t> liquid_;  ///< zero in air; `solved_air` where its pressure is solved for
   /// Cells whose centres lie in the solid.
   Block<std::uint8_t> inside_;
   bool has_given_ = false;

@@ -14,6 +14,7 @@ from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Lim
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]
+Air = Literal["pockets", "open"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,9 @@ class LiquidOptions:
         viscosity: kinematic, m^2/s; the surface is free of traction, see `diffuse_liquid`.
         surface_tension: coefficient, N/m.
         air_pressure: Pa.
+        air: 'pockets': air that the liquid encloses keeps its volume, its pressure is solved for; 'open': all air has the given pressure, so
+            that pockets collapse.
+        air_density: of enclosed air, kg/m^3.
         slip: condition at solids, 'free' or 'no-slip'.
         tracking: of the surface, by a level set with particles on both sides, or without.
         per_cell: particles per cell at the surface; default 16 in 2-D and 64 in 3-D.
@@ -54,6 +58,8 @@ class LiquidOptions:
     viscosity: float = 0.0
     surface_tension: float = 0.0
     air_pressure: float = 0.0
+    air: Air = "open"
+    air_density: float = 1.2
     slip: Slip = "free"
     tracking: Tracking = "particle-level-set"
     per_cell: int | None = None
@@ -79,7 +85,7 @@ class LiquidOptions:
 
     def __post_init__(self) -> None:
         """Check the values; the operators check the rest."""
-        for name in ("density", "tolerance", "cfl"):
+        for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
         for name in ("viscosity", "surface_tension", "drag", "restitution"):
             if _checks.number(name, getattr(self, name)) < 0:
@@ -93,6 +99,7 @@ class LiquidOptions:
         if self.per_cell is not None:
             _checks.integer("per_cell", self.per_cell, 1)
         _checks.choice("slip", self.slip, Slip)
+        _checks.choice("air", self.air, Air)
         _checks.choice("tracking", self.tracking, Tracking)
         _checks.choice("surface_order", self.surface_order, SurfaceOrder)
         _checks.choice("vortex_kernel", self.vortex_kernel, VortexKernel)

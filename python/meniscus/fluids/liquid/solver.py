@@ -15,6 +15,7 @@ from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
+from meniscus.fluids.liquid.pockets import AirPockets
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
@@ -53,6 +54,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         pressure: of the last projection, Pa, float64.
         surface: the level set, its particles, and the drops.
         volume: measured and expected volumes of the components of the liquid.
+        pockets: air that the liquid encloses, as of the last projection, or None.
         faces: which of them the liquid touches.
         vortices: vortex particles, or None.
         time: seconds.
@@ -88,6 +90,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
         budget = ("emit", "transport", "spray", "correct_volume")
         self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
+        pockets = AirPockets(self.velocity) if o.air == "pockets" else None
+        self.pockets = self.declare("pockets", pockets, changed_by=("project",))
         self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("extend",))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",))
@@ -138,6 +142,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self._extend_into_solid(solid)
         self.surface.reset(solid, self.time)
         self.volume.reset(self.levelset, self._outside(solid))
+        if self.pockets is not None:
+            self.pockets.clear()
         self.extend(0.0)
 
     def max_dt(self) -> float:
@@ -247,6 +253,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self.pressure,
             liquid=self.levelset,
             air_pressure=o.air_pressure,
+            solved_air=None if self.pockets is None else self.pockets.find(self.levelset, solid),
+            air_density=o.air_density,
             surface_pressure=self._curvature,
         )
 

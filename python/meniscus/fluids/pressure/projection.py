@@ -72,6 +72,8 @@ def project(
     liquid: CellField | LevelSet | npt.ArrayLike | None = None,
     given_faces: Sequence[npt.ArrayLike] | None = None,
     air_pressure: float = 0.0,
+    solved_air: npt.ArrayLike | None = None,
+    air_density: float = 1.2,
     surface_pressure: CellField | None = None,
     target_divergence: CellField | None = None,
     pressure: CellField | None = None,
@@ -102,6 +104,9 @@ def project(
             between the cells (ghost fluid), or a bool array.
         given_faces: per axis a bool mask of faces that keep their velocity, as on a wall.
         air_pressure: Pa.
+        solved_air: bool array over the cells: air that keeps its volume, as it is enclosed, so that its pressure is solved for with that
+            of the liquid. It needs a `liquid` with a resolved surface; cells of liquid do not count, and no other air may lie beside.
+        air_density: of that air, kg/m^3.
         surface_pressure: excess of the pressure in the liquid over that of the air at the free surface, Pa: for surface tension its
             coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to
             it.
@@ -132,6 +137,10 @@ def project(
     time = _checks.number("time", time)
     varying, resolved = isinstance(density, CellField), isinstance(liquid, (LevelSet, CellField))
     masks = component_masks("given_faces", given_faces, velocity)
+    if solved_air is not None and not resolved:
+        raise ValueError("solved_air needs a liquid with a level set")
+    if solved_air is not None and varying:
+        raise ValueError("solved_air needs a density that is a number")
     problem = core_type("PressureProblem", velocity)(
         grid=velocity.grid._core,
         density=1.0 if varying else _checks.positive("density", density),
@@ -141,6 +150,8 @@ def project(
         liquid_mask=None if liquid is None or resolved else _checks.mask("liquid", liquid, velocity.grid.shape),
         given_faces=None if masks is None else tuple(masks),
         air_pressure=_checks.number("air_pressure", air_pressure),
+        solved_air=None if solved_air is None else _checks.mask("solved_air", solved_air, velocity.grid.shape),
+        air_density=_checks.positive("air_density", air_density),
         surface_pressure=cells_of("surface_pressure", surface_pressure, velocity),
         target_divergence=cells_of("target_divergence", target_divergence, velocity),
         pressure=cells_of("pressure", pressure, velocity, np.float64),
