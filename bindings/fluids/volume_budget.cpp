@@ -118,14 +118,14 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
       .def("volumes", [](const B& b) { return volumes_array(b.volumes()); })
       .def("expected", [](const B& b) { return volumes_array(b.expected()); })
       .def_property_readonly("total", &B::total_volume)
-      .def_property_readonly("unassigned", &B::unassigned)
+      .def("unassigned", [](const B& b) { return volumes_array(b.unassigned()); })
+      .def("families", [](const B& b) { return b.families(); })
       .def_property_readonly("nbytes", &B::bytes)
       .def(
           "set",
-          [](B& b, const ComponentVolumes& volumes, const ComponentVolumes& expected, double unassigned) {
-            b.set(volumes, expected, unassigned);
-          },
-          py::arg("volumes"), py::arg("expected"), py::arg("unassigned"))
+          [](B& b, const ComponentVolumes& volumes, const ComponentVolumes& expected, const std::vector<std::int32_t>& families,
+             const ComponentVolumes& unassigned) { b.set(volumes, expected, families, unassigned); },
+          py::arg("volumes"), py::arg("expected"), py::arg("families"), py::arg("unassigned"))
       .def("distribute_unassigned", &B::distribute_unassigned);
   bind_budget_functions<float, D>(type);
   bind_budget_functions<double, D>(type);

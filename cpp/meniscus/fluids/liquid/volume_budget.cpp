@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace meniscus::fluids {
 namespace {
@@ -60,12 +61,68 @@ VolumeBudget<D>::VolumeBudget(const grid::Grid<D>& grid)
 }
 
 template <int D>
-void VolumeBudget<D>::set(std::span<const double> volumes, std::span<const double> expected, double unassigned) {
+void VolumeBudget<D>::set(std::span<const double> volumes, std::span<const double> expected,
+                          std::span<const std::int32_t> families, std::span<const double> unassigned) {
   require(volumes.size() == expected.size() && !volumes.empty(), "there must be an expected volume for each of ", volumes.size(),
           " measured ones, not ", expected.size());
+  require(families.size() == volumes.size() && !unassigned.empty(), "there must be a family for each of ", volumes.size(),
+          " measured volumes, not ", families.size());
+  for (const std::int32_t f : families)
+    require(f >= 0 && f < static_cast<std::int32_t>(unassigned.size()), "there is no family ", f);
   volumes_.assign(volumes.begin(), volumes.end());
   expected_.assign(expected.begin(), expected.end());
-  unassigned_ = unassigned;
+  families_.assign(families.begin(), families.end());
+  unassigned_.assign(unassigned.begin(), unassigned.end());
+}
+
+template <int D>
+std::int32_t VolumeBudget<D>::root_of_family(std::int32_t family) const {
+  while (parent_[static_cast<std::size_t>(family)] != family) family = parent_[static_cast<std::size_t>(family)];
+  return family;
+}
+
+template <int D>
+void VolumeBudget<D>::unite_families(std::int32_t& a, std::int32_t b) {
+  b = root_of_family(b);
+  if (a != 0) {
+    const std::int32_t other = root_of_family(a);
+    parent_[static_cast<std::size_t>(std::max(b, other))] = std::min(b, other);
+    b = std::min(b, other);
+  }
+  a = b;
+}
+
+template <int D>
+std::vector<double> VolumeBudget<D>::sum_by_family(const std::vector<double>& values) const {
+  std::vector<double> sums(unassigned_.size(), 0.0);
+  for (std::size_t i = 0; i < values.size(); ++i) sums[static_cast<std::size_t>(families_[i])] += values[i];
+  return sums;
+}
+
+template <int D>
+void VolumeBudget<D>::commit_families() {
+  std::vector<std::int32_t> number(unassigned_.size(), 0);
+  std::int32_t count = 0;
+  families_.assign(next_families_.size(), 0);
+  for (std::size_t i = 1; i < families_.size(); ++i) {
+    if (next_families_[i] == 0) {  // of liquid that came from nowhere
+      families_[i] = ++count;
+      continue;
+    }
+    std::int32_t& n = number[static_cast<std::size_t>(root_of_family(next_families_[i]))];
+    if (n == 0) n = ++count;
+    families_[i] = n;
+  }
+  // What is expected of a family without parts: of a splinter it is shared by all, of more it is lost.
+  std::vector<double> unassigned(static_cast<std::size_t>(count) + 1, 0.0);
+  std::vector<double> left(unassigned_.size(), 0.0);
+  for (std::size_t f = 1; f < unassigned_.size(); ++f)
+    left[static_cast<std::size_t>(root_of_family(static_cast<std::int32_t>(f)))] += unassigned_[f];
+  unassigned[0] = unassigned_[0];
+  for (std::size_t f = 1; f < left.size(); ++f)
+    if (const std::int32_t n = number[f]; n != 0 || std::abs(left[f]) < resolved<D> * cell_)
+      unassigned[static_cast<std::size_t>(n)] += left[f];
+  unassigned_.swap(unassigned);
 }
 
 template <int D>
@@ -79,11 +136,15 @@ template <int D>
 void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin,
                                              Workspace& workspace) {
   const std::size_t count = next_volumes_.size();
+  parent_.resize(unassigned_.size());
+  std::iota(parent_.begin(), parent_.end(), 0);
   if (amounts.size() == 2 && count == 2) {  // one part that stays one
     transferred_ = amounts;
     has_origin_.assign(2, 1);
+    next_families_ = families_;
     return;
   }
+  next_families_.assign(count, 0);
   transferred_.assign(count, 0.0);
   has_origin_.assign(count, 0);
   const Index length = grid_.local_shape()[D - 1];
@@ -136,12 +197,14 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
   for (Index first = 0; first < runs;) {
     const Index last = end_of(first, count);
     const double all = volume_of(first, last);
-    const double amount = amounts[keys.data()[first] / count];
+    const std::size_t from = keys.data()[first] / count;
+    const double amount = amounts[from];
     for (Index begin = first; begin < last;) {
       const Index end = end_of(begin, 1);
       const std::size_t label = keys.data()[begin] % count;
       transferred_[label] += amount * (volume_of(begin, end) / all);
       has_origin_[label] = 1;
+      unite_families(next_families_[label], families_[from]);
       begin = end;
     }
     first = last;
@@ -155,7 +218,9 @@ void VolumeBudget<D>::reset(const MeasuredLiquid<T, D>& liquid, Workspace& works
   const NoInterrupts commit;
   commit_measured();
   expected_ = volumes_;
-  unassigned_ = 0.0;
+  families_.resize(volumes_.size());
+  std::iota(families_.begin(), families_.end(), 0);
+  unassigned_.assign(volumes_.size(), 0.0);
 }
 
 template <int D>
@@ -169,6 +234,15 @@ void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, co
     component_origins<T, D>(velocity, dt, labels_.data(), next_.data(), origin.data());
     transfer_to_components(expected_, origin.data(), workspace);
   }
+  if (std::find(has_origin_.begin() + 1, has_origin_.end(), 0) != has_origin_.end()) {
+    // Liquid without origin belongs to the family of a part nearby, if there is one.
+    const auto around = labels_around(workspace);
+    for (Index i = 0; i < cells(); ++i) {
+      const auto next = static_cast<std::size_t>(next_[i]);
+      const auto beside = static_cast<std::size_t>(around.data()[i]);
+      if (next != 0 && beside != 0 && next_families_[next] == 0) next_families_[next] = families_[beside];
+    }
+  }
   commit_motion();
 }
 
@@ -176,11 +250,15 @@ void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, co
 template <int D>
 void VolumeBudget<D>::commit_motion() {
   const NoInterrupts commit;
-  const double before = total_expected();
+  const std::vector<double> before = sum_by_family(expected_);
+  for (std::size_t f = 0; f < before.size(); ++f) unassigned_[f] += before[f];
   commit_measured();
+  commit_families();
   expected_.resize(volumes_.size());
-  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = has_origin_[i] ? transferred_[i] : volumes_[i];
-  unassigned_ += before - total_expected();
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    expected_[i] = has_origin_[i] ? transferred_[i] : volumes_[i];
+    unassigned_[next_families_[i] != 0 ? static_cast<std::size_t>(families_[i]) : 0] -= expected_[i];
+  }
 }
 
 /// Takes the liquid in `next_`; the part of an excess is that of its cells. Returns the change of the volume.
@@ -189,10 +267,16 @@ double VolumeBudget<D>::commit_change(Workspace& workspace) {
   amounts_.resize(volumes_.size());
   for (std::size_t i = 0; i < amounts_.size(); ++i) amounts_[i] = expected_[i] - volumes_[i];
   transfer_to_components(amounts_, labels_.data(), workspace);
+  const std::vector<double> excess = sum_by_family(amounts_);
+  for (std::size_t f = 0; f < excess.size(); ++f) unassigned_[f] += excess[f];
   const double before = total_volume();
   commit_measured();
+  commit_families();
   expected_.resize(volumes_.size());
-  for (std::size_t i = 0; i < expected_.size(); ++i) expected_[i] = volumes_[i] + transferred_[i];
+  for (std::size_t i = 0; i < expected_.size(); ++i) {
+    expected_[i] = volumes_[i] + transferred_[i];
+    unassigned_[static_cast<std::size_t>(families_[i])] -= transferred_[i];
+  }
   return total_volume() - before;
 }
 
@@ -201,19 +285,18 @@ template <class T>
 double VolumeBudget<D>::update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
   measure_components(liquid, next_.data(), next_volumes_, workspace);
   const NoInterrupts commit;
-  const double before = total_expected();
-  const double change = commit_change(workspace);
-  unassigned_ += before + change - total_expected();
-  return change;
+  return commit_change(workspace);
 }
 
-/// Adds `amounts_`, whose sum over all cells is `sum`, to what is expected.
+/// Adds `amounts_` to what is expected. What a part cannot give is expected of its family.
 template <int D>
-void VolumeBudget<D>::add_to_expected(double sum) {
-  const double before = total_expected();
-  for (std::size_t i = 1; i < expected_.size(); ++i) expected_[i] = std::max(expected_[i] + amounts_[i], 0.0);
-  expected_[0] = 0.0;
-  unassigned_ += before + sum - total_expected();
+void VolumeBudget<D>::add_to_expected() {
+  unassigned_[0] += amounts_[0];
+  for (std::size_t i = 1; i < expected_.size(); ++i) {
+    const double sum = expected_[i] + amounts_[i];
+    expected_[i] = std::max(sum, 0.0);
+    unassigned_[static_cast<std::size_t>(families_[i])] += sum - expected_[i];
+  }
 }
 
 template <int D>
@@ -253,7 +336,7 @@ typename VolumeBudget<D>::SideFlow VolumeBudget<D>::account_side_flow(const grid
       sum += std::abs(amount);
       amounts_[static_cast<std::size_t>(labels_[dot<D>(c, strides)])] -= amount;
     }
-    if (sum > 0.0) add_to_expected(out ? -sum : sum);
+    if (sum > 0.0) add_to_expected();
     (out ? result.outflow : result.inflow) = sum;
   }
   return result;
@@ -279,7 +362,6 @@ void VolumeBudget<D>::transfer_drops(grid::ParticleSet& drops, const std::uint8_
   const Coord<D> strides = c_strides<D>(grid_.local_shape());
   const NoInterrupts whole;
   amounts_.assign(expected_.size(), 0.0);
-  double sum = 0.0;
   // In the order of the drops, for the sake of the same bits.
   for (Index i = 0; i < n; ++i) {
     if (!flags[i]) continue;
@@ -291,9 +373,8 @@ void VolumeBudget<D>::transfer_drops(grid::ParticleSet& drops, const std::uint8_
     }
     const double volume = sign * surface::ball_volume<D>(static_cast<double>(s.radius[i]));
     amounts_[static_cast<std::size_t>(around.data()[dot<D>(c, strides)])] += volume;
-    sum += volume;
   }
-  add_to_expected(sum);
+  add_to_expected();
 }
 
 template <int D>
@@ -315,23 +396,33 @@ void VolumeBudget<D>::add_joining_drops(grid::ParticleSet& drops, grid::Field<T,
 template <int D>
 void VolumeBudget<D>::distribute_unassigned() {
   const auto small = [&](std::size_t i) { return volumes_[i] < resolved<D> * cell_; };
-  bool any_resolved = false;
-  for (std::size_t i = 1; i < volumes_.size(); ++i) any_resolved |= !small(i);
-  if (any_resolved)
-    for (std::size_t i = 0; i < volumes_.size(); ++i)
-      if (small(i)) {
-        unassigned_ += expected_[i] - volumes_[i];
-        expected_[i] = 0.0;
-      }
-  const double all = total_expected();
-  if (all > 0 && unassigned_ != 0.0) {
-    const double given = std::max(all + unassigned_, 0.0);
-    unassigned_ += all - given;
-    for (double& e : expected_) e *= given / all;
+  const auto family = [&](std::size_t i) { return static_cast<std::size_t>(families_[i]); };
+  std::vector<std::uint8_t> has_resolved(unassigned_.size(), 0);
+  for (std::size_t i = 1; i < volumes_.size(); ++i)
+    if (!small(i)) has_resolved[family(i)] = 1;
+  const auto stays = [&](std::size_t i) { return small(i) && has_resolved[family(i)]; };
+  for (std::size_t i = 1; i < volumes_.size(); ++i)
+    if (stays(i)) {
+      unassigned_[family(i)] += expected_[i] - volumes_[i];
+      expected_[i] = 0.0;
+    }
+  const std::vector<double> all = sum_by_family(expected_);
+  double sum = 0.0;
+  for (std::size_t f = 1; f < all.size(); ++f)
+    if (has_resolved[f]) sum += all[f];
+  if (sum > 0.0) {
+    for (std::size_t f = 1; f < all.size(); ++f)
+      if (has_resolved[f]) unassigned_[f] += unassigned_[0] * (all[f] / sum);
+    unassigned_[0] = 0.0;
   }
-  if (any_resolved)
-    for (std::size_t i = 0; i < volumes_.size(); ++i)
-      if (small(i)) expected_[i] = volumes_[i];
+  std::vector<double> factor(unassigned_.size(), 1.0);
+  for (std::size_t f = 1; f < unassigned_.size(); ++f) {
+    if (!(all[f] > 0) || unassigned_[f] == 0.0) continue;
+    const double given = std::max(all[f] + unassigned_[f], 0.0);
+    unassigned_[f] += all[f] - given;
+    factor[f] = given / all[f];
+  }
+  for (std::size_t i = 1; i < volumes_.size(); ++i) expected_[i] = stays(i) ? volumes_[i] : expected_[i] * factor[family(i)];
 }
 
 template class VolumeBudget<2>;

@@ -27,8 +27,8 @@ class LiquidOptions:
         viscosity: kinematic, m^2/s; the surface is free of traction, see `diffuse_liquid`.
         surface_tension: coefficient, N/m.
         air_pressure: Pa.
-        air: 'pockets': air that the liquid encloses keeps its volume, its pressure is solved for; 'open': all air has the given pressure, so
-            that pockets collapse.
+        air: 'open': all air has the given pressure, so that pockets collapse; 'pockets': air that the liquid encloses keeps its volume, and
+            its pressure is solved for.
         air_density: of enclosed air, kg/m^3.
         slip: condition at solids, 'free' or 'no-slip'.
         tracking: of the surface, by a level set with particles on both sides, or without.

@@ -75,13 +75,19 @@ class LiquidVolume(Stateful):
 
     @property
     def budget(self) -> dict[str, Any]:
-        """Copies of the measured and the expected volumes, and the expected volume of no component, m^dim; may be set."""
-        return {"volumes": np.array(self.volumes), "expected": np.array(self.expected), "unassigned": float(self._budget.unassigned)}
+        """Copies of the measured and the expected volumes, m^dim, and the families of the components by label, and of what the families
+        expect beyond them; may be set."""
+        return {
+            "volumes": np.array(self.volumes),
+            "expected": np.array(self.expected),
+            "families": np.array(self._budget.families(), np.int32),
+            "unassigned": np.array(self._budget.unassigned()),
+        }
 
     @budget.setter
     def budget(self, value: Mapping[str, Any]) -> None:
-        volumes, expected = ([float(v) for v in value[name]] for name in ("volumes", "expected"))
-        self._budget.set(volumes, expected, float(value["unassigned"]))
+        volumes, expected, unassigned = ([float(v) for v in value[name]] for name in ("volumes", "expected", "unassigned"))
+        self._budget.set(volumes, expected, [int(f) for f in value["families"]], unassigned)
 
     def reset(self, levelset: LevelSet, solid: NodeField | None) -> None:
         """Start from a surface that was set."""
@@ -115,7 +121,7 @@ class LiquidVolume(Stateful):
         self._budget.add_joining_drops(drops._core, levelset.field._core, time, self._workspace)
 
     def distribute_unassigned(self) -> None:
-        """Let the parts share what is expected of none. Those too small to be resolved are expected to be as they are."""
+        """Let the parts of a family share what is expected of none of them. Those too small to be resolved are expected to be as they are."""
         self._budget.distribute_unassigned()
 
     def correct(self, levelset: LevelSet, solid: NodeField | None) -> float:
