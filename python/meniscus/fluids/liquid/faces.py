@@ -20,8 +20,8 @@ Bools = npt.NDArray[np.bool_]
 _BALANCED = 2.5  # cells of air that are made divergence-free
 _BALANCE_TOLERANCE = 1e-4
 _GAP_SPEED = 1.0
-# Times the speed of the liquid around a gap; measured on impacts. With twice as much, columns that hit a ball gain energy in two dimensions;
-# with four times as much, a slab that lands flat gains 1.6 times its own in three.
+# Times the speed of the liquid around a gap; measured on impacts. With twice as much, columns that hit a ball gain energy in two
+# dimensions; with four times as much, a slab that lands flat gains 1.6 times its own in three.
 
 
 class LiquidFaces(Stateful):

@@ -121,7 +121,7 @@ class LiquidVolume(Stateful):
         self._budget.add_joining_drops(drops._core, levelset.field._core, time, self._workspace)
 
     def distribute_unassigned(self) -> None:
-        """Let the parts of a family share what is expected of none of them. Those too small to be resolved are expected to be as they are."""
+        """Let the parts of a family share what is expected of none of them. Those too small to be resolved expect to be as they are."""
         self._budget.distribute_unassigned()
 
     def correct(self, levelset: LevelSet, solid: NodeField | None) -> float:
