@@ -118,8 +118,8 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
       .def("volumes", [](const B& b) { return volumes_array(b.volumes()); })
       .def("expected", [](const B& b) { return volumes_array(b.expected()); })
       .def_property_readonly("total", &B::total_volume)
-      .def("unassigned", [](const B& b) { return volumes_array(b.unassigned()); })
-      .def("families", [](const B& b) { return b.families(); })
+      .def("unassigned", [](const B& b) { return volumes_array(b.families().unassigned()); })
+      .def("families", [](const B& b) { return b.families().of_parts(); })
       .def_property_readonly("nbytes", &B::bytes)
       .def(
           "set",

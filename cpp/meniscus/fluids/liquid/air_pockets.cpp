@@ -6,12 +6,12 @@
 #include "meniscus/surface/extraction/level_set_components.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 namespace meniscus::fluids {
 namespace {
 
+/// What a cell of air belongs to. `undecided`: also all other cells.
 enum State : std::uint8_t { undecided, out, enclosed };
 
 /// Labels the connected parts of the air farther than `depth` from the surface, from 1; zero elsewhere. Returns their number.
@@ -54,6 +54,44 @@ std::vector<std::uint8_t> parts_outside(const Coord<D>& cells, const std::int32_
   return is_out;
 }
 
+/// Encloses again what only a neck connects with the outside. A pocket of before has opened if a wide neck leads out of it. Else
+/// cells belong to what they are nearer to: the outside as far as it can be reached without necks (`wide`: labels of the parts
+/// of the air away from the surface, `is_out`: of those), or what was a pocket.
+template <int D>
+void close_necks(const grid::Grid<D>& grid, const std::int32_t* labels, const std::int32_t* wide,
+                 const std::vector<std::uint8_t>& is_out, const std::uint8_t* before, State* state, Workspace& workspace) {
+  const Coord<D> cells = grid.local_shape();
+  const Index n = product<D>(cells);
+  const auto queue = workspace.take<Index>(n);
+  Index last = 0;
+  bool any_closes = false;
+  for (Index i = 0; i < n; ++i) {
+    if (state[i] != out) continue;
+    const auto part = static_cast<std::size_t>(wide[i]);
+    const bool closes = part != 0 && !is_out[part] && before[i];
+    any_closes |= closes;
+    state[i] = is_out[part] ? out : closes ? enclosed : undecided;
+    if (state[i] != undecided) queue.data()[last++] = i;
+  }
+  if (!any_closes) return;
+  const Coord<D> strides = c_strides<D>(cells);
+  for (Index first = 0; first < last; ++first) {
+    const Index i = queue.data()[first];
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const Index at = i / strides[axis] % cells[axis];
+      for (const Index step : {Index{-1}, Index{1}}) {
+        const Index to = grid::image_of_cell(grid, d, at + step);
+        if (to < 0) continue;
+        const Index j = i + (to - at) * strides[axis];
+        if (state[j] != undecided || labels[j] == 0) continue;
+        state[j] = state[i];
+        queue.data()[last++] = j;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 template <class T, int D>
@@ -67,61 +105,25 @@ Index find_air_pockets(const grid::Field<T, D>& levelset, const std::uint8_t* ou
   const auto labels = workspace.take<std::int32_t>(n);
   const Index parts = label_air(levelset, outside, 0.0, scratch, labels.data(), workspace);
   const bool had_pockets = std::any_of(pockets, pockets + n, [](std::uint8_t p) { return p != 0; });
-  if (parts <= 1) {
-    // Also a pocket that has opened: it is part of the air outside, unless a neck alone leads there.
-    if (parts == 0 || !had_pockets) {
-      std::fill_n(pockets, n, std::uint8_t{0});
-      return 0;
-    }
+  if (parts == 0 || (parts == 1 && !had_pockets)) {
+    std::fill_n(pockets, n, std::uint8_t{0});
+    return 0;
   }
   const std::vector<std::uint8_t> is_out = parts_outside<D>(cells, labels.data(), parts, open_sides);
-
-  const auto states = workspace.take<std::uint8_t>(n);
-  State* const state = reinterpret_cast<State*>(states.data());
+  const auto state = workspace.take<State>(n);
   for (Index i = 0; i < n; ++i) {
     const std::int32_t part = labels.data()[i];
-    state[i] = part == 0 ? undecided : is_out[static_cast<std::size_t>(part)] ? out : enclosed;
+    state.data()[i] = part == 0 ? undecided : is_out[static_cast<std::size_t>(part)] ? out : enclosed;
   }
   if (had_pockets) {
-    // Where a pocket of before is now connected to the outside, it has opened if a wide neck leads out of it. Else cells belong
-    // to what they are nearer to: the outside as far as it can be reached without necks, or what was a pocket.
     const auto wide = workspace.take<std::int32_t>(n);
     const Index wide_parts = label_air(levelset, outside, open_neck * grid.spacing(), scratch, wide.data(), workspace);
-    const std::vector<std::uint8_t> wide_out = parts_outside<D>(cells, wide.data(), wide_parts, open_sides);
-    const auto queue = workspace.take<Index>(n);
-    Index last = 0;
-    bool any_closing = false;
-    for (Index i = 0; i < n; ++i) {
-      if (state[i] != out) continue;
-      const auto part = static_cast<std::size_t>(wide.data()[i]);
-      const bool reached = wide_out[part] != 0;
-      const bool before = pockets[i] && part != 0 && !reached;
-      any_closing |= before;
-      state[i] = reached ? out : before ? enclosed : undecided;
-      if (state[i] != undecided) queue.data()[last++] = i;
-    }
-    if (any_closing) {
-      const Coord<D> strides = c_strides<D>(cells);
-      for (Index first = 0; first < last; ++first) {
-        const Index i = queue.data()[first];
-        for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
-          const Index at = i / strides[axis] % cells[axis];
-          for (const Index step : {Index{-1}, Index{1}}) {
-            const Index to = grid::image_of_cell(grid, d, at + step);
-            if (to < 0) continue;
-            const Index j = i + (to - at) * strides[axis];
-            if (state[j] != undecided || labels.data()[j] == 0) continue;
-            state[j] = state[i];
-            queue.data()[last++] = j;
-          }
-        }
-      }
-    }
+    close_necks(grid, labels.data(), wide.data(), parts_outside<D>(cells, wide.data(), wide_parts, open_sides), pockets,
+                state.data(), workspace);
   }
 
   // Pockets too small to be resolved are none.
-  for (Index i = 0; i < n; ++i) pockets[i] = state[i] == enclosed;
+  for (Index i = 0; i < n; ++i) pockets[i] = state.data()[i] == enclosed;
   std::vector<Index> size(static_cast<std::size_t>(parts) + 1, 0);
   for (Index i = 0; i < n; ++i) size[static_cast<std::size_t>(labels.data()[i])] += pockets[i];
   Index least = 1;

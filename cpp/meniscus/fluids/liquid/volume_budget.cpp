@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace meniscus::fluids {
 namespace {
@@ -65,64 +64,11 @@ void VolumeBudget<D>::set(std::span<const double> volumes, std::span<const doubl
                           std::span<const std::int32_t> families, std::span<const double> unassigned) {
   require(volumes.size() == expected.size() && !volumes.empty(), "there must be an expected volume for each of ", volumes.size(),
           " measured ones, not ", expected.size());
-  require(families.size() == volumes.size() && !unassigned.empty(), "there must be a family for each of ", volumes.size(),
-          " measured volumes, not ", families.size());
-  for (const std::int32_t f : families)
-    require(f >= 0 && f < static_cast<std::int32_t>(unassigned.size()), "there is no family ", f);
+  require(families.size() == volumes.size(), "there must be a family for each of ", volumes.size(), " measured volumes, not ",
+          families.size());
+  families_.set(families, unassigned);
   volumes_.assign(volumes.begin(), volumes.end());
   expected_.assign(expected.begin(), expected.end());
-  families_.assign(families.begin(), families.end());
-  unassigned_.assign(unassigned.begin(), unassigned.end());
-}
-
-template <int D>
-std::int32_t VolumeBudget<D>::root_of_family(std::int32_t family) const {
-  while (parent_[static_cast<std::size_t>(family)] != family) family = parent_[static_cast<std::size_t>(family)];
-  return family;
-}
-
-template <int D>
-void VolumeBudget<D>::unite_families(std::int32_t& a, std::int32_t b) {
-  b = root_of_family(b);
-  if (a != 0) {
-    const std::int32_t other = root_of_family(a);
-    parent_[static_cast<std::size_t>(std::max(b, other))] = std::min(b, other);
-    b = std::min(b, other);
-  }
-  a = b;
-}
-
-template <int D>
-std::vector<double> VolumeBudget<D>::sum_by_family(const std::vector<double>& values) const {
-  std::vector<double> sums(unassigned_.size(), 0.0);
-  for (std::size_t i = 0; i < values.size(); ++i) sums[static_cast<std::size_t>(families_[i])] += values[i];
-  return sums;
-}
-
-template <int D>
-void VolumeBudget<D>::commit_families() {
-  std::vector<std::int32_t> number(unassigned_.size(), 0);
-  std::int32_t count = 0;
-  families_.assign(next_families_.size(), 0);
-  for (std::size_t i = 1; i < families_.size(); ++i) {
-    if (next_families_[i] == 0) {  // of liquid that came from nowhere
-      families_[i] = ++count;
-      continue;
-    }
-    std::int32_t& n = number[static_cast<std::size_t>(root_of_family(next_families_[i]))];
-    if (n == 0) n = ++count;
-    families_[i] = n;
-  }
-  // What is expected of a family without parts: of a splinter it is shared by all, of more it is lost.
-  std::vector<double> unassigned(static_cast<std::size_t>(count) + 1, 0.0);
-  std::vector<double> left(unassigned_.size(), 0.0);
-  for (std::size_t f = 1; f < unassigned_.size(); ++f)
-    left[static_cast<std::size_t>(root_of_family(static_cast<std::int32_t>(f)))] += unassigned_[f];
-  unassigned[0] = unassigned_[0];
-  for (std::size_t f = 1; f < left.size(); ++f)
-    if (const std::int32_t n = number[f]; n != 0 || std::abs(left[f]) < resolved<D> * cell_)
-      unassigned[static_cast<std::size_t>(n)] += left[f];
-  unassigned_.swap(unassigned);
 }
 
 template <int D>
@@ -136,15 +82,13 @@ template <int D>
 void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin,
                                              Workspace& workspace) {
   const std::size_t count = next_volumes_.size();
-  parent_.resize(unassigned_.size());
-  std::iota(parent_.begin(), parent_.end(), 0);
   if (amounts.size() == 2 && count == 2) {  // one part that stays one
     transferred_ = amounts;
     has_origin_.assign(2, 1);
-    next_families_ = families_;
+    families_.begin_transfer();
     return;
   }
-  next_families_.assign(count, 0);
+  families_.begin_transfer(count);
   transferred_.assign(count, 0.0);
   has_origin_.assign(count, 0);
   const Index length = grid_.local_shape()[D - 1];
@@ -204,7 +148,7 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
       const std::size_t label = keys.data()[begin] % count;
       transferred_[label] += amount * (volume_of(begin, end) / all);
       has_origin_[label] = 1;
-      unite_families(next_families_[label], families_[from]);
+      families_.join(label, from);
       begin = end;
     }
     first = last;
@@ -218,9 +162,7 @@ void VolumeBudget<D>::reset(const MeasuredLiquid<T, D>& liquid, Workspace& works
   const NoInterrupts commit;
   commit_measured();
   expected_ = volumes_;
-  families_.resize(volumes_.size());
-  std::iota(families_.begin(), families_.end(), 0);
-  unassigned_.assign(volumes_.size(), 0.0);
+  families_.reset(volumes_.size());
 }
 
 template <int D>
@@ -240,7 +182,7 @@ void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, co
     for (Index i = 0; i < cells(); ++i) {
       const auto next = static_cast<std::size_t>(next_[i]);
       const auto beside = static_cast<std::size_t>(around.data()[i]);
-      if (next != 0 && beside != 0 && next_families_[next] == 0) next_families_[next] = families_[beside];
+      if (next != 0 && beside != 0 && !families_.knows_next(next)) families_.join(next, beside);
     }
   }
   commit_motion();
@@ -250,14 +192,13 @@ void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, co
 template <int D>
 void VolumeBudget<D>::commit_motion() {
   const NoInterrupts commit;
-  const std::vector<double> before = sum_by_family(expected_);
-  for (std::size_t f = 0; f < before.size(); ++f) unassigned_[f] += before[f];
+  families_.add(expected_);
   commit_measured();
-  commit_families();
+  families_.commit_transfer(resolved<D> * cell_);
   expected_.resize(volumes_.size());
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     expected_[i] = has_origin_[i] ? transferred_[i] : volumes_[i];
-    unassigned_[next_families_[i] != 0 ? static_cast<std::size_t>(families_[i]) : 0] -= expected_[i];
+    (families_.knows_next(i) ? families_.unassigned_of_part(i) : families_.unassigned_of_none()) -= expected_[i];
   }
 }
 
@@ -267,15 +208,14 @@ double VolumeBudget<D>::commit_change(Workspace& workspace) {
   amounts_.resize(volumes_.size());
   for (std::size_t i = 0; i < amounts_.size(); ++i) amounts_[i] = expected_[i] - volumes_[i];
   transfer_to_components(amounts_, labels_.data(), workspace);
-  const std::vector<double> excess = sum_by_family(amounts_);
-  for (std::size_t f = 0; f < excess.size(); ++f) unassigned_[f] += excess[f];
+  families_.add(amounts_);
   const double before = total_volume();
   commit_measured();
-  commit_families();
+  families_.commit_transfer(resolved<D> * cell_);
   expected_.resize(volumes_.size());
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     expected_[i] = volumes_[i] + transferred_[i];
-    unassigned_[static_cast<std::size_t>(families_[i])] -= transferred_[i];
+    families_.unassigned_of_part(i) -= transferred_[i];
   }
   return total_volume() - before;
 }
@@ -291,11 +231,11 @@ double VolumeBudget<D>::update_after_sources(const MeasuredLiquid<T, D>& liquid,
 /// Adds `amounts_` to what is expected. What a part cannot give is expected of its family.
 template <int D>
 void VolumeBudget<D>::add_to_expected() {
-  unassigned_[0] += amounts_[0];
+  families_.unassigned_of_none() += amounts_[0];
   for (std::size_t i = 1; i < expected_.size(); ++i) {
     const double sum = expected_[i] + amounts_[i];
     expected_[i] = std::max(sum, 0.0);
-    unassigned_[static_cast<std::size_t>(families_[i])] += sum - expected_[i];
+    families_.unassigned_of_part(i) += sum - expected_[i];
   }
 }
 
@@ -396,33 +336,34 @@ void VolumeBudget<D>::add_joining_drops(grid::ParticleSet& drops, grid::Field<T,
 template <int D>
 void VolumeBudget<D>::distribute_unassigned() {
   const auto small = [&](std::size_t i) { return volumes_[i] < resolved<D> * cell_; };
-  const auto family = [&](std::size_t i) { return static_cast<std::size_t>(families_[i]); };
-  std::vector<std::uint8_t> has_resolved(unassigned_.size(), 0);
+  std::vector<std::uint8_t> has_resolved(families_.count(), 0);
   for (std::size_t i = 1; i < volumes_.size(); ++i)
-    if (!small(i)) has_resolved[family(i)] = 1;
-  const auto stays = [&](std::size_t i) { return small(i) && has_resolved[family(i)]; };
+    if (!small(i)) has_resolved[families_.family(i)] = 1;
+  const auto stays = [&](std::size_t i) { return small(i) && has_resolved[families_.family(i)]; };
   for (std::size_t i = 1; i < volumes_.size(); ++i)
     if (stays(i)) {
-      unassigned_[family(i)] += expected_[i] - volumes_[i];
+      families_.unassigned_of_part(i) += expected_[i] - volumes_[i];
       expected_[i] = 0.0;
     }
-  const std::vector<double> all = sum_by_family(expected_);
+  const std::vector<double> all = families_.sums(expected_);
   double sum = 0.0;
   for (std::size_t f = 1; f < all.size(); ++f)
     if (has_resolved[f]) sum += all[f];
   if (sum > 0.0) {
     for (std::size_t f = 1; f < all.size(); ++f)
-      if (has_resolved[f]) unassigned_[f] += unassigned_[0] * (all[f] / sum);
-    unassigned_[0] = 0.0;
+      if (has_resolved[f]) families_.unassigned_of(f) += families_.unassigned_of_none() * (all[f] / sum);
+    families_.unassigned_of_none() = 0.0;
   }
-  std::vector<double> factor(unassigned_.size(), 1.0);
-  for (std::size_t f = 1; f < unassigned_.size(); ++f) {
-    if (!(all[f] > 0) || unassigned_[f] == 0.0) continue;
-    const double given = std::max(all[f] + unassigned_[f], 0.0);
-    unassigned_[f] += all[f] - given;
+  std::vector<double> factor(families_.count(), 1.0);
+  for (std::size_t f = 1; f < factor.size(); ++f) {
+    double& unassigned = families_.unassigned_of(f);
+    if (!(all[f] > 0) || unassigned == 0.0) continue;
+    const double given = std::max(all[f] + unassigned, 0.0);
+    unassigned += all[f] - given;
     factor[f] = given / all[f];
   }
-  for (std::size_t i = 1; i < volumes_.size(); ++i) expected_[i] = stays(i) ? volumes_[i] : expected_[i] * factor[family(i)];
+  for (std::size_t i = 1; i < volumes_.size(); ++i)
+    expected_[i] = stays(i) ? volumes_[i] : expected_[i] * factor[families_.family(i)];
 }
 
 template class VolumeBudget<2>;

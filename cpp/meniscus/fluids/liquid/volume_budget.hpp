@@ -4,15 +4,15 @@
 /// When a part breaks up, its pieces share its expected volume in proportion to what of their volumes comes from it; when
 /// parts merge, their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one
 /// too small to be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops
-/// without origin) is shared by the resolved ones of the same family in proportion. Parts are of one family if their liquid has
-/// ever been connected: what is lost behind a wall is not missed on this side of it. Only splinters of unknown families are
-/// shared by all.
+/// without origin) is shared by the resolved ones of the same family (volume_families.hpp) in proportion. Only splinters of
+/// unknown families are shared by all.
 ///
 /// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less
 /// than a cell are left alone, as their surface is not resolved.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/liquid/volume_families.hpp"
 #include "meniscus/grid/field.hpp"
 #include "meniscus/grid/particles/particles.hpp"
 
@@ -67,11 +67,8 @@ class VolumeBudget {
   const std::vector<double>& volumes() const { return volumes_; }
   const std::vector<double>& expected() const { return expected_; }
   double total_volume() const { return std::accumulate(volumes_.begin(), volumes_.end(), 0.0); }
-  /// The family of each part, by label: a number from 1 that parts share whose liquid has ever been connected.
-  const std::vector<std::int32_t>& families() const { return families_; }
-  /// Volume that each family expects beyond its parts, until `distribute_unassigned`; entry 0: that of splinters of unknown
-  /// family.
-  const std::vector<double>& unassigned() const { return unassigned_; }
+  /// The families of the parts, with what is expected of them until `distribute_unassigned`.
+  const VolumeFamilies& families() const { return families_; }
   /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length, and families that are not there.
   void set(std::span<const double> volumes, std::span<const double> expected, std::span<const std::int32_t> families,
            std::span<const double> unassigned);
@@ -119,8 +116,8 @@ class VolumeBudget {
   double correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
  private:
-  /// Transfers amounts of the present parts to those with the labels in `next_`: into `transferred_`, with `has_origin_`, and the
-  /// families into `next_families_`. Families that meet in a part become one.
+  /// Transfers amounts of the present parts to those with the labels in `next_`: into `transferred_`, with `has_origin_`. Starts
+  /// the transfer of their families.
   void transfer_to_components(const std::vector<double>& amounts, const std::int32_t* origin, Workspace& workspace);
   void commit_measured();
   bool match_components();
@@ -128,16 +125,9 @@ class VolumeBudget {
   void commit_motion();
   double commit_change(Workspace& workspace);
   void add_to_expected();
-  void unite_families(std::int32_t& a, std::int32_t b);
-  std::int32_t root_of_family(std::int32_t family) const;
-  /// Sums by family of a value per part; entry 0 is that of label 0.
-  std::vector<double> sum_by_family(const std::vector<double>& values) const;
-  /// Takes `next_families_`; families are numbered without gaps.
-  void commit_families();
   template <class T>
   void transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
   Workspace::Lease<std::int32_t> labels_around(Workspace& workspace) const;
-  double total_expected() const { return std::accumulate(expected_.begin(), expected_.end(), 0.0); }
   Index cells() const { return labels_.size(); }
 
   grid::Grid<D> grid_;
@@ -146,15 +136,12 @@ class VolumeBudget {
   Block<std::int32_t> next_;
   std::vector<double> volumes_{0.0};
   std::vector<double> expected_{0.0};
-  std::vector<std::int32_t> families_{0};
-  std::vector<double> unassigned_{0.0};
+  VolumeFamilies families_;
   // Scratch, by label.
   std::vector<double> next_volumes_;
   std::vector<double> volume_per_cell_;
   std::vector<double> transferred_;
   std::vector<std::uint8_t> has_origin_;
-  std::vector<std::int32_t> next_families_;
-  std::vector<std::int32_t> parent_;  ///< of each family; itself unless it has become part of another
   std::vector<double> amounts_;
   std::vector<DistanceSearch> searches_;
   std::vector<std::int32_t> next_of_;

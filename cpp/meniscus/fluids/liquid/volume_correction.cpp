@@ -152,12 +152,8 @@ template <int D>
 void VolumeBudget<D>::commit_matched() {
   const NoInterrupts whole;
   amounts_ = expected_;
-  next_families_ = families_;
-  for (std::size_t i = 1; i < expected_.size(); ++i) {
-    const auto next = static_cast<std::size_t>(next_of_[i]);
-    expected_[next] = amounts_[i];
-    families_[next] = next_families_[i];
-  }
+  for (std::size_t i = 1; i < expected_.size(); ++i) expected_[static_cast<std::size_t>(next_of_[i])] = amounts_[i];
+  families_.relabel(next_of_);
   commit_measured();
 }
 
@@ -186,7 +182,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
   keep(before.data());
   const auto saved_labels = workspace.take<std::int32_t>(cells());
   std::copy_n(labels_.data(), cells(), saved_labels.data());
-  const auto saved_volumes = volumes_, saved_expected = expected_, saved_unassigned = unassigned_;
+  const auto saved_volumes = volumes_, saved_expected = expected_;
   const auto saved_families = families_;
   double farthest = 0.0;
   double limit = largest_move * h;
@@ -224,7 +220,6 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
     volumes_ = saved_volumes;
     expected_ = saved_expected;
     families_ = saved_families;
-    unassigned_ = saved_unassigned;
     throw;
   }
 }

@@ -18,20 +18,7 @@ Index advect_band(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
   require_finite(phi, "the level set");
   const Coord<D> extents = phi.extents();
   const grid::FieldView<T, D> view = phi.view();
-  const auto bound = static_cast<T>(width);
-  const auto band = list_indices(
-      product<D>(extents),
-      [&, strides = c_strides<D>(extents)](Index begin, Index end, auto&& take) {
-        for (Index i = begin; i < end;) {
-          Coord<D> c = index_of<D>(i, strides);
-          const T* row = view.at(c);
-          const Index count = std::min(end - i, extents[D - 1] - c[D - 1]);
-          for (Index l = 0; l < count; ++l)
-            if (std::abs(row[l]) < bound) take(i + l);
-          i += count;
-        }
-      },
-      workspace);
+  const auto band = list_near_samples<T, D>(std::as_const(phi).view(), 0, static_cast<T>(width), workspace);
   const auto points = workspace.take<T>(band.size * D);
   const auto values = workspace.take<T>(band.size);
   const Coord<D> strides = c_strides<D>(extents);

@@ -3,6 +3,10 @@
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/grid/field.hpp"
+
+#include <algorithm>
+#include <cmath>
 
 namespace meniscus::surface {
 
@@ -46,6 +50,28 @@ IndexList list_indices(Index n, Scan&& scan, Workspace& workspace) {
     scan(begin, end, [&](Index i) { *to++ = i; });
   });
   return list;
+}
+
+/// Indices, of a lattice of the owned samples and `margin` layers of ghosts around them, of the samples with |phi| < `bound`.
+template <class T, int D>
+IndexList list_near_samples(const grid::FieldView<const T, D>& phi, Index margin, T bound, Workspace& workspace) {
+  Coord<D> extents = phi.extents;
+  for (Index& n : extents) n += 2 * margin;
+  const Coord<D> strides = c_strides<D>(extents);
+  return list_indices(
+      product<D>(extents),
+      [&](Index begin, Index end, auto&& take) {
+        for (Index i = begin; i < end;) {
+          Coord<D> c = index_of<D>(i, strides);
+          const Index count = std::min(end - i, extents[D - 1] - c[D - 1]);
+          for (Index& k : c) k -= margin;
+          const T* row = phi.at(c);
+          for (Index l = 0; l < count; ++l)
+            if (std::abs(row[l]) < bound) take(i + l);
+          i += count;
+        }
+      },
+      workspace);
 }
 
 }  // namespace meniscus::surface

@@ -9,6 +9,7 @@
 #include <cmath>
 
 namespace meniscus::surface {
+
 void check(const RadiusBounds& bounds) {
   require(bounds.smallest > 0.0 && bounds.smallest <= bounds.largest && std::isfinite(bounds.largest),
           "the bounds of the radii must be positive and ascending, got ", bounds.smallest, " and ", bounds.largest);
@@ -24,28 +25,15 @@ void find_strains(grid::Field<T, D>& phi, grid::MacField<T, D>& velocity, double
   const grid::FieldLayout<D>& layout = phi.layout();
   const grid::FieldView<const T, D> view = std::as_const(phi).view();
   const double h = phi.grid().spacing();
-  const auto bound = static_cast<T>(width * h);
+  constexpr Index margin = 1;
+  const auto near = list_near_samples<T, D>(view, margin, static_cast<T>(width * h), workspace);
   Coord<D> extents = layout.extents();
-  for (Index& n : extents) n += 2;
-  const Coord<D> strides = c_strides<D>(extents);
-  const auto sample = [&](Index i) {
+  for (Index& n : extents) n += 2 * margin;
+  const auto sample = [strides = c_strides<D>(extents)](Index i) {
     Coord<D> c = index_of<D>(i, strides);
-    for (Index& k : c) --k;
+    for (Index& k : c) k -= margin;
     return c;
   };
-  const auto near = list_indices(
-      product<D>(extents),
-      [&](Index begin, Index end, auto&& take) {
-        for (Index i = begin; i < end;) {
-          const Coord<D> c = sample(i);
-          const T* row = view.at(c);
-          const Index count = std::min(end - i, extents[D - 1] - 1 - c[D - 1]);
-          for (Index l = 0; l < count; ++l)
-            if (std::abs(row[l]) < bound) take(i + l);
-          i += count;
-        }
-      },
-      workspace);
   // Two points on the normal of each, half a cell to either side.
   const auto points = workspace.take<T>(2 * near.size * D);
   const auto speeds = workspace.take<T>(2 * near.size * D);
