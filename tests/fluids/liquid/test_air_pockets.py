@@ -67,8 +67,8 @@ def test_pockets_are_the_parts_that_do_not_reach_the_outside(dimension: int, see
         at_open = any(open_sides[2 * d + up] and (cells[:, d] == (shape[d] - 1) * up).any() for d in range(dimension) for up in (0, 1))
         if len(part) < largest and not at_open and len(part) >= 2**dimension:
             expected[tuple(cells.T)] = True
-    if outer == 1:
-        np.testing.assert_array_equal(find(levelset, None, outside, open_sides), expected)
+    assert outer == 1, "two parts of one size would leave open which of them is outside"
+    np.testing.assert_array_equal(find(levelset, None, outside, open_sides), expected)
 
 
 @pytest.mark.parametrize(("width", "opens"), [(0, False), (1, False), (2, False), (3, True), (4, True)])

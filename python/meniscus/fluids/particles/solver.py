@@ -111,7 +111,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         self._spacing = ParticleSpacing(self.velocity) if o.density_correction else None
         self._before = self.velocity.copy()
         # Slivers of liquid around single particles converge slowly, and what they do beyond this is noise.
-        self._viscosity = ViscosityStage(grid, o.viscosity, max(o.tolerance, _VISCOUS_TOLERANCE), free_surface=True)
+        self._viscosity = ViscosityStage(grid, o.viscosity, _VISCOUS_TOLERANCE, free_surface=True)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
         sides = self.velocity.boundary
         self._open = [

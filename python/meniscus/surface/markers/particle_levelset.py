@@ -14,8 +14,7 @@ from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
-from meniscus.grid import Grid, MacField, Particles, advect, max_speed
-from meniscus.grid.boundary import side_names
+from meniscus.grid import Grid, MacField, advect, max_speed
 from meniscus.grid.transport.advection import INTERPOLATION, TRACE
 from meniscus.surface.levelset import LevelSet, Location
 from meniscus.surface.markers.options import (
@@ -31,7 +30,8 @@ from meniscus.surface.markers.options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.markers.particle_sets import no_markers, none_removed, require_velocity
+from meniscus.surface.markers.particle_sets import no_markers, require_velocity
+from meniscus.surface.markers.removed_particles import fly, none_removed, rejoin
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid import Solid, SolidSample
@@ -343,24 +343,18 @@ class ParticleLevelSet(Stateful):
         Source: Guendelman et al. 2005, section 8 (ballistic motion and collision).
         """
         seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
-        g = _checks.vector("gravity", gravity, self.grid.dimension)
-        sides = side_names(self.grid.dimension)
-        for side in open_sides:
-            if side not in sides:
-                raise ValueError(f"open_sides must be of {', '.join(map(repr, sides))}, not {side!r}")
-        left, left_volume, lost, lost_volume, hits = _surface.advance_spray(
-            self.grid._core,
-            self.spray._core,
+        number = _checks.number
+        return fly(
+            self.spray,
+            self.grid,
             seconds,
-            g,
-            _checks.number("drag", drag),
-            _checks.number("restitution", restitution),
-            [side in open_sides for side in sides],
+            _checks.vector("gravity", gravity, self.grid.dimension),
             self._solid(solid, start + seconds),
+            (number("drag", drag), number("restitution", restitution)),
+            open_sides,
             start + seconds,
             self._workspace,
         )
-        return SprayFlight(Transfer(left, left_volume), Transfer(lost, lost_volume), hits)
 
     def reincorporate(
         self,
@@ -389,18 +383,11 @@ class ParticleLevelSet(Stateful):
         """
         if velocity is not None:
             self._require_velocity(velocity)
-        part, factor, when = _checks.number("fraction", fraction), _checks.number("scale", scale), _checks.number("time", time)
-
-        kind = DEPOSIT("deposit", deposit)
-
-        def back(removed: Particles, sign: int, field: Any) -> Any:
-            args = self.levelset.field._core, removed._core, sign, self.particles._core, part, self._options.radii, field, factor
-            return _surface.reincorporate(*args, kind, when, self._workspace)
-
-        droplets = back(self.spray, -1, None if velocity is None else velocity._core)
-        bubbles = back(self.bubbles, 1, None)
-        momentum = tuple(droplets[2][: self.grid.dimension])
-        return Reincorporation(Transfer(*droplets[:2]), Transfer(*bubbles[:2]), momentum)
+        part, factor = _checks.number("fraction", fraction), _checks.number("scale", scale)
+        args = part, self._options.radii, factor, DEPOSIT("deposit", deposit), _checks.number("time", time), self._workspace
+        droplets = rejoin(self.levelset, self.spray, -1, self.particles, None if velocity is None else velocity._core, *args)
+        bubbles = rejoin(self.levelset, self.bubbles, 1, self.particles, None, *args)
+        return Reincorporation(Transfer(*droplets[:2]), Transfer(*bubbles[:2]), tuple(droplets[2][: self.grid.dimension]))
 
     def __repr__(self) -> str:
         """One line: the level set, and how many particles there are."""

@@ -1,4 +1,4 @@
-"""Parts of a particle level set: empty sets of particles, and checks of the velocity."""
+"""Parts of a particle level set: empty sets of markers, and checks of the velocity."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from meniscus.surface.levelset import LevelSet
 def no_markers(positions: npt.NDArray[Any]) -> Particles:
     """Return markers of the dimension and dtype of an empty array of positions."""
     return Particles(positions, sign=np.empty(0, np.int8), radius=np.empty(0, positions.dtype))
-
-
-def none_removed(positions: npt.NDArray[Any]) -> Particles:
-    """Return droplets or bubbles, likewise."""
-    return Particles(positions, velocity=np.empty_like(positions), radius=np.empty(0, positions.dtype))
 
 
 def require_velocity(velocity: MacField, levelset: LevelSet) -> None:
