@@ -5,6 +5,7 @@
 #include "meniscus/fluids/liquid/air_pockets.hpp"
 #include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/near_surface.hpp"
+#include "meniscus/fluids/liquid/two_fluids.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -64,6 +65,12 @@ void bind_liquid_scalar(py::module_& m) {
       },
       py::arg("levelset"), py::arg("outside"), py::arg("open_sides"), py::arg("scratch"), py::arg("pockets"),
       py::arg("workspace"));
+  m.def(
+      "unite_velocities",
+      [](M& velocity, const M& air, F& levelset, double air_density) {
+        interruptible([&] { fluids::unite_velocities(velocity, air, levelset, air_density); });
+      },
+      py::arg("velocity"), py::arg("air"), py::arg("levelset"), py::arg("air_density"));
   m.def(
       "liquid_energy",
       [](const M& velocity, const F& levelset, const std::optional<py::array>& outside) {

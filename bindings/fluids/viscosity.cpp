@@ -10,8 +10,8 @@ namespace {
 template <class T, int D>
 fluids::ViscosityProblem<T, D> make_viscosity_problem(double viscosity, const grid::Field<T, D>* viscosity_field,
                                                       const grid::SolidBoundary<T, D>* solid, const grid::Field<T, D>* liquid,
-                                                      double time) {
-  return {viscosity, viscosity_field, solid, liquid, time};
+                                                      double air_viscosity, double air_density, double time) {
+  return {viscosity, viscosity_field, solid, liquid, air_viscosity, air_density, time};
 }
 
 /// The fields of a problem live as long as its Python object.
@@ -21,7 +21,7 @@ void bind_viscosity_problem(py::module_& m, const char* name) {
   const auto none = py::none();
   py::class_<fluids::ViscosityProblem<T, D>>(m, name).def(
       py::init(&make_viscosity_problem<T, D>), arg("viscosity") = 0.0, arg("viscosity_field") = none, arg("solid") = none,
-      arg("liquid") = none, arg("time") = 0.0, py::keep_alive<1, 3>(), py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
+      arg("liquid") = none, arg("air_viscosity") = 0.0, arg("air_density") = 0.0, arg("time") = 0.0, py::keep_alive<1, 3>(), py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
 }
 
 /// Whether all components converged, and how the solve of each went.

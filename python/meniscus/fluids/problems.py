@@ -26,6 +26,8 @@ def viscosity_problem(
     liquid: CellField | LevelSet | None,
     slip: Slip,
     time: float,
+    air_viscosity: float | None = None,
+    air_density: float = 0.0,
 ) -> Any:
     """Return the core's description of a viscosity problem; arguments as for `diffuse_liquid`. Raises TypeError or ValueError."""
     _checks.choice("slip", slip, Slip)
@@ -35,6 +37,8 @@ def viscosity_problem(
         viscosity_field=cells_of("viscosity", viscosity, velocity) if varying else None,
         solid=solid_core(solid, velocity.grid, velocity.dtype, time, slip),
         liquid=cells_of("liquid", liquid, velocity),
+        air_viscosity=0.0 if air_viscosity is None else _checks.number("air_viscosity", air_viscosity),
+        air_density=0.0 if air_viscosity is None else _checks.positive("air_density", air_density),
         time=time,
     )
 

@@ -32,13 +32,22 @@ class ViscosityStage:
         viscosity: kinematic, m^2/s; zero: the stage does nothing.
         tolerance: relative to the right-hand side; at most 1e-6 is used.
         free_surface: let the surface of a liquid be free of traction, with all components together; else each component diffuses alone.
+        air: kinematic viscosity of the air, m^2/s, and its density relative to that of the liquid; None: it exerts no stress.
     """
 
-    def __init__(self, grid: Grid, viscosity: float, tolerance: float, *, free_surface: bool = False) -> None:
-        self._viscosity = viscosity
+    def __init__(
+        self,
+        grid: Grid,
+        viscosity: float,
+        tolerance: float,
+        *,
+        free_surface: bool = False,
+        air: tuple[float, float] | None = None,
+    ) -> None:
+        self._viscosity, self._air = viscosity, air
         self._tolerance = min(tolerance, 1e-6)
         self._solver: ViscositySolver | LiquidViscositySolver | None = None
-        if viscosity:
+        if viscosity or (air is not None and air[0]):
             self._solver = LiquidViscositySolver(grid) if free_surface else ViscositySolver(grid)
 
     @property
@@ -52,6 +61,8 @@ class ViscosityStage:
             return ()
         parts: dict[str, Any] = {"solid": solid.at(time, dt), "liquid": liquid, "time": time, "tolerance": self._tolerance}
         if isinstance(self._solver, LiquidViscositySolver):
+            if self._air is not None:
+                parts["air_viscosity"], parts["air_density"] = self._air
             return (diffuse_liquid(velocity, dt, self._viscosity, solver=self._solver, **parts),)
         return diffuse(velocity, dt, self._viscosity, solver=self._solver, **parts)
 

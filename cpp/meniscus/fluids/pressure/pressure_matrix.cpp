@@ -74,6 +74,7 @@ template <class T>
 void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
   has_liquid_ = problem.liquid || problem.liquid_mask;
   has_phi_ = problem.liquid != nullptr;
+  has_solved_air_ = has_phi_ && problem.solved_air;
   if (!has_liquid_) return;
   fit(liquid_);
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
@@ -81,7 +82,6 @@ void PressureSolver<D>::set_liquid(const PressureProblem<T, D>& problem) {
     const std::uint8_t* mask = problem.liquid ? nullptr : problem.liquid_mask + dot<D>(c, c_strides<D>(layout_.cells));
     for (Index k = 0; k < count; ++k) liquid_[first + k] = phi ? is_liquid_value(phi[k], grid_.spacing()) : mask[k] != 0;
   });
-  has_solved_air_ = has_phi_ && problem.solved_air;
   if (has_solved_air_)
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const std::uint8_t* mask = problem.solved_air + dot<D>(c, c_strides<D>(layout_.cells));
@@ -203,6 +203,7 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
                  if (!is_liquid(inside)) return 0.0;
                  w *= side_coefficient_[static_cast<std::size_t>(side)];
                  if (density) w *= reference_density_ / density[inside];
+                 if (has_solved_air_ && liquid_[inside] == solved_air) w *= problem.density / problem.air_density;
                  return w;
                }
                const bool here = is_liquid(inside), there = is_liquid(other);

@@ -20,12 +20,12 @@ struct PressureProblem {
   const grid::Field<T, D>* liquid = nullptr;
   const std::uint8_t* liquid_mask = nullptr;
   double air_pressure = 0.0;
-  /// One byte per owned cell in C order, nonzero in air whose pressure is solved for, as it is enclosed: it keeps its volume.
-  /// Null: none. Needs `liquid`.
+  /// One byte per owned cell in C order, nonzero in air whose pressure is solved for: it keeps its volume. Null: none. Needs
+  /// `liquid`.
   const std::uint8_t* solved_air = nullptr;
   double air_density = 1.2;  ///< kg/m^3, of solved air
-  /// On cells, Pa: excess of the pressure of the liquid over that of the air at the free surface (surface tension times
-  /// curvature). It is interpolated to the surface between a liquid cell and an air cell; no other values are read.
+  /// On cells, Pa: excess of the pressure of the liquid over that of the air at the surface (surface tension times curvature). It
+  /// is interpolated to the surface between a liquid cell and an air cell; no other values are read.
   const grid::Field<T, D>* surface_pressure = nullptr;
   /// Per axis, one byte per owned face in C order, nonzero where the velocity is given and does not change, as on a wall. Null:
   /// given only on solids and sides.

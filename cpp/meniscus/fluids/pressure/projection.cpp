@@ -54,7 +54,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   const double scale = dt / (grid_.spacing() * reference_density_);
   set_dirichlet(velocity.boundary(), problem, scale);
   set_right_hand_side(faces, velocity, problem);
-  add_dirichlet_to_right_hand_side();
+  add_given_pressures_to_right_hand_side();
   balance(options.flux_correction, report);
   const bool warm = problem.warm_start && problem.pressure;
   if (warm) {
@@ -156,7 +156,7 @@ void PressureSolver<D>::set_right_hand_side(const std::array<const T*, D>& faces
 }
 
 template <int D>
-void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
+void PressureSolver<D>::add_given_pressures_to_right_hand_side() {
   if (!has_dirichlet_) return;
   const grid::FaceMatrix<double, D>& a = poisson_.matrix;
   for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
@@ -168,8 +168,11 @@ void PressureSolver<D>::add_dirichlet_to_right_hand_side() {
         const Index at = d == D - 1 ? i - first : c[axis];
         const bool at_lower = layout_.side_of_face(d, at) == 2 * d, at_upper = layout_.side_of_face(d, at + 1) == 2 * d + 1;
         const int lower = at_lower ? 2 * d : -1, upper = at_upper ? 2 * d + 1 : -1;
-        if (!a.active[i - s]) poisson_.b[i] += face_coefficient(d, i, lower) * given_pressure(i, i - s, lower >= 0);
-        if (!a.active[i + s]) poisson_.b[i] += face_coefficient(d, i + s, upper) * given_pressure(i, i + s, upper >= 0);
+        const auto beyond = [&](Index j, bool on_side) {
+          return a.active[j] ? jump_between_solved(i, j) : given_pressure(i, j, on_side);
+        };
+        poisson_.b[i] += face_coefficient(d, i, lower) * beyond(i - s, lower >= 0);
+        poisson_.b[i] += face_coefficient(d, i + s, upper) * beyond(i + s, upper >= 0);
       }
     }
   });
@@ -248,7 +251,8 @@ void PressureSolver<D>::apply(const std::array<const T*, D>& faces, grid::MacFie
         } else if (a.active[i - s] || a.active[i]) {
           const double w = face_coefficient(d, i, side);
           to[k] = static_cast<T>(static_cast<double>(from[k]) -
-                                 (open ? w / open[i] : w) * (q(i, i - s, side >= 0) - q(i - s, i, side >= 0)));
+                                 (open ? w / open[i] : w) *
+                                     (q(i, i - s, side >= 0) - q(i - s, i, side >= 0) - jump_between_solved(i, i - s)));
         } else {
           to[k] = from[k];
         }

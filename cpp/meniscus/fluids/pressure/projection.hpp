@@ -2,7 +2,7 @@
 ///
 /// Finite volumes on cut cells: a face with open fraction a carries the flux a u + (1 - a) u_solid, so that moving solids push
 /// the fluid, and pressures live in cell centres throughout (second order up to the wall). Air is a Dirichlet condition, at the
-/// distance of the free surface (ghost fluid). The pressure's conditions on the sides of the domain follow from the velocity's:
+/// distance of the free surface (ghost fluid), or a fluid of its own density in the same system. The pressure's conditions on the sides of the domain follow from the velocity's:
 /// given normal velocity on walls and prescribed sides, given pressure on open ones, and pressure zero on sides with no gradient.
 ///
 /// Sources: Selle 2008, sections 2.9, 3.2 and 4.4.2; Mueller et al. 2008, section 10; Guendelman et al. 2005, section 4.3
@@ -96,17 +96,24 @@ class PressureSolver {
   /// The pressure given on the face between a liquid cell and air (or a side of the domain), in the units of the solve.
   double given_pressure(Index liquid, Index air, bool on_side) const {
     if (!has_dirichlet_) return 0.0;
-    double q = dirichlet_[air];
-    if (has_surface_ && !on_side) {
-      const double theta = has_phi_ ? distance_to_surface<double>(phi_[liquid], phi_[air]) : 1.0;
-      q += (1 - theta) * surface_[liquid] + theta * surface_[air];
-    }
-    return q;
+    return dirichlet_[air] + (has_surface_ && !on_side ? surface_jump(liquid, air) : 0.0);
+  }
+  /// Excess of the pressure in the liquid at the surface between a liquid cell and air, in the units of the solve.
+  double surface_jump(Index liquid, Index air) const {
+    const double theta = has_phi_ ? distance_to_surface<double>(phi_[liquid], phi_[air]) : 1.0;
+    return (1 - theta) * surface_[liquid] + theta * surface_[air];
+  }
+  /// Excess of the pressure in one cell over that in the next where both are solved for: nonzero at the surface alone.
+  double jump_between_solved(Index cell, Index beside) const {
+    const auto& active = poisson_.matrix.active;
+    if (!has_surface_ || !has_solved_air_ || !active[cell] || !active[beside] || liquid_[cell] == liquid_[beside]) return 0.0;
+    return liquid_[beside] == solved_air ? surface_jump(cell, beside) : -surface_jump(beside, cell);
   }
   template <class T>
   void set_right_hand_side(const std::array<const T*, D>& faces, const grid::MacField<T, D>& velocity,
                            const PressureProblem<T, D>& problem);
-  void add_dirichlet_to_right_hand_side();
+  /// Pressures given at faces, and jumps of the pressure at the surface.
+  void add_given_pressures_to_right_hand_side();
   void balance(FluxCorrection fix, ProjectionReport<D>& report);
   void add_at_walls(const std::vector<double>& excess);
   double wall_area(Index cell) const;
@@ -121,11 +128,12 @@ class PressureSolver {
   grid::PoissonSolver<D> poisson_;
   std::array<SideKind, 2 * D> sides_{};
   std::array<double, 2 * D> side_coefficient_{};
-  static constexpr std::uint8_t solved_air = 2;
-  bool has_solved_air_ = false;
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
-  Block<std::uint8_t> liquid_;  ///< zero in air; `solved_air` where its pressure is solved for
+  /// Zero in air; `solved_air` where its pressure is solved for.
+  Block<std::uint8_t> liquid_;
+  static constexpr std::uint8_t solved_air = 2;
+  bool has_solved_air_ = false;
   /// Cells whose centres lie in the solid.
   Block<std::uint8_t> inside_;
   bool has_given_ = false;

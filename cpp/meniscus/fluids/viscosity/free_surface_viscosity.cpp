@@ -60,8 +60,13 @@ bool LiquidViscositySolver<D>::diffuse(grid::MacField<T, D>& velocity, double dt
   require(!problem.viscosity_field || problem.viscosity_field->grid() == grid_, "viscosity must have the grid of the velocity");
   require(!problem.solid || problem.solid->grid() == grid_, "solid must have the grid of the velocity");
   require(!problem.liquid || problem.liquid->grid() == grid_, "liquid must have the grid of the velocity");
+  const auto is_number = [](double x) { return x >= 0 && std::isfinite(x); };
+  require(is_number(problem.air_viscosity), "the viscosity of the air must not be negative, not ", problem.air_viscosity);
+  require(is_number(problem.air_density), "the density of the air must not be negative, not ", problem.air_density);
+  require(problem.air_density == 0 || (problem.liquid && !problem.viscosity_field),
+          "air with a viscosity needs a liquid with a level set, and a viscosity of the liquid that is a number");
   require_finite(velocity);
-  double strongest = problem.viscosity;
+  double strongest = problem.air_density > 0 ? std::max(problem.viscosity, problem.air_viscosity) : problem.viscosity;
   if (problem.viscosity_field) {
     require_finite(*problem.viscosity_field, "viscosity");
     const grid::FieldView<const T, D> nu = problem.viscosity_field->view();
@@ -165,6 +170,7 @@ void LiquidViscositySolver<D>::describe_faces(const grid::MacField<T, D>& veloci
           fixed_[i] = !problem.solid->sticks() ? value : moving ? static_cast<double>(moving[k]) : 0.0;
         } else {
           mass_[i] = fractions_.around(c, 1 << axis);
+          if (problem.air_density > 0) mass_[i] += (room_around(c, 1 << axis) - mass_[i]) * problem.air_density;
           x_[i] = value;
         }
       }
@@ -201,6 +207,13 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
     }
     return count ? sum / count : 0.0;
   };
+  // Viscosity times volume; that of the air per density of the liquid.
+  const auto viscous_volume = [&](const Coord<D>& c, int axes) {
+    const double liquid = fractions_.around(c, axes);
+    double sum = viscosity_at(c, axes) * liquid;
+    if (problem.air_density > 0) sum += problem.air_density * problem.air_viscosity * (room_around(c, axes) - liquid);
+    return sum;
+  };
   const auto in_solid = [&](Index i) { return given_[i] == given_by_solid; };
   const bool slips = problem.solid && !problem.solid->sticks();
   for_each_cell_row<D>(layout_, [&](Coord<D> c, Index first, Index count) {
@@ -209,7 +222,7 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
       const Index i = first + k;
       bool cell = true;
       for (int d = 0; d < D; ++d) cell &= !beyond(d, c[static_cast<std::size_t>(d)]);
-      const double full = cell ? 2 * scale * viscosity_at(c, 0) * fractions_.around(c, 0) : 0.0;
+      const double full = cell ? 2 * scale * viscous_volume(c, 0) : 0.0;
       for (int d = 0; d < D; ++d) {
         const Index lower = d * layout_.size + i, upper = lower + layout_.strides[static_cast<std::size_t>(d)];
         weight_[lower] = slips && (in_solid(lower) || in_solid(upper)) ? 0.0 : full;
@@ -221,12 +234,20 @@ void LiquidViscositySolver<D>::describe_stresses(const grid::MacField<T, D>& vel
         bool none = slips && (in_solid(ia) || in_solid(ia - layout_.strides[static_cast<std::size_t>(b)]) || in_solid(ib) ||
                               in_solid(ib - layout_.strides[static_cast<std::size_t>(a)]));
         for (int d = 0; d < D; ++d) none |= d != a && d != b && beyond(d, c[static_cast<std::size_t>(d)]);
-        const double strength = none ? 0.0 : scale * viscosity_at(c, axes) * fractions_.around(c, axes);
+        const double strength = none ? 0.0 : scale * viscous_volume(c, axes);
         describe_edge(velocity, pair, c, i, strength);
       }
     }
   });
   for (int s = 0; s < stresses; ++s) layout_.halo.exchange(weight_.data() + s * layout_.size);
+}
+
+template <int D>
+double LiquidViscositySolver<D>::room_around(const Coord<D>& c, int axes) const {
+  double room = 1.0;
+  for (int d = 0; d < D; ++d)
+    if (axes >> d & 1 && cells_.side_of_face(d, c[static_cast<std::size_t>(d)]) >= 0) room *= 0.5;
+  return room;
 }
 
 /// An edge in a side shears the component along the side alone, against what is given on the side or beyond.

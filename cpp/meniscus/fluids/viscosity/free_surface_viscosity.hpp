@@ -1,8 +1,9 @@
-/// Implicit viscosity of a liquid whose surface is free of traction.
+/// Implicit viscosity of a liquid whose surface is free of traction, or of a liquid and the air around it.
 ///
 /// Minimises  rho/2 |u - u*|^2 + dt mu D(u):D(u)  over the liquid, all components together: mass on faces, diagonal stresses at
 /// cell centres, the others at edges (in 2-D: nodes), each with the part of the volume around it that is liquid. Air then exerts
-/// no stress, and the minimum meets the condition at the surface by itself.
+/// no stress, and the minimum meets the condition at the surface by itself. With a density of its own, air fills the rest of
+/// each volume with its own mass and viscosity, and stresses are continuous.
 ///
 /// Walls and solids without slip are Dirichlet conditions at their velocity; free slip carries no shear; an open side is free of
 /// traction, as the surface is.
@@ -28,7 +29,7 @@ class LiquidViscositySolver {
   const grid::Grid<D>& grid() const { return grid_; }
   Index bytes() const;
 
-  /// Diffuses the velocity for dt seconds. Faces without liquid around them are unchanged. Returns
+  /// Diffuses the velocity for dt seconds. Faces without liquid around them are unchanged where air exerts no stress. Returns
   /// whether it converged; if not, nothing changes.
   template <class T>
   bool diffuse(grid::MacField<T, D>& velocity, double dt, const ViscosityProblem<T, D>& problem,
@@ -62,6 +63,8 @@ class LiquidViscositySolver {
   void find_stresses(Vector& faces);
   /// to = forces of the stresses on the unknowns, plus their masses times `faces` where not null.
   void gather(const double* faces, double* to) const;
+  /// Part of the volume around a place that lies in the domain; arguments as of `LiquidFractions::around`.
+  double room_around(const Coord<D>& c, int axes) const;
   /// Whether a sample with this coordinate lies beyond the cells along an axis.
   bool beyond(int axis, Index coordinate) const { return coordinate >= cells_.cells[static_cast<std::size_t>(axis)]; }
 

@@ -14,7 +14,7 @@ from meniscus.grid.transport.advection import FirstOrderNear, Interpolation, Lim
 
 Tracking = Literal["particle-level-set", "level-set"]
 SurfaceOrder = Literal["second", "first"]
-Air = Literal["pockets", "open"]
+Air = Literal["open", "pockets", "fluid"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +28,10 @@ class LiquidOptions:
         surface_tension: coefficient, N/m.
         air_pressure: Pa.
         air: 'open': all air has the given pressure, so that pockets collapse; 'pockets': air that the liquid encloses keeps its volume, and
-            its pressure is solved for.
-        air_density: of enclosed air, kg/m^3.
+            its pressure is solved for; 'fluid': all air is a second incompressible fluid with one velocity for both, so that it may as
+            well be another liquid. Then no markers become drops.
+        air_density: of air that is solved for, kg/m^3.
+        air_viscosity: of air that is a fluid, kinematic, m^2/s.
         slip: condition at solids, 'free' or 'no-slip'.
         tracking: of the surface, by a level set with particles on both sides, or without.
         per_cell: particles per cell at the surface; default 16 in 2-D and 64 in 3-D.
@@ -60,6 +62,7 @@ class LiquidOptions:
     air_pressure: float = 0.0
     air: Air = "open"
     air_density: float = 1.2
+    air_viscosity: float = 0.0
     slip: Slip = "free"
     tracking: Tracking = "particle-level-set"
     per_cell: int | None = None
@@ -87,7 +90,7 @@ class LiquidOptions:
         """Check the values; the operators check the rest."""
         for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
-        for name in ("viscosity", "surface_tension", "drag", "restitution"):
+        for name in ("viscosity", "air_viscosity", "surface_tension", "drag", "restitution"):
             if _checks.number(name, getattr(self, name)) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
         if self.restitution > 1:

@@ -13,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
+from meniscus.fluids.liquid.air_flow import AirFlow
 from meniscus.fluids.liquid.faces import LiquidFaces
 from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport, VolumeReport
 from meniscus.fluids.liquid.pockets import AirPockets
@@ -55,6 +56,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         surface: the level set, its particles, and the drops.
         volume: measured and expected volumes of the components of the liquid.
         pockets: air that the liquid encloses, as of the last projection, or None.
+        air: its flow, if it is a fluid, or None.
         faces: which of them the liquid touches.
         vortices: vortex particles, or None.
         time: seconds.
@@ -99,7 +101,10 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
         self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
-        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True)
+        fluid = AirFlow(self.velocity, o) if o.air == "fluid" else None
+        self.air = self.declare("air", fluid, changed_by=("transport", "add_forces", "extend"))
+        air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
+        self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
 
     @property
@@ -154,13 +159,16 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """
         h, o = self.grid.spacing, self.options
         speed = self.faces.max_speed(self.velocity, self.levelset) + math.sqrt(h * float(np.linalg.norm(self.gravity)))
+        if self.air is not None:
+            speed = max(speed, self.air.limiting_speed)
         for source in (r.owner for r in self._sources):
             if isinstance(source, LiquidSource) and source.velocity is not None and source.is_on(self.time):
                 speed = max(speed, float(np.abs(source.velocity).max()))
         speed = max(speed, self._solid.max_speed(self.time))
         dt = o.cfl * h / speed if speed > 0 else math.inf
         if o.surface_tension:
-            dt = min(dt, math.sqrt(o.density * h**3 / (2 * math.pi * o.surface_tension)))
+            density = o.density + (0.0 if self.air is None else o.air_density)
+            dt = min(dt, math.sqrt(density * h**3 / (2 * math.pi * o.surface_tension)))
         return dt
 
     def emit(self, dt: float) -> None:
@@ -210,6 +218,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             time=self.time,
             workspace=self._workspace,
         )
+        if self.air is not None:
+            self.air.advect(dt, self.time, self._workspace)
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
@@ -230,10 +240,14 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """Add gravity and the forces of vortex particles for dt."""
         o = self.options
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
+        if self.air is not None:
+            add_acceleration(self.air.velocity, self.gravity.tolist(), dt)
         add_forces_of_vortices(self.velocity, self.vortices, dt, o.vortex_strength, o.vortex_kernel, self.time, self._workspace)
 
     def diffuse(self, dt: float) -> None:
-        """Apply viscosity for dt."""
+        """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""
+        if self.air is not None:
+            self.air.unite_with(self.velocity, self.levelset)
         self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
 
     def project(self, dt: float) -> None:
@@ -253,7 +267,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self.pressure,
             liquid=self.levelset,
             air_pressure=o.air_pressure,
-            solved_air=None if self.pockets is None else self.pockets.find(self.levelset, solid),
+            solved_air=self._solved_air(solid),
             air_density=o.air_density,
             surface_pressure=self._curvature,
         )
@@ -263,6 +277,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         o = self.options
         time = self.time + dt
         solid = self._solid.at(time, dt or None, needs_velocity=True)
+        if self.air is not None:
+            self.air.separate_from(self.velocity, solid, self._workspace)
         self.faces.extend(self.velocity, self.levelset, solid, o.band, self._workspace, time)
 
     def volume_report(self) -> VolumeReport:
@@ -273,6 +289,12 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """Continue the level set into the solid at the angle at which it meets the wall."""
         if solid is not None:
             self.surface.extend_into(solid, self._workspace)
+
+    def _solved_air(self, solid: SolidBoundary | None) -> npt.NDArray[np.bool_] | None:
+        """Return the mask of the air whose pressure is solved for, or None."""
+        if self.air is not None:
+            return self.air.cells
+        return None if self.pockets is None else self.pockets.find(self.levelset, solid)
 
     def _outside(self, solid: SolidBoundary | None) -> Any:
         """Return the level set of the solid on nodes, or None."""

@@ -45,9 +45,9 @@ class LiquidSurface(Stateful):
             chosen = ParticleOptions(
                 per_cell=options.per_cell,
                 reseed_every=options.reseed_every or None,
-                spray=options.spray,
-                escaped_outside="delete",
-                max_outside_depth=_AIR_DEPTH[grid.dimension],
+                spray=options.spray and options.air != "fluid",
+                escaped_outside="keep" if options.air == "fluid" else "delete",
+                max_outside_depth=None if options.air == "fluid" else _AIR_DEPTH[grid.dimension],
                 trace=options.trace,
                 seed=options.seed,
             )

@@ -104,9 +104,9 @@ def project(
             between the cells (ghost fluid), or a bool array.
         given_faces: per axis a bool mask of faces that keep their velocity, as on a wall.
         air_pressure: Pa.
-        solved_air: bool array over the cells: air that keeps its volume, as it is enclosed, so that its pressure is solved for with that
-            of the liquid. It needs a `liquid` with a resolved surface; cells of liquid do not count. Faces between it and other air are
-            closed: they keep their velocity. `surface_pressure` is not applied at its surface.
+        solved_air: bool array over the cells: air that keeps its volume (as it is enclosed, or as a fluid of its own), so that its pressure
+            is solved for with that of the liquid. It needs a `liquid` with a resolved surface; cells of liquid do not count. Faces
+            between it and other air are closed: they keep their velocity.
         air_density: of that air, kg/m^3.
         surface_pressure: excess of the pressure in the liquid over that of the air at the free surface, Pa: for surface tension its
             coefficient times the curvature. A CellField of the velocity's dtype, read in the cells beside the surface and interpolated to
