@@ -73,7 +73,7 @@ void bind_liquid_scalar(py::module_& m) {
       py::arg("velocity"), py::arg("air"), py::arg("levelset"), py::arg("air_density"));
   m.def(
       "liquid_energy",
-      [](const M& velocity, const F& levelset, const std::optional<py::array>& outside) {
+      [](const M& velocity, F& levelset, const std::optional<py::array>& outside) {
         const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
         return interruptible([&] { return fluids::liquid_energy(velocity, levelset, mask); });
       },

@@ -93,7 +93,7 @@ class StagedSolver(Stateful, Generic[Report]):
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
-        self.pressure = self.declare("pressure", CellField(grid), changed_by=("project",))
+        self.pressure = self.declare("pressure", CellField(grid), changed_by=("diffuse", "project"))
         self.time = self.declare("time", 0.0)
         self.report: Report | None = None
         self.running_report: Report = self._report_type()

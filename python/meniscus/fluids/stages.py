@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ class ViscosityStage:
     ) -> None:
         self._viscosity, self._air = viscosity, air
         self._tolerance = min(tolerance, 1e-6)
+        self._change: MacField | None = None
         self._solver: ViscositySolver | LiquidViscositySolver | None = None
         if viscosity or (air is not None and air[0]):
             self._solver = LiquidViscositySolver(grid) if free_surface else ViscositySolver(grid)
@@ -55,10 +57,37 @@ class ViscosityStage:
         """Bytes held by the solver."""
         return 0 if self._solver is None else self._solver.nbytes
 
-    def act(self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None = None) -> tuple[SolveInfo, ...]:
-        """Let viscosity act on a velocity, in place, in the step of dt that ends at a time (s); one fact per solve."""
+    def act(
+        self,
+        velocity: MacField,
+        dt: float,
+        solid: SampledSolid,
+        time: float,
+        liquid: LevelSet | None = None,
+        project: Callable[[], None] | None = None,
+    ) -> tuple[SolveInfo, ...]:
+        """Let viscosity act on a velocity, in place, in the step of dt that ends at a time (s); one fact per solve.
+
+        With `project`, which makes the velocity divergence-free, viscosity acts on the result of that, and what this has changed is taken
+        back afterwards. Else walls without slip would hold up forces that pressure balances: water at rest would move.
+        """
         if self._solver is None:
             return ()
+        if project is None:
+            return self._diffuse(velocity, dt, solid, time, liquid)
+        if self._change is None:
+            self._change = velocity.copy()
+        self._change.assign(velocity)
+        project()
+        samples: Any = _grid  # overloaded over dimension and scalar
+        samples.combine(self._change._core, 1.0, self._change._core, -1.0, velocity._core)
+        result = self._diffuse(velocity, dt, solid, time, liquid)
+        samples.combine(velocity._core, 1.0, velocity._core, 1.0, self._change._core)
+        return result
+
+    def _diffuse(
+        self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None
+    ) -> tuple[SolveInfo, ...]:
         parts: dict[str, Any] = {"solid": solid.at(time, dt), "liquid": liquid, "time": time, "tolerance": self._tolerance}
         if isinstance(self._solver, LiquidViscositySolver):
             if self._air is not None:

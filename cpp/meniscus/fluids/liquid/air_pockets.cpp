@@ -33,7 +33,7 @@ Index label_air(const grid::Field<T, D>& levelset, const std::uint8_t* outside, 
   return surface::label_components(scratch, false, labels, workspace).inside;
 }
 
-/// The parts that are outside: the largest, and those at open sides.
+/// The parts that are outside: those at open sides, or the largest if none is there.
 template <int D>
 std::vector<std::uint8_t> parts_outside(const Coord<D>& cells, const std::int32_t* labels, Index parts,
                                         const std::array<bool, 2 * D>& open_sides) {
@@ -50,7 +50,8 @@ std::vector<std::uint8_t> parts_outside(const Coord<D>& cells, const std::int32_
       if ((at == 0 && open_sides[2 * d]) || (at == cells[d] - 1 && open_sides[2 * d + 1])) is_out[part] = 1;
     }
   }
-  if (parts > 0) is_out[static_cast<std::size_t>(std::max_element(size.begin() + 1, size.end()) - size.begin())] = 1;
+  if (parts > 0 && std::find(is_out.begin(), is_out.end(), 1) == is_out.end())
+    is_out[static_cast<std::size_t>(std::max_element(size.begin() + 1, size.end()) - size.begin())] = 1;
   return is_out;
 }
 

@@ -7,13 +7,13 @@
 
 namespace meniscus::fluids {
 
-/// Least number of cells of a pocket, along each axis; smaller ones are not resolved, and may collapse.
+/// A pocket of fewer cells than a cube this wide is not resolved, and may collapse.
 inline constexpr Index least_pocket_width = 2;
 /// Distance from the surface, in cells, beyond which air must be connected for a pocket to open: a neck of about two cells.
 inline constexpr double open_neck = 0.75;
 
-/// Finds the pockets: air (levelset > 0, m, on cells) that no path through faces of cells leads out of. Outside is the largest
-/// connected part of the air, and what reaches an open side. `pockets` holds one byte per owned cell in C order: on entry the
+/// Finds the pockets: air (levelset > 0, m, on cells) that no path through faces of cells leads out of. Outside is what reaches an
+/// open side, or the largest connected part of the air if none does. `pockets` holds one byte per owned cell in C order: on entry the
 /// pockets found before (zero: none), on return those found now. A pocket stays one while only necks of less than about two cells
 /// lead out of it, so that a neck that opens and closes does not let its pressure go up and down.
 ///

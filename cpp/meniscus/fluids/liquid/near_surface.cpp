@@ -1,6 +1,7 @@
 #include "meniscus/fluids/liquid/near_surface.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/fluids/liquid/liquid_fractions.hpp"
 #include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/rows.hpp"
 
@@ -40,35 +41,64 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
   });
 }
 
+namespace {
+
+/// Parts of the two halves of a cell, cut across an axis, that are liquid. `phi`: of the cell, whose neighbours can be read.
 template <class T, int D>
-double liquid_energy(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& levelset, const std::uint8_t* outside) {
+std::array<double, 2> liquid_halves(const T* phi, const Coord<D>& strides, int axis) {
+  std::array<double, D> gradient;
+  bool wet = *phi <= 0, cut = false;
+  for (std::size_t d = 0; d < D; ++d) {
+    const T below = phi[-strides[d]], above = phi[strides[d]];
+    cut |= (below <= 0) != wet || (above <= 0) != wet;
+    gradient[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
+  }
+  if (!cut) return {wet ? 1.0 : 0.0, wet ? 1.0 : 0.0};
+  std::array<double, 2> parts;
+  const auto a = static_cast<std::size_t>(axis);
+  const auto middle = static_cast<double>(*phi);
+  for (std::size_t upper : {0u, 1u}) {
+    const double rise = static_cast<double>(phi[upper ? strides[a] : -strides[a]]) - middle;
+    gradient[a] = 0.5 * rise;
+    parts[upper] = cube_fraction<D>(middle + 0.25 * rise, gradient);
+  }
+  return parts;
+}
+
+}  // namespace
+
+template <class T, int D>
+double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside) {
   require(velocity.grid() == levelset.grid(), "the level set must have the grid of the velocity");
   grid::require_one_block(velocity.grid(), "the energy of a liquid");
-  const FieldView<const T, D> phi = levelset.view();
+  levelset.fill_ghosts(0.0);
+  const FieldView<const T, D> phi = std::as_const(levelset).view();
   const Index length = phi.extents[D - 1];
-  double total = 0.0;
-  for (int d = 0; d < D; ++d) {
-    const FieldView<const T, D> u = velocity.component(d).view();
-    const Index step = u.strides[static_cast<std::size_t>(d)];
-    total += 0.25 * parallel_reduce(
-                        Index{0}, product<D>(phi.extents) / length, std::max<Index>(1, 8192 / length), 0.0,
-                        [&](Index begin, Index end) {
-                          double sum = 0.0;
-                          for (Index r = begin; r < end; ++r) {
-                            const Coord<D> c = row_start<D>(phi.extents, r);
-                            const T* inside = phi.at(c);
-                            const T* lower = u.at(c);
-                            for (Index k = 0; k < length; ++k) {
-                              if (!(inside[k] <= 0) || (outside && !outside[r * length + k])) continue;
-                              const auto a = static_cast<double>(lower[k]), b = static_cast<double>(lower[k + step]);
-                              sum += a * a + b * b;
-                            }
-                          }
-                          return sum;
-                        },
-                        [](double a, double b) { return a + b; });
-  }
-  return total * std::pow(velocity.grid().spacing(), D);
+  std::array<FieldView<const T, D>, D> u;
+  for (int d = 0; d < D; ++d) u[static_cast<std::size_t>(d)] = velocity.component(d).view();
+  const double total = parallel_reduce(
+      Index{0}, product<D>(phi.extents) / length, std::max<Index>(1, 8192 / length), 0.0,
+      [&](Index begin, Index end) {
+        double sum = 0.0;
+        for (Index r = begin; r < end; ++r) {
+          const Coord<D> c = row_start<D>(phi.extents, r);
+          const T* at = phi.at(c);
+          for (int d = 0; d < D; ++d) {
+            const auto& face = u[static_cast<std::size_t>(d)];
+            const T* lower = face.at(c);
+            const Index step = face.strides[static_cast<std::size_t>(d)];
+            for (Index k = 0; k < length; ++k) {
+              if (outside && !outside[r * length + k]) continue;
+              const auto [below, above] = liquid_halves<T, D>(at + k, phi.strides, d);
+              const auto a = static_cast<double>(lower[k]), b = static_cast<double>(lower[k + step]);
+              sum += below * a * a + above * b * b;
+            }
+          }
+        }
+        return sum;
+      },
+      [](double a, double b) { return a + b; });
+  return 0.25 * total * std::pow(velocity.grid().spacing(), D);
 }
 
 template <class T, int D>
@@ -94,7 +124,7 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
 #define MENISCUS_INSTANTIATE(T, D)                                                                                 \
   template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                          \
   template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                             \
-  template double liquid_energy<T, D>(const grid::MacField<T, D>&, const grid::Field<T, D>&, const std::uint8_t*); \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);       \
   template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

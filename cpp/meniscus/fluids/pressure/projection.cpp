@@ -56,13 +56,15 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   set_right_hand_side(faces, velocity, problem);
   add_given_pressures_to_right_hand_side();
   balance(options.flux_correction, report);
+  // The unknown is the excess over the pressure of the air, however large that is: it would only take digits from the rest.
+  const double air = has_liquid_ ? problem.air_pressure : 0.0;
   const bool warm = problem.warm_start && problem.pressure;
   if (warm) {
     const grid::FieldView<const double, D> p = std::as_const(*problem.pressure).view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const double* from = p.at(c);
       for (Index k = 0; k < count; ++k)
-        poisson_.x[first + k] = poisson_.matrix.active[first + k] && std::isfinite(from[k]) ? scale * from[k] : 0.0;
+        poisson_.x[first + k] = poisson_.matrix.active[first + k] && std::isfinite(from[k]) ? scale * (from[k] - air) : 0.0;
     });
   }
   poisson_.solve(options.solve, !warm, report.solve);
@@ -79,11 +81,26 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       double* to = p.at(c);
       for (Index k = 0; k < count; ++k)
-        to[k] = (poisson_.matrix.active[first + k] ? poisson_.x[first + k]
-                 : has_dirichlet_                  ? dirichlet_[first + k]
-                                                   : 0.0) /
-                scale;
+        to[k] = poisson_.matrix.active[first + k] ? poisson_.x[first + k] / scale : is_liquid(first + k) ? 0.0 : air;
     });
+    if (air != 0) add_in_open_regions(air, *problem.pressure);
+  }
+}
+
+template <int D>
+void PressureSolver<D>::add_in_open_regions(double pressure, grid::Field<double, D>& to) const {
+  const auto& regions = poisson_.regions();
+  const grid::FieldView<double, D> p = to.view();
+  for (const auto& u : regions.intervals()) {
+    if (regions.regions()[static_cast<std::size_t>(u.region)].closed) continue;
+    Coord<D> c;
+    Index rest = u.index - layout_.origin;
+    for (std::size_t d = 0; d < D; ++d) {
+      c[d] = rest / layout_.strides[d];
+      rest %= layout_.strides[d];
+    }
+    double* row = p.at(c);
+    for (Index k = 0; k < u.count; ++k) row[k] += pressure;
   }
 }
 
@@ -92,11 +109,12 @@ template <class T>
 void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const PressureProblem<T, D>& problem, double scale) {
   std::array<double, 2 * D> side_pressure{};
   has_surface_ = has_liquid_ && problem.surface_pressure;
-  bool any = has_surface_ || (has_liquid_ && problem.air_pressure != 0);
+  const double air = has_liquid_ ? problem.air_pressure : 0.0;
+  bool any = has_surface_;
   for (std::size_t s = 0; s < boundary.size(); ++s)
     if (const auto* open = std::get_if<grid::Open>(&boundary[s]); open && sides_[s] == SideKind::open) {
-      side_pressure[s] = open->pressure;
-      any |= open->pressure != 0;
+      side_pressure[s] = open->pressure - air;
+      any |= side_pressure[s] != 0;
     }
   has_dirichlet_ = any;
   if (!any) return;
@@ -110,10 +128,7 @@ void PressureSolver<D>::set_dirichlet(const grid::Boundary<D>& boundary, const P
     });
     layout_.halo.exchange(surface_.data());
   }
-  const double air = scale * problem.air_pressure;
-  parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) dirichlet_[i] = is_liquid(i) ? 0.0 : air;
-  });
+  parallel_for(0, layout_.size, 1 << 16, [&](Index b, Index e) { std::fill(dirichlet_.data() + b, dirichlet_.data() + e, 0.0); });
   for (int d = 0; d < D; ++d)
     grid::for_each_face_row<D>(layout_, d, [&](const Coord<D>& first, Index count, int lower, int upper) {
       const Index i = layout_.index(first), s = layout_.strides[static_cast<std::size_t>(d)];

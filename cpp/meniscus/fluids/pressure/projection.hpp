@@ -117,6 +117,8 @@ class PressureSolver {
   void balance(FluxCorrection fix, ProjectionReport<D>& report);
   void add_at_walls(const std::vector<double>& excess);
   double wall_area(Index cell) const;
+  /// Adds a pressure to those of all regions that are not closed, where the pressure is not known up to a constant alone.
+  void add_in_open_regions(double pressure, grid::Field<double, D>& to) const;
   template <class T>
   void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).
@@ -140,7 +142,8 @@ class PressureSolver {
   std::array<Block<std::uint8_t>, D> given_;
   /// Density and liquid level set, in the layout of the matrix.
   Block<double> density_, phi_;
-  /// Given pressures in the units of the solve, in air cells and ghosts; the jump at the free surface, in all cells.
+  /// Given pressures in excess of that of the air, in the units of the solve, in air cells and ghosts; the jump at the free
+  /// surface, in all cells.
   Block<double> dirichlet_, surface_;
   double reference_density_ = 1.0;
   std::vector<double> sums_, walls_;

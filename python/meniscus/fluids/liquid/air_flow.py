@@ -73,9 +73,12 @@ class AirFlow(Stateful):
 
     def separate_from(self, velocity: MacField, solid: SolidBoundary | None, workspace: Workspace) -> None:
         """Take over the velocity of both fluids after a projection, continued into the solid."""
+        self.velocity.assign(velocity)
         for d, known in enumerate(self._known):
-            self.velocity.component(d)[...] = velocity.component(d)
-            known[...] = True if solid is None else ~solid.inside_faces[d]
+            if solid is None:
+                known[...] = True
+            else:
+                np.logical_not(solid.inside_faces[d], out=known)
         extend_into_solid(self.velocity, self._known, solid, workspace)
         if solid is not None:
             solid.set_solid_velocity(self.velocity)

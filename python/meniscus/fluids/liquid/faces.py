@@ -113,7 +113,8 @@ class LiquidFaces(Stateful):
         return float(core.max_component_speed_in(velocity._core, self.liquid(levelset)))
 
     def energy(self, velocity: MacField, levelset: LevelSet, solid: SolidBoundary | None) -> float:
-        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents half of each cell next to it.
+        """Return the kinetic energy of the liquid per density, m^(dim + 2)/s^2; a face represents the liquid in half of each cell
+        next to it.
 
         Cells with their centre in the solid hold none, although the level set goes on there.
         """

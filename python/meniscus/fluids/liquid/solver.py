@@ -93,7 +93,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         budget = ("emit", "transport", "spray", "correct_volume")
         self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
-        self.pockets = self.declare("pockets", pockets, changed_by=("project",))
+        self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"))
         self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("extend",))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",))
@@ -248,17 +248,22 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""
         if self.air is not None:
             self.air.unite_with(self.velocity, self.levelset)
-        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self.levelset)
+        parts = self.velocity, dt, self._solid, self.time + dt, self.levelset
+        self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt, with_tension=False))
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
+        self._project(dt, with_tension=True)
+
+    def _project(self, dt: float, *, with_tension: bool) -> None:
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._extend_into_solid(solid)
-        if self._curvature is not None:
-            self.levelset.curvature(out=self._curvature)
+        tension = self._curvature if with_tension else None
+        if tension is not None:
+            self.levelset.curvature(out=tension)
             samples: Any = _grid  # overloaded over dimension and scalar
-            samples.scale(self._curvature._core, o.surface_tension)
+            samples.scale(tension._core, o.surface_tension)
         self.running_report.projection = self._projection.act(
             self.velocity,
             dt,
@@ -269,7 +274,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             air_pressure=o.air_pressure,
             solved_air=self._solved_air(solid),
             air_density=o.air_density,
-            surface_pressure=self._curvature,
+            surface_pressure=tension,
         )
 
     def extend(self, dt: float) -> None:

@@ -203,10 +203,14 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
-        self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt, self._levelset)
+        parts = self.velocity, dt, self._solid, self.time + dt, self._levelset
+        self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
+        self._project(dt)
+
+    def _project(self, dt: float) -> None:
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         if self._solid.moves:
