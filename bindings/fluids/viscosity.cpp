@@ -21,7 +21,8 @@ void bind_viscosity_problem(py::module_& m, const char* name) {
   const auto none = py::none();
   py::class_<fluids::ViscosityProblem<T, D>>(m, name).def(
       py::init(&make_viscosity_problem<T, D>), arg("viscosity") = 0.0, arg("viscosity_field") = none, arg("solid") = none,
-      arg("liquid") = none, arg("air_viscosity") = 0.0, arg("air_density") = 0.0, arg("time") = 0.0, py::keep_alive<1, 3>(), py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
+      arg("liquid") = none, arg("air_viscosity") = 0.0, arg("air_density") = 0.0, arg("time") = 0.0, py::keep_alive<1, 3>(),
+      py::keep_alive<1, 4>(), py::keep_alive<1, 5>());
 }
 
 /// Whether all components converged, and how the solve of each went.

@@ -4,6 +4,7 @@ For comparison, the errors that Basilisk publishes for its capillary wave (two l
 functions) at 8, 16, 32 and 64 cells per wavelength: 0.139, 0.024, 0.0064, 0.0023.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,16 @@ LAPLACE = 3000.0
 NU = LAPLACE**-0.5  # density, surface tension and wavelength are one
 
 
-def prosperetti(t: np.ndarray, nu: float, frequency: float) -> np.ndarray:
-    """Amplitude of a small standing wave on deep liquid below nothing, 1 and at rest in the beginning.
+def prosperetti(t: np.ndarray, nu: float, frequency: float, air_density: float = 0.0) -> np.ndarray:
+    """Amplitude of a small standing wave on deep liquid below deep air of the same kinematic viscosity, 1 and at rest in the beginning.
+    The density of the air is relative to that of the liquid.
 
-    Source: Prosperetti 1981, "Motion of two superposed viscous fluids", equation 21 and following, for a single fluid.
+    Source: Prosperetti 1981, "Motion of two superposed viscous fluids", equation 21 and following.
     """
     e, w = nu * K * K, frequency**2
-    roots = np.roots([1, 0, 2 * e, 4 * e**1.5, e * e + w])
-    a = 4 * e * e / (8 * e * e + w) * np.exp(-e * t) * wofz(1j * np.sqrt(e * t)).real
+    b = air_density / (1 + air_density) ** 2
+    roots = np.roots([1, -4 * b * e**0.5, 2 * (1 - 6 * b) * e, 4 * (1 - 3 * b) * e**1.5, (1 - 4 * b) * e * e + w])
+    a = 4 * (1 - 4 * b) * e * e / (8 * (1 - 4 * b) * e * e + w) * np.exp(-e * t) * wofz(1j * np.sqrt(e * t)).real
     for i, z in enumerate(roots):
         others = np.prod(np.delete(roots, i) - z)
         a = a + (z / others * w / (z * z - e) * np.exp(-e * t) * wofz(1j * z * np.sqrt(t))).real
@@ -68,12 +71,15 @@ def wave(
     amplitude: float = 0.01,
     seconds: float = 25.0,
     depth: float = 1.0,
+    air_density: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """A standing wave with n cells per wavelength; `seconds` times the frequency. Returns times and amplitudes relative to the first."""
-    shape, down = [n, round(1.5 * n)], [0.0, -gravity]
-    frequency = np.sqrt(tension * K**3 + gravity * K)
+    shape, down = [n, round((2 if air_density else 1.5) * n)], [0.0, -gravity]
+    frequency = np.sqrt((tension * K**3 + gravity * K) / (1 + air_density))
     grid = ms.Grid(tuple(shape), 1 / n, periodic=(True, False))
     options = LiquidOptions(density=1.0, gravity=down, viscosity=nu, surface_tension=tension, tracking=tracking)
+    if air_density:
+        options = replace(options, air="fluid", air_density=air_density, air_viscosity=nu)
     solver = LiquidSolver(grid, options)
 
     def start(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -123,6 +129,12 @@ def wave_error(n: int, **options: Any) -> float:
     return float(np.sqrt(np.mean((a - prosperetti(t, NU, K**1.5)) ** 2)))
 
 
+def error_with_air(n: int, air_density: float) -> float:
+    """The same for two fluids."""
+    t, a = wave(n, air_density=air_density)
+    return float(np.sqrt(np.mean((a - prosperetti(t, NU, np.sqrt(K**3 / (1 + air_density)), air_density)) ** 2)))
+
+
 # Error bounds at 8, 16, 32 and 64 cells: a tenth above what is measured.
 BOUNDS = {
     ("level-set", "surface"): (0.36, 0.10, 0.0215, 0.0075),
@@ -136,6 +148,22 @@ def test_capillary_wave(case: tuple[str, str]) -> None:
     errors = [wave_error(n, tracking=case[0], kind=case[1]) for n in (8, 16, 32)]
     assert all(e < bound for e, bound in zip(errors, BOUNDS[case], strict=False))
     assert errors[0] > 3 * errors[1] > 9 * errors[2]
+
+
+# Below two fluids, by the density of the upper one, at 8, 16, 32 and 64 cells.
+BOUNDS_WITH_AIR = {1.0: (0.12, 0.03, 0.018, 0.012), 0.1: (0.29, 0.075, 0.031, 0.0185), 1e-3: (0.36, 0.105, 0.03, 0.0175)}
+
+
+@pytest.mark.parametrize("air_density", BOUNDS_WITH_AIR)
+def test_capillary_wave_between_two_fluids(air_density: float) -> None:
+    errors = [error_with_air(n, air_density) for n in (8, 16, 32)]
+    assert all(e < bound for e, bound in zip(errors, BOUNDS_WITH_AIR[air_density], strict=False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("air_density", BOUNDS_WITH_AIR)
+def test_capillary_wave_between_two_fluids_on_64_cells(air_density: float) -> None:
+    assert error_with_air(64, air_density) < BOUNDS_WITH_AIR[air_density][3]
 
 
 @pytest.mark.parametrize("offset", [0.1, 0.25, 0.75])

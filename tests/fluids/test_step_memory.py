@@ -64,7 +64,7 @@ def smoke(dimension: int, dtype: Any) -> SmokeSolver:
     )
 
 
-def liquid(tracking: Any, dimension: int, dtype: Any) -> LiquidSolver:
+def liquid(tracking: Any, dimension: int, dtype: Any, air: Any = "open") -> LiquidSolver:
     solver = LiquidSolver(
         ms.Grid((N[dimension],) * dimension, 1 / N[dimension]),
         LiquidOptions(
@@ -76,6 +76,7 @@ def liquid(tracking: Any, dimension: int, dtype: Any) -> LiquidSolver:
             surface_order="first",
             vortex_strength=1e-3,
             tolerance=1e-3,
+            air=air,
         ),
         dtype=dtype,
         boundary={"x+": ms.Open()},
@@ -107,6 +108,8 @@ SOLVERS: dict[str, Callable[[int, Any], Any]] = {
     "smoke": smoke,
     "level set": lambda dimension, dtype: liquid("level-set", dimension, dtype),
     "particle level set": lambda dimension, dtype: liquid("particle-level-set", dimension, dtype),
+    "pockets of air": lambda dimension, dtype: liquid("level-set", dimension, dtype, "pockets"),
+    "two fluids": lambda dimension, dtype: liquid("particle-level-set", dimension, dtype, "fluid"),
     "flip": lambda dimension, dtype: particles("flip", dimension, dtype),
     "apic": lambda dimension, dtype: particles("apic", dimension, dtype),
 }

@@ -85,9 +85,7 @@ class ViscosityStage:
         samples.combine(velocity._core, 1.0, velocity._core, 1.0, self._change._core)
         return result
 
-    def _diffuse(
-        self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None
-    ) -> tuple[SolveInfo, ...]:
+    def _diffuse(self, velocity: MacField, dt: float, solid: SampledSolid, time: float, liquid: LevelSet | None) -> tuple[SolveInfo, ...]:
         parts: dict[str, Any] = {"solid": solid.at(time, dt), "liquid": liquid, "time": time, "tolerance": self._tolerance}
         if isinstance(self._solver, LiquidViscositySolver):
             if self._air is not None:

@@ -12,10 +12,10 @@ inline constexpr Index least_pocket_width = 2;
 /// Distance from the surface, in cells, beyond which air must be connected for a pocket to open: a neck of about two cells.
 inline constexpr double open_neck = 0.75;
 
-/// Finds the pockets: air (levelset > 0, m, on cells) that no path through faces of cells leads out of. Outside is what reaches an
-/// open side, or the largest connected part of the air if none does. `pockets` holds one byte per owned cell in C order: on entry the
-/// pockets found before (zero: none), on return those found now. A pocket stays one while only necks of less than about two cells
-/// lead out of it, so that a neck that opens and closes does not let its pressure go up and down.
+/// Finds the pockets: air (levelset > 0, m, on cells) that no path through faces of cells leads out of. Outside is what reaches
+/// an open side, or the largest connected part of the air if none does. `pockets` holds one byte per owned cell in C order: on
+/// entry the pockets found before (zero: none), on return those found now. A pocket stays one while only necks of less than about
+/// two cells lead out of it, so that a neck that opens and closes does not let its pressure go up and down.
 ///
 /// `outside`: nonzero in cells outside of solids; null: everywhere. `scratch` is overwritten. Returns the number of cells in
 /// pockets. Throws InvalidArgument for a grid of several blocks, fields on different grids, or a level set that is not finite.

@@ -121,10 +121,10 @@ void subtract_solid(const grid::Field<T, D>& levelset, const grid::Field<double,
   });
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                 \
-  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                          \
-  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                             \
-  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);       \
+#define MENISCUS_INSTANTIATE(T, D)                                                                           \
+  template void near_surface_faces<T, D>(grid::Field<T, D>&, int, double, std::uint8_t*);                    \
+  template void near_air_cells<T, D>(const grid::Field<T, D>&, double, std::uint8_t*);                       \
+  template double liquid_energy<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*); \
   template void subtract_solid<T, D>(const grid::Field<T, D>&, const grid::Field<double, D>&, grid::Field<T, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -2,8 +2,9 @@
 ///
 /// Finite volumes on cut cells: a face with open fraction a carries the flux a u + (1 - a) u_solid, so that moving solids push
 /// the fluid, and pressures live in cell centres throughout (second order up to the wall). Air is a Dirichlet condition, at the
-/// distance of the free surface (ghost fluid), or a fluid of its own density in the same system. The pressure's conditions on the sides of the domain follow from the velocity's:
-/// given normal velocity on walls and prescribed sides, given pressure on open ones, and pressure zero on sides with no gradient.
+/// distance of the free surface (ghost fluid), or a fluid of its own density in the same system. The pressure's conditions on the
+/// sides of the domain follow from the velocity's: given normal velocity on walls and prescribed sides, given pressure on open
+/// ones, and pressure zero on sides with no gradient.
 ///
 /// Sources: Selle 2008, sections 2.9, 3.2 and 4.4.2; Mueller et al. 2008, section 10; Guendelman et al. 2005, section 4.3
 /// (regions).
