@@ -130,6 +130,7 @@ void bind_particle_levelset(py::module_& m) {
   py::native_enum<surface::Deposit>(m, "Deposit", "enum.Enum")
       .value("momentum", surface::Deposit::momentum)
       .value("mean", surface::Deposit::mean)
+      .value("liquid", surface::Deposit::liquid)
       .finalize();
   py::native_enum<surface::RadiusOf>(m, "RadiusOf", "enum.Enum")
       .value("every", surface::RadiusOf::every)

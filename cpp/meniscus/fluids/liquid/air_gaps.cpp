@@ -1,17 +1,23 @@
 #include "meniscus/fluids/liquid/air_gaps.hpp"
 
 #include "meniscus/core/error.hpp"
+#include "meniscus/grid/masked_samples.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::fluids {
 namespace {
 
 /// Air that is made divergence-free lies within three cells of the liquid, so within two of a cell with a face of the liquid.
 constexpr Index reach = 2;
+
+/// Speed of air outside of gaps in that of the fastest liquid. Where liquid flows without impacts, the air beside it is no
+/// faster.
+constexpr double fastest_air = 1.5;
 
 /// Whether air leads away from the surface.
 template <class T, int D>
@@ -133,6 +139,8 @@ void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset
   set_cells(bounds, [&](const Coord<D>& c) { return bound_of.is_air(c) ? static_cast<T>(factor) * bound_of(c) : T{0}; });
   bounds.fill_ghosts(0.0);
 
+  const double most = fastest_air * grid::max_component_speed<T, D>(velocity, given);
+  const T anywhere = most > 0 && std::isfinite(most) ? static_cast<T>(most) : std::numeric_limits<T>::infinity();
   const grid::FieldView<const T, D> bound = std::as_const(bounds).view();
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
@@ -145,7 +153,8 @@ void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset
         T* face = u.at(c);
         for (Index k = 0; k < u.extents[D - 1]; ++k) {
           const T b = std::max(above[k], below[k]);
-          if (b > 0 && !is_given[k]) face[k] = std::clamp(face[k], -b, b);
+          const T limit = b > 0 ? std::min(b, anywhere) : anywhere;
+          if (!is_given[k]) face[k] = std::clamp(face[k], -limit, limit);
         }
       }
     });

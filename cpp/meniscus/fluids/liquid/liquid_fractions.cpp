@@ -2,43 +2,11 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/pressure/projection_rows.hpp"
+#include "meniscus/grid/cube_fraction.hpp"
 
 #include <cmath>
 
 namespace meniscus::fluids {
-
-template <int D>
-double cube_fraction(double value, std::array<double, D> gradient) {
-  double largest = 0, sum = 0, product = 1;
-  for (double& g : gradient) largest = std::max(largest, g = std::abs(g));
-  if (!(largest > 0)) return value <= 0 ? 1.0 : 0.0;
-  // A plane along an axis is tilted by a thousandth: the formula divides by the components, and the error vanishes to first
-  // order.
-  for (double& g : gradient) {
-    g = std::max(g, 1e-3 * largest);
-    sum += g;
-    product *= g;
-  }
-  const double depth = 0.5 * sum - value;
-  if (depth <= 0) return 0.0;
-  if (depth >= sum) return 1.0;
-  // The corner below the plane, less what of it lies beyond the faces; of the smaller side, for the sake of rounding.
-  const bool other = depth > 0.5 * sum;
-  const double height = other ? sum - depth : depth;
-  double volume = 0;
-  for (int corner = 0; corner < (1 << D); ++corner) {
-    double rest = height;
-    int sign = 1;
-    for (int d = 0; d < D; ++d)
-      if (corner >> d & 1) {
-        rest -= gradient[static_cast<std::size_t>(d)];
-        sign = -sign;
-      }
-    if (rest > 0) volume += sign * (D == 2 ? rest * rest : rest * rest * rest);
-  }
-  volume = std::clamp(volume / ((D == 2 ? 2 : 6) * product), 0.0, 1.0);
-  return other ? 1.0 - volume : volume;
-}
 
 template <int D>
 template <class T>
@@ -90,7 +58,7 @@ void LiquidFractions<D>::set(const grid::CellLayout<D>& cells, const grid::Field
           middle += weight;
           for (int d = 0; d < D; ++d) gradient[static_cast<std::size_t>(d)] += s >> d & 1 ? 2 * weight : -weight / 1.5;
         }
-        to[part] = std::isfinite(middle) ? static_cast<float>(cube_fraction<D>(middle, gradient)) : v[0] <= 0 ? 1.0f : 0.0f;
+        to[part] = std::isfinite(middle) ? static_cast<float>(grid::cube_fraction<D>(middle, gradient)) : v[0] <= 0 ? 1.0f : 0.0f;
       }
     }
   });
@@ -120,7 +88,6 @@ double LiquidFractions<D>::around(const Coord<D>& c, int axes) const {
 }
 
 #define MENISCUS_INSTANTIATE(D)                                                                           \
-  template double cube_fraction<D>(double, std::array<double, D>);                                        \
   template class LiquidFractions<D>;                                                                      \
   template void LiquidFractions<D>::set<float>(const grid::CellLayout<D>&, const grid::Field<float, D>*); \
   template void LiquidFractions<D>::set<double>(const grid::CellLayout<D>&, const grid::Field<double, D>*);

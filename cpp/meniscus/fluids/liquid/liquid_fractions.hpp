@@ -10,10 +10,6 @@
 
 namespace meniscus::fluids {
 
-/// Part of the unit cube, centred at the origin, in which value + gradient . x <= 0.
-template <int D>
-double cube_fraction(double value, std::array<double, D> gradient);
-
 template <int D>
 class LiquidFractions {
  public:

@@ -1,8 +1,8 @@
 #include "meniscus/fluids/liquid/near_surface.hpp"
 
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/liquid/liquid_fractions.hpp"
 #include "meniscus/grid/corner_mean.hpp"
+#include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/rows.hpp"
 
 #include <cmath>
@@ -60,7 +60,7 @@ std::array<double, 2> liquid_halves(const T* phi, const Coord<D>& strides, int a
   for (std::size_t upper : {0u, 1u}) {
     const double rise = static_cast<double>(phi[upper ? strides[a] : -strides[a]]) - middle;
     gradient[a] = 0.5 * rise;
-    parts[upper] = cube_fraction<D>(middle + 0.25 * rise, gradient);
+    parts[upper] = grid::cube_fraction<D>(middle + 0.25 * rise, gradient);
   }
   return parts;
 }

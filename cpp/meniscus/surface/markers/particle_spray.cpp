@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/grid/cube_fraction.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/particles/cell_location.hpp"
 #include "meniscus/grid/transport/point_transport.hpp"
@@ -33,6 +34,80 @@ void deposit_at(grid::MacField<T, D>& velocity, const T* x, const T* v, double p
       face[static_cast<std::size_t>(d)] = twin;
       receive(*view.at(face));
     }
+  }
+}
+
+/// Volume of liquid around the face between two cells, in cells: in each half by the plane that the level set has there.
+template <class T, int D>
+double liquid_around_face(const grid::Grid<D>& grid, const grid::FieldView<const T, D>& phi, int axis, const Coord<D>& below,
+                          const Coord<D>& above) {
+  const double rise = static_cast<double>(*phi.at(above)) - static_cast<double>(*phi.at(below));
+  double volume = 0;
+  for (const Coord<D>* cell : {&below, &above}) {
+    std::array<double, D> gradient{};
+    for (int d = 0; d < D; ++d) {
+      const auto a = static_cast<std::size_t>(d);
+      const auto beside = [&](Index step) {
+        Coord<D> c = *cell;
+        c[a] = grid.block().nearest(d, c[a] + step);
+        return static_cast<double>(*phi.at(c));
+      };
+      gradient[a] = 0.5 * (d == axis ? rise : beside(1) - beside(-1));
+    }
+    const double middle = static_cast<double>(*phi.at(*cell)) + (cell == &below ? 0.25 : -0.25) * rise;
+    volume += 0.5 * grid::cube_fraction<D>(middle, gradient);
+  }
+  return volume;
+}
+
+/// Draws the velocity of the liquid around x towards v, by a part of a cell that has it. Faces without liquid lose what they are
+/// given, and so do those on the sides of the domain.
+template <class T, int D>
+void deposit_in_liquid(grid::MacField<T, D>& velocity, const grid::Field<T, D>& phi, const T* x, const T* v, double part) {
+  const grid::Grid<D>& grid = velocity.grid();
+  const Coord<D> cell = grid::locate_in_domain(grid, x).cell;
+  const grid::FieldView<const T, D> samples = phi.view();
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const grid::FieldView<T, D> view = velocity.component(d).view();
+    // Calls receive(face, liquid around it) for all faces up to one cell away that have any.
+    const auto for_each_wet_face = [&](auto&& receive) {
+      constexpr int block = D == 2 ? 3 * 4 : 3 * 3 * 4;
+      for (int k = 0; k < block; ++k) {
+        Coord<D> below = cell, above;
+        int rest = k / 4;
+        for (int e = 0; e < D; ++e) {
+          if (e == d) continue;
+          below[static_cast<std::size_t>(e)] += rest % 3 - 1;
+          rest /= 3;
+        }
+        below[axis] += k % 4 - 2;
+        above = below;
+        ++above[axis];
+        bool within = true;
+        for (int e = 0; e < D; ++e)
+          for (Coord<D>* c : {&below, &above}) {
+            Index& i = (*c)[static_cast<std::size_t>(e)];
+            i = grid::image_of_cell(grid, e, i);
+            within &= i >= 0;
+          }
+        if (!within) continue;
+        if (*samples.at(below) > 0 && *samples.at(above) > 0) continue;
+        if (const double wet = liquid_around_face<T, D>(grid, samples, d, below, above); wet > 0) receive(above, wet);
+      }
+    };
+    double liquid = 0;
+    for_each_wet_face([&](const Coord<D>&, double wet) { liquid += wet; });
+    if (liquid == 0) continue;
+    const T share = static_cast<T>(std::min(1.0, part / liquid));
+    for_each_wet_face([&](Coord<D> face, double) {
+      T& u = *view.at(face);
+      u += share * (v[d] - u);
+      const Index twin = grid::twin_of_sample(grid, grid::Stagger<D>::face(d), d, face[axis]);
+      if (twin < 0) return;
+      face[axis] = twin;
+      *view.at(face) = u;
+    });
   }
 }
 
@@ -91,7 +166,11 @@ Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed
     if (velocity) {
       for (int d = 0; d < D; ++d)
         info.momentum[static_cast<std::size_t>(d)] += scale * volume * static_cast<double>(s.velocity[i * D + d]);
-      deposit_at(*velocity, s.position + i * D, s.velocity + i * D, scale * volume / cell, deposit);
+      const T *x = s.position + i * D, *v = s.velocity + i * D;
+      if (deposit == Deposit::liquid)
+        deposit_in_liquid(*velocity, phi, x, v, scale * volume / cell);
+      else
+        deposit_at(*velocity, x, v, scale * volume / cell, deposit);
     }
     std::copy_n(s.position + i * D, D, m.position + (first + k) * D);
     m.sign[first + k] = static_cast<std::int8_t>(sign);

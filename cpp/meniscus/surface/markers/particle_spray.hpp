@@ -26,11 +26,14 @@ struct Reincorporation : Transfer {
 enum class Deposit : std::uint8_t {
   momentum,  ///< all of it, as if the liquid in the cell kept its mass
   mean,      ///< with the mass that it belongs to: the velocity becomes the mean of both, weighted by volume
+  liquid,    ///< to the liquid around, by its mass, in excess of the velocity that it has there
 };
 
 /// Makes markers of the removed particles that `flag_returned` flags, with radii within the bounds. Where `velocity` is given,
 /// each of the two faces per axis a of the cell of such a particle receives w v_a, with w = 0.5 * scale * V_ball / V_cell; the
-/// mean divides the sum by 1 + w. Nothing is changed if anything is thrown.
+/// mean divides the sum by 1 + w. With `Deposit::liquid`, the faces beside liquid up to one cell away take a part
+/// scale * V_ball / V_liquid of the difference to v_a, V_liquid being the volume of liquid around them all. Nothing is changed if
+/// anything is thrown.
 template <class T, int D>
 Reincorporation reincorporate(grid::Field<T, D>& phi, grid::ParticleSet& removed, int sign, grid::ParticleSet& markers,
                               double fraction, const RadiusBounds& bounds, grid::MacField<T, D>* velocity, double scale,

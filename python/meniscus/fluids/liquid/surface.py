@@ -162,7 +162,7 @@ class LiquidSurface(Stateful):
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
         volume.add_joining_drops(spray, self.levelset, time + dt)
-        self.particles.reincorporate(velocity, deposit="mean", time=time + dt)
+        self.particles.reincorporate(velocity, deposit="liquid", time=time + dt)
 
     def remove_outside(self, vortices: VortexParticles) -> None:
         """Remove vortex particles that are not in the liquid."""

@@ -14,7 +14,7 @@ from meniscus.grid.transport.advection import Interpolation, Method, Trace
 EscapedOutside = Literal["keep", "delete", "bubbles"]
 RemovedRadiiFrom = Literal["share", "marker"]
 RadiiFrom = Literal["flow", "levelset"]
-Deposit = Literal["momentum", "mean"]
+Deposit = Literal["momentum", "mean", "liquid"]
 DEPOSIT = CoreOption(Deposit, _surface.Deposit)
 
 

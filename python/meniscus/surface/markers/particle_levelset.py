@@ -373,7 +373,9 @@ class ParticleLevelSet(Stateful):
             fraction: in radii.
             scale: of the momentum, not negative.
             deposit: 'momentum': all of it, as if the liquid in the cell kept its mass; 'mean': with the mass that it belongs to. The sum is
-                divided by 1 + w, and many droplets cannot make the liquid faster than they are.
+                divided by 1 + w, and many droplets cannot make the liquid faster than they are. 'liquid': faces beside liquid up to one
+                cell away take a part scale * V_ball / V_liquid of the difference to the velocity of the droplet, V_liquid being the volume
+                of liquid around them; all of the momentum arrives wherever the surface lies.
             time: s, passed to boundary functions.
 
         Raises:
