@@ -2,10 +2,13 @@
 /// correction.
 ///
 /// When a part breaks up, its pieces share its expected volume in proportion to what of their volumes comes from it; when
-/// parts merge, their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one
-/// too small to be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops
-/// without origin) is shared by the resolved ones of the same family (volume_families.hpp) in proportion. Only splinters of
-/// unknown families are shared by all.
+/// parts merge, their volumes add up. One too small to be resolved is always expected to have its present volume. The rest (of
+/// parts that have vanished) is shared by the resolved ones of the same family (volume_families.hpp) in proportion. Nothing is
+/// ever expected of liquid that was not connected with what was lost:
+/// - What a family without parts still expects goes to the part that its last liquid has met; if that was leaving through an
+///   open side, it has left; else it is written off.
+/// - A part without origin belongs to the family of a part nearby, if there is one. Else it founds a family of which nothing is
+///   expected, so that the part that it joins later has to give its volume back.
 ///
 /// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less
 /// than a cell are left alone, as their surface is not resolved.
@@ -27,6 +30,12 @@ struct MeasuredLiquid {
   grid::Field<T, D>& levelset;          ///< on cells, <= 0 in the liquid
   const grid::Field<double, D>* solid;  ///< on nodes, or nullptr: the liquid in it does not count
   grid::Field<T, D>& scratch;           ///< with the samples of the level set; used with a solid
+};
+
+/// A side of the domain.
+struct Side {
+  int axis;
+  bool upper;
 };
 
 /// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
@@ -69,46 +78,57 @@ class VolumeBudget {
   double total_volume() const { return std::accumulate(volumes_.begin(), volumes_.end(), 0.0); }
   /// The families of the parts, with what is expected of them until `distribute_unassigned`.
   const VolumeFamilies& families() const { return families_; }
-  /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length, and families that are not there.
+  /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length, labels without a volume, volumes that
+  /// are not finite, and families that are not there.
   void set(std::span<const double> volumes, std::span<const double> expected, std::span<const std::int32_t> families,
-           std::span<const double> unassigned);
+           std::span<const double> unassigned, std::span<const double> sprayed);
   Index bytes() const { return labels_.size() * 8; }
 
   /// Starts from the present liquid.
   template <class T>
   void reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  /// Updates the parts after the liquid has moved along a velocity for dt.
+  /// Measures the present liquid, of which as much is expected as before.
   template <class T>
-  void update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
-                           Workspace& workspace);
+  void measure(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  /// Updates the expected volumes after sources or drains have changed the liquid; returns the change of its volume.
+  /// Updates the parts after the liquid has moved along a velocity for dt. Returns what was still expected of parts that have
+  /// left through `open_sides`, m^D: what was accounted for of their outflow was too little by that.
+  template <class T>
+  double update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
+                             std::span<const Side> open_sides, Workspace& workspace);
+
+  /// Updates the expected volumes after sources or drains have changed the liquid; returns the change of its volume. Before they
+  /// do so, `measure` is called: every change since counts.
   template <class T>
   double update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  struct SideFlow {
-    double outflow = 0.0;
-    double inflow = 0.0;
-  };
-  /// Accounts for the flow through a side of the domain in dt. The liquid part of a face is extrapolated linearly from the
-  /// fractions of the two cells before it.
+  /// Accounts for the liquid that will leave through a side of the domain in dt, before it moves; returns its volume, m^D. It is
+  /// what lies as far before the side as the flow goes there in dt. No part gives more than is expected of it.
   template <class T>
-  SideFlow account_side_flow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, int axis, bool upper,
-                             double dt);
+  double account_outflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, double dt,
+                         Workspace& workspace);
 
-  /// Subtracts the volumes of the drops from index `first` on from the parts around them.
+  /// Accounts for the flow into the domain in dt; returns its volume, m^D. The liquid part of a face is extrapolated linearly
+  /// from the fractions of the two cells before it.
   template <class T>
-  void subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
+  double account_inflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, double dt,
+                        Workspace& workspace);
+
+  /// Subtracts the volumes of the drops from index `first` on from the parts around them, or from what is still expected of parts
+  /// that have vanished there. Returns the outflow that this adds, m^D, negative: of parts that were taken for having left.
+  template <class T>
+  double subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
 
   /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
-  /// parts around them.
+  /// parts around them. Returns the outflow that this adds, as above, positive.
   template <class T>
-  void add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
+  double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
 
   /// Distributes the unassigned volume of each family over its parts. Those too small to be resolved are expected to stay as they
-  /// are.
-  void distribute_unassigned();
+  /// are. What those of them that are leaving through a side have less than expected is no other part's: it is returned (m^D) as
+  /// outflow that was not accounted for.
+  double distribute_unassigned();
 
   /// Moves the surface of each part so that it has its expected volume, by at most 0.3 cells; returns the largest distance, m.
   /// Nothing is changed if anything is thrown.
@@ -122,11 +142,17 @@ class VolumeBudget {
   void commit_measured();
   bool match_components();
   void commit_matched();
-  void commit_motion();
+  double commit_motion(std::span<const std::int32_t> heirs = {});
   double commit_change(Workspace& workspace);
   void add_to_expected();
+  void find_relatives(const std::int32_t* around);
   template <class T>
-  void transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
+  double find_heirs(const grid::MacField<T, D>& velocity, double dt, std::span<const Side> open_sides,
+                    std::vector<std::int32_t>& heirs, Workspace& workspace);
+  std::int32_t family_of_vanished(const Coord<D>& cell) const;
+  bool is_leaving(std::size_t label) const { return label < leaving_.size() && leaving_[label] != 0; }
+  template <class T>
+  double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
   Workspace::Lease<std::int32_t> labels_around(Workspace& workspace) const;
   Index cells() const { return labels_.size(); }
 
@@ -142,10 +168,19 @@ class VolumeBudget {
   std::vector<double> volume_per_cell_;
   std::vector<double> transferred_;
   std::vector<std::uint8_t> has_origin_;
+  std::vector<std::uint8_t> goes_on_;  ///< by label before the transfer: whether any of it is left
+  std::vector<std::uint8_t> leaving_;  ///< whether there was outflow since the last distribution; empty: of none
   std::vector<double> amounts_;
   std::vector<DistanceSearch> searches_;
   std::vector<std::int32_t> next_of_;
   std::vector<std::int32_t> origin_of_;
+  /// Where parts have vanished in the last motion, and the family that goes on expecting their volume, or `has_left`. Drops that
+  /// come from there take from that.
+  struct Vanished {
+    Coord<D> cell;
+    std::int32_t family;
+  };
+  std::vector<Vanished> vanished_;
 };
 
 }  // namespace meniscus::fluids

@@ -204,6 +204,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       farthest += farthest_of(searches_);
       limit = largest_move * h - farthest;
       transfer_to_components(expected_, labels_.data(), workspace);
+      find_relatives(around.data());
       commit_motion();
       distribute_unassigned();
       searches_.assign(volumes_.size(), DistanceSearch(limit));
@@ -220,6 +221,8 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
     volumes_ = saved_volumes;
     expected_ = saved_expected;
     families_ = saved_families;
+    leaving_.clear();
+    vanished_.clear();
     throw;
   }
 }
