@@ -101,17 +101,17 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("workspace"));
   type.def(
       "subtract_drops",
-      [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Workspace& workspace) {
+      [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Solid solid, Workspace& workspace) {
         static_cast<void>(levelset);  // tells which overload is meant
-        return interruptible([&] { return b.template subtract_drops<T>(drops, first, workspace); });
+        return interruptible([&] { return b.template subtract_drops<T>(drops, first, solid.value_or(nullptr), workspace); });
       },
-      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("workspace"));
+      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("solid"), py::arg("workspace"));
   type.def(
       "add_joining_drops",
-      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Workspace& workspace) {
-        return interruptible([&] { return b.add_joining_drops(drops, levelset, time, workspace); });
+      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Solid solid, Workspace& workspace) {
+        return interruptible([&] { return b.add_joining_drops(drops, levelset, time, solid.value_or(nullptr), workspace); });
       },
-      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("workspace"));
+      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("solid"), py::arg("workspace"));
 }
 
 template <int D>

@@ -118,6 +118,24 @@ def test_rain_takes_nothing_from_a_cup() -> None:
     assert cup_volume(advance(solver, 0.8)) == pytest.approx(cup, rel=1e-4)
 
 
+def test_drops_that_run_down_a_wall_have_nothing_to_do_with_the_pool_behind_it() -> None:
+    n = 32
+    places = [(x, y) for x in (0.62, 0.78, 0.94) for y in (0.12, 0.3, 0.48, 0.66, 0.84)]
+    solver = LiquidSolver(ms.Grid((n, n), 1 / n), solid=Box((0.45, -0.5), (0.55, 1.5)))
+    solver.fill(Box((-1.0, -1.0), (0.5, 0.3)))
+    for x, y in places:
+        solver.levelset.unite(Sphere((x, y), 1.8 / n))
+    solver.set_surface()
+
+    def pool() -> float:
+        return sum(c.volume for c in solver.volume_report().components if c.first_cell[0] < n // 2)
+
+    before = pool()
+    advance(solver, 1.0)
+    assert pool() == pytest.approx(before, rel=1e-4)
+    assert abs(solver.volume_report().relative_error) < 0.01
+
+
 def test_runs_with_sources_and_open_sides_go_on_from_a_snapshot_bit_for_bit() -> None:
     def made() -> LiquidSolver:
         drip = LiquidSource(region=Sphere((0.81, 0.8), 0.06), start=0.1, end=0.2)

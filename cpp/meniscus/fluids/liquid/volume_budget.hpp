@@ -68,6 +68,9 @@ class DistanceSearch {
 template <int D>
 class VolumeBudget {
  public:
+  /// The level set of a solid on nodes; drops have nothing to do with what lies behind it.
+  using Solid = grid::Field<double, D>;
+
   explicit VolumeBudget(const grid::Grid<D>& grid);
 
   /// One label per owned cell, in C order.
@@ -118,12 +121,13 @@ class VolumeBudget {
   /// Subtracts the volumes of the drops from index `first` on from the parts around them, or from what is still expected of parts
   /// that have vanished there. Returns the outflow that this adds, m^D, negative: of parts that were taken for having left.
   template <class T>
-  double subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
+  double subtract_drops(grid::ParticleSet& drops, Index first, const Solid* solid, Workspace& workspace);
 
   /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
   /// parts around them. Returns the outflow that this adds, as above, positive.
   template <class T>
-  double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
+  double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, const Solid* solid,
+                           Workspace& workspace);
 
   /// Distributes the unassigned volume of each family over its parts. Those too small to be resolved are expected to stay as they
   /// are. What those of them that are leaving through a side have less than expected is no other part's: it is returned (m^D) as
@@ -147,13 +151,17 @@ class VolumeBudget {
   void add_to_expected();
   void find_relatives(const std::int32_t* around);
   template <class T>
-  double find_heirs(const grid::MacField<T, D>& velocity, double dt, std::span<const Side> open_sides,
+  double find_heirs(const grid::MacField<T, D>& velocity, double dt, const Solid* solid, std::span<const Side> open_sides,
                     std::vector<std::int32_t>& heirs, Workspace& workspace);
   std::int32_t family_of_vanished(const Coord<D>& cell) const;
   bool is_leaving(std::size_t label) const { return label < leaving_.size() && leaving_[label] != 0; }
   template <class T>
-  double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
-  Workspace::Lease<std::int32_t> labels_around(Workspace& workspace) const;
+  double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, const Solid* solid,
+                        Workspace& workspace);
+  /// Cells around a part that count to it: where its surface is moved, and where drops leave and join it.
+  static constexpr int spread = 4;
+  Workspace::Lease<std::int32_t> labels_around(const Block<std::int32_t>& labels, int layers, const Solid* solid,
+                                               Workspace& workspace) const;
   Index cells() const { return labels_.size(); }
 
   grid::Grid<D> grid_;

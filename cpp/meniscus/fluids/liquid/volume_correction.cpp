@@ -187,7 +187,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
   double farthest = 0.0;
   double limit = largest_move * h;
   try {
-    auto around = labels_around(workspace);
+    auto around = labels_around(labels_, spread, nullptr, workspace);
     bool matched = false;
     for (int pass = 0; pass < passes && any_off(); ++pass) {
       check_interrupt();
@@ -209,7 +209,7 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       distribute_unassigned();
       searches_.assign(volumes_.size(), DistanceSearch(limit));
       keep(before.data());
-      around = labels_around(workspace);
+      around = labels_around(labels_, spread, nullptr, workspace);
     }
     const double moved = farthest + farthest_of(searches_);
     if (matched) commit_matched();

@@ -1,7 +1,6 @@
 // The part of a `VolumeBudget` that concerns liquid which goes: through the sides of the domain, or below the resolution.
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/fluids/liquid/liquid_components.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 
@@ -11,8 +10,7 @@
 namespace meniscus::fluids {
 namespace {
 
-/// Cells between the last liquid of a part that has vanished and one that it has met. Liquid behind a wall of that thickness has
-/// not met it.
+/// Cells between the last liquid of a part that has vanished and one that it has met.
 constexpr int meeting = 2;
 /// Rows of cells at an open side in which a part vanishes that is on its way out.
 constexpr Index side_rows = 2;
@@ -69,9 +67,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
   const Index length = grid_.local_shape()[static_cast<std::size_t>(side.axis)];
   const double outward = (side.upper ? 1.0 : -1.0) * dt / grid_.spacing();
   // A sample in the air may have liquid around it.
-  auto around = workspace.take<std::int32_t>(cells());
-  std::copy_n(labels_.data(), cells(), around.data());
-  spread_labels<D>(grid_, around.data(), 1, workspace);
+  const auto around = labels_around(labels_, 1, nullptr, workspace);
   const NoInterrupts whole;
   amounts_.assign(expected_.size(), 0.0);
   for_side_columns(velocity, fractions, side, [&](const SideColumn<T, D>& column) {
@@ -114,9 +110,7 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   const Index length = grid_.local_shape()[static_cast<std::size_t>(side.axis)];
   const T inward = side.upper ? T(-1) : T(1);
   const double scale = dt * cell_ / grid_.spacing();
-  auto around = workspace.take<std::int32_t>(cells());
-  std::copy_n(labels_.data(), cells(), around.data());
-  spread_labels<D>(grid_, around.data(), 1, workspace);
+  const auto around = labels_around(labels_, 1, nullptr, workspace);
   const NoInterrupts whole;
   amounts_.assign(expected_.size(), 0.0);
   double inflow = 0.0;
@@ -136,15 +130,13 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
 /// `vanished_`, with the families before the transfer. Nothing is expected any more of parts that have left; returns what was.
 template <int D>
 template <class T>
-double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double dt, std::span<const Side> open_sides,
-                                   std::vector<std::int32_t>& heirs, Workspace& workspace) {
+double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double dt, const Solid* solid,
+                                   std::span<const Side> open_sides, std::vector<std::int32_t>& heirs, Workspace& workspace) {
   vanished_.clear();
   heirs.clear();
   if (std::find(goes_on_.begin() + 1, goes_on_.end(), 0) == goes_on_.end()) return 0.0;
   heirs.assign(families_.count(), VolumeFamilies::written_off);
-  auto around = workspace.take<std::int32_t>(cells());
-  std::copy_n(next_.data(), cells(), around.data());
-  spread_labels<D>(grid_, around.data(), meeting, workspace);
+  const auto around = labels_around(next_, meeting, solid, workspace);
   const Coord<D> extents = grid_.local_shape();
   const Coord<D> strides = c_strides<D>(extents);
   const double scale = 0.5 * dt / grid_.spacing();
@@ -195,7 +187,7 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
                                                       double, Workspace&);                                                       \
   template double VolumeBudget<D>::account_inflow<T>(const grid::MacField<T, D>&, const grid::Field<T, D>&, const Side&, double, \
                                                      Workspace&);                                                                \
-  template double VolumeBudget<D>::find_heirs<T>(const grid::MacField<T, D>&, double, std::span<const Side>,                     \
+  template double VolumeBudget<D>::find_heirs<T>(const grid::MacField<T, D>&, double, const Solid*, std::span<const Side>,       \
                                                  std::vector<std::int32_t>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)

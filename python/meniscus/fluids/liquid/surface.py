@@ -162,8 +162,9 @@ class LiquidSurface(Stateful):
         """Let drops fly for dt from `time` on, hit solids, join the liquid, and leave it; `volume` accounts for them."""
         assert self.particles is not None
         o, spray = self._options, self.particles.spray
+        nodes = None if solid is None else solid.levelset
         if self._first_new is not None:
-            volume.subtract_drops(spray, self.levelset, self._first_new)
+            volume.subtract_drops(spray, self.levelset, self._first_new, nodes)
             self._first_new = None
         if not self.drops:
             return
@@ -171,7 +172,7 @@ class LiquidSurface(Stateful):
             dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
-        volume.add_joining_drops(spray, self.levelset, time + dt)
+        volume.add_joining_drops(spray, self.levelset, time + dt, nodes)
         self.particles.reincorporate(velocity, deposit="mean", time=time + dt)
 
     def remove_outside(self, vortices: VortexParticles) -> None:

@@ -122,13 +122,13 @@ class LiquidVolume(Stateful):
         """Account for the liquid that enters through the sides of the domain in dt: half a step before and half a step after the motion."""
         self._account("inflow", self._budget.account_inflow, levelset, velocity, dt)
 
-    def subtract_drops(self, drops: Particles, levelset: LevelSet, first: int) -> None:
+    def subtract_drops(self, drops: Particles, levelset: LevelSet, first: int, solid: NodeField | None) -> None:
         """Account for the drops from index `first` on, which have left the liquid."""
-        self.totals["outflow"] += self._budget.subtract_drops(drops._core, levelset.field._core, first, self._workspace)
+        self.totals["outflow"] += self._budget.subtract_drops(drops._core, levelset.field._core, first, _core_of(solid), self._workspace)
 
-    def add_joining_drops(self, drops: Particles, levelset: LevelSet, time: float) -> None:
+    def add_joining_drops(self, drops: Particles, levelset: LevelSet, time: float, solid: NodeField | None) -> None:
         """Account for the drops that will join the liquid where it is."""
-        self.totals["outflow"] += self._budget.add_joining_drops(drops._core, levelset.field._core, time, self._workspace)
+        self.totals["outflow"] += self._budget.add_joining_drops(drops._core, levelset.field._core, time, _core_of(solid), self._workspace)
 
     def distribute_unassigned(self) -> None:
         """Let the parts of a family share what is expected of none of them. Those too small to be resolved expect to be as they are."""
@@ -156,7 +156,11 @@ class LiquidVolume(Stateful):
 
     def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
         """Return a liquid as the core wants it: level set, solid, scratch."""
-        return levelset.field._core, None if solid is None else solid._core, self._scratch._core
+        return levelset.field._core, _core_of(solid), self._scratch._core
+
+
+def _core_of(solid: NodeField | None) -> Any:
+    return None if solid is None else solid._core
 
 
 def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
@@ -168,7 +172,7 @@ def measure_components(levelset: LevelSet, solid: NodeField | None, scratch: Cel
     """Label the parts of a liquid outside of a solid from 1, and return the labels and the volumes by label; entry 0 is zero."""
     labels = np.zeros(levelset.grid.shape, np.int32)
     core: Any = _fluids  # overloaded over dimension and scalar
-    args = levelset.field._core, None if solid is None else solid._core, scratch._core
+    args = levelset.field._core, _core_of(solid), scratch._core
     return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
 
 
