@@ -49,8 +49,8 @@ void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels
 /// end.)
 class DistanceSearch {
  public:
-  /// At most `limit`, m, in either direction.
-  explicit DistanceSearch(double limit) : limit_(limit), low_(-limit), high_(limit) {}
+  /// Between two distances, m.
+  DistanceSearch(double lowest, double highest) : lowest_(lowest), highest_(highest), low_(lowest), high_(highest) {}
 
   double distance = 0.0;  ///< m, outwards
 
@@ -59,7 +59,7 @@ class DistanceSearch {
   bool started() const { return started_; }
 
  private:
-  double limit_, low_, high_;
+  double lowest_, highest_, low_, high_;
   bool low_known_ = false, high_known_ = false;  ///< whether the volume there is known
   double previous_ = 0.0, previous_volume_ = 0.0;
   bool started_ = false;
