@@ -87,18 +87,21 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   type.def(
       "account_outflow",
-      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Workspace& workspace) {
+      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Solid solid, Workspace& workspace) {
         const fluids::Side side = sides_of<D>({{axis, upper}}).front();
-        return interruptible([&] { return b.account_outflow(velocity, fractions, side, dt, workspace); });
+        return interruptible(
+            [&] { return b.account_outflow(velocity, fractions, side, dt, solid.value_or(nullptr), workspace); });
       },
-      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
+      py::arg("workspace"));
   type.def(
       "account_inflow",
-      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Workspace& workspace) {
+      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Solid solid, Workspace& workspace) {
         const fluids::Side side = sides_of<D>({{axis, upper}}).front();
-        return interruptible([&] { return b.account_inflow(velocity, fractions, side, dt, workspace); });
+        return interruptible([&] { return b.account_inflow(velocity, fractions, side, dt, solid.value_or(nullptr), workspace); });
       },
-      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("workspace"));
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
+      py::arg("workspace"));
   type.def(
       "subtract_drops",
       [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Solid solid, Workspace& workspace) {

@@ -190,7 +190,7 @@ def test_what_crosses_a_side(outward: float, dimension: int, dtype: type) -> Non
     liquid.volume.reset(liquid.levelset, None)
     liquid.velocity.u[1:] = outward * 2.0  # nothing crosses the other side
     account, total = (liquid.volume.account_outflow, "outflow") if outward > 0 else (liquid.volume.account_inflow, "inflow")
-    account(liquid.levelset, liquid.velocity, 0.01)
+    account(liquid.levelset, liquid.velocity, 0.01, None)
     assert liquid.volume.totals[total] == pytest.approx(0.01, rel=1e-6)
     assert liquid.volume.totals["inflow" if outward > 0 else "outflow"] == 0.0
     assert liquid.volume.expected[1] == pytest.approx(0.5 - outward * 0.01, rel=1e-6)

@@ -83,9 +83,9 @@ def test_what_leaves_through_an_open_side_is_what_was_there(radius: float, cfl: 
     assert cup_volume(solver) == pytest.approx(cup, rel=1e-4)
 
 
-def test_a_jet_through_an_open_side_takes_from_the_pool_what_is_counted() -> None:
-    """Without correction nothing hides an outflow that is counted wrongly."""
-    n = 48
+@pytest.mark.parametrize("n", [32, 48])
+def test_a_jet_through_an_open_side_takes_from_the_pool_what_is_counted(n: int) -> None:
+    """Without correction nothing hides an outflow that is counted wrongly: 23 % too much where the solid beside the slit cuts faces."""
     floor = Box((-0.5, -0.5), (0.4, 0.2)) | Box((0.6, -0.5), (1.5, 0.2))
     options = LiquidOptions(drift_correction=False, spray=False, cfl=2.0)
     solver = LiquidSolver(ms.Grid((n, n), 1 / n), options, solid=floor, boundary={"y-": ms.Open()})
@@ -93,7 +93,7 @@ def test_a_jet_through_an_open_side_takes_from_the_pool_what_is_counted() -> Non
     initial = solver.volume.total
     report = advance(solver, 0.5).volume_report()
     assert report.outflow > 0.3 * initial
-    assert report.outflow == pytest.approx(initial - report.liquid, rel=0.03)
+    assert report.outflow == pytest.approx(initial - report.liquid, rel=0.01)
 
 
 @TRACKING

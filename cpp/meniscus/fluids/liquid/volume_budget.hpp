@@ -107,16 +107,16 @@ class VolumeBudget {
   double update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
   /// Accounts for the liquid that will leave through a side of the domain in dt, before it moves; returns its volume, m^D. It is
-  /// what lies as far before the side as the flow goes there in dt. No part gives more than is expected of it.
+  /// what lies as far before the open part of the side as the flow goes there in dt. No part gives more than is expected of it.
   template <class T>
   double account_outflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, double dt,
-                         Workspace& workspace);
+                         const Solid* solid, Workspace& workspace);
 
   /// Accounts for the flow into the domain in dt; returns its volume, m^D. The liquid part of a face is extrapolated linearly
   /// from the fractions of the two cells before it.
   template <class T>
   double account_inflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, double dt,
-                        Workspace& workspace);
+                        const Solid* solid, Workspace& workspace);
 
   /// Subtracts the volumes of the drops from index `first` on from the parts around them, or from what is still expected of parts
   /// that have vanished there. Returns the outflow that this adds, m^D, negative: of parts that were taken for having left.

@@ -3,6 +3,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/poisson/face_fractions.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +25,13 @@ struct SideColumn {
   Index toward;     ///< stride of fractions away from the side
   Index onward;     ///< stride of faces away from the side
   Index next_cell;  ///< stride in C order away from the side
+  double open;      ///< part of the face outside of the solid
 };
 
 /// Calls body(column) for every face of a side.
 template <class T, int D, class Body>
-void for_side_columns(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, Body&& body) {
+void for_side_columns(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions,
+                      const grid::Field<double, D>* solid, const Side& side, Body&& body) {
   const auto a = static_cast<std::size_t>(side.axis);
   const grid::FieldView<const T, D> u = velocity.component(side.axis).view();
   const grid::FieldView<const T, D> fraction = fractions.view();
@@ -46,7 +49,7 @@ void for_side_columns(const grid::MacField<T, D>& velocity, const grid::Field<T,
     Coord<D> face = c;
     face[a] += side.upper;
     body(SideColumn<T, D>{fraction.at(c), u.at(face), dot<D>(c, strides), away * fraction.strides[a], away * u.strides[a],
-                          away * strides[a]});
+                          away * strides[a], solid ? grid::open_fraction<D>(*solid, side.axis, face) : 1.0});
   }
 }
 
@@ -62,7 +65,7 @@ double liquid_within(double before, double here, double behind, double width) {
 template <int D>
 template <class T>
 double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions,
-                                        const Side& side, double dt, Workspace& workspace) {
+                                        const Side& side, double dt, const Solid* solid, Workspace& workspace) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const Index length = grid_.local_shape()[static_cast<std::size_t>(side.axis)];
   const double outward = (side.upper ? 1.0 : -1.0) * dt / grid_.spacing();
@@ -70,7 +73,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
   const auto around = labels_around(labels_, 1, nullptr, workspace);
   const NoInterrupts whole;
   amounts_.assign(expected_.size(), 0.0);
-  for_side_columns(velocity, fractions, side, [&](const SideColumn<T, D>& column) {
+  for_side_columns(velocity, fractions, solid, side, [&](const SideColumn<T, D>& column) {
     const auto part = [&](Index i) {
       return std::clamp(static_cast<double>(column.fraction[std::clamp<Index>(i, 0, length - 1) * column.toward]), 0.0, 1.0);
     };
@@ -87,7 +90,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
       const double width = std::min(depth - static_cast<double>(i), 1.0);
       const double before = i ? part(i - 1) : std::clamp(2.0 * part(0) - part(1), 0.0, 1.0);
       amounts_[static_cast<std::size_t>(around.data()[column.cell + i * column.next_cell])] +=
-          liquid_within(before, part(i), part(i + 1), width) * cell_;
+          liquid_within(before, part(i), part(i + 1), width) * column.open * cell_;
     }
   });
   double outflow = 0.0;
@@ -105,7 +108,7 @@ double VolumeBudget<D>::account_outflow(const grid::MacField<T, D>& velocity, co
 template <int D>
 template <class T>
 double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side,
-                                       double dt, Workspace& workspace) {
+                                       double dt, const Solid* solid, Workspace& workspace) {
   require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
   const Index length = grid_.local_shape()[static_cast<std::size_t>(side.axis)];
   const T inward = side.upper ? T(-1) : T(1);
@@ -114,10 +117,10 @@ double VolumeBudget<D>::account_inflow(const grid::MacField<T, D>& velocity, con
   const NoInterrupts whole;
   amounts_.assign(expected_.size(), 0.0);
   double inflow = 0.0;
-  for_side_columns(velocity, fractions, side, [&](const SideColumn<T, D>& column) {
+  for_side_columns(velocity, fractions, solid, side, [&](const SideColumn<T, D>& column) {
     const T last = *column.fraction;
     const T part = length > 1 ? std::clamp(T(1.5) * last - T(0.5) * column.fraction[column.toward], T(0), T(1)) : last;
-    const double amount = static_cast<double>(*column.speed * inward * part) * scale;
+    const double amount = static_cast<double>(*column.speed * inward * part) * column.open * scale;
     if (!(amount > 0.0)) return;
     inflow += amount;
     amounts_[static_cast<std::size_t>(around.data()[column.cell])] += amount;
@@ -184,9 +187,9 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
 
 #define MENISCUS_INSTANTIATE(T, D)                                                                                               \
   template double VolumeBudget<D>::account_outflow<T>(const grid::MacField<T, D>&, const grid::Field<T, D>&, const Side&,        \
-                                                      double, Workspace&);                                                       \
+                                                      double, const Solid*, Workspace&);                                         \
   template double VolumeBudget<D>::account_inflow<T>(const grid::MacField<T, D>&, const grid::Field<T, D>&, const Side&, double, \
-                                                     Workspace&);                                                                \
+                                                     const Solid*, Workspace&);                                                  \
   template double VolumeBudget<D>::find_heirs<T>(const grid::MacField<T, D>&, double, const Solid*, std::span<const Side>,       \
                                                  std::vector<std::int32_t>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)

@@ -197,11 +197,11 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
-        self.volume.account_outflow(self.levelset, self.velocity, dt)
-        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt)
+        self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
+        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(solid))
         self._extend_into_solid(solid)
         self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
-        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt)
+        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self._solid.at(self.time + dt, dt)))
         if self.vortices is not None:
             self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace

@@ -114,13 +114,13 @@ class LiquidVolume(Stateful):
         change = float(self._budget.update_after_sources(*self._liquid(levelset, solid), self._workspace))
         self.totals[total] += -change if total == "drained" else change
 
-    def account_outflow(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
+    def account_outflow(self, levelset: LevelSet, velocity: MacField, dt: float, solid: NodeField | None) -> None:
         """Account for the liquid that leaves through the sides of the domain in dt, before it moves."""
-        self._account("outflow", self._budget.account_outflow, levelset, velocity, dt)
+        self._account("outflow", self._budget.account_outflow, levelset, velocity, dt, solid)
 
-    def account_inflow(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
+    def account_inflow(self, levelset: LevelSet, velocity: MacField, dt: float, solid: NodeField | None) -> None:
         """Account for the liquid that enters through the sides of the domain in dt: half a step before and half a step after the motion."""
-        self._account("inflow", self._budget.account_inflow, levelset, velocity, dt)
+        self._account("inflow", self._budget.account_inflow, levelset, velocity, dt, solid)
 
     def subtract_drops(self, drops: Particles, levelset: LevelSet, first: int, solid: NodeField | None) -> None:
         """Account for the drops from index `first` on, which have left the liquid."""
@@ -146,13 +146,14 @@ class LiquidVolume(Stateful):
         parts = component_volumes(labels, volumes, expected) if len(volumes) == len(expected) else ()
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **self.totals)
 
-    def _account(self, total: str, account: Callable[..., float], levelset: LevelSet, velocity: MacField, dt: float) -> None:
+    def _account(self, total: str, account: Callable[..., float], levelset: LevelSet, *flow: Any) -> None:
+        velocity, dt, solid = flow
         sides = [side for side in self._sides if velocity.component(side[0])[_slab(self._grid.dimension, *side)].any()]
         if not sides:
             return
         self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
         for d, upper in sides:
-            self.totals[total] += account(velocity._core, self._fractions._core, d, upper, dt, self._workspace)
+            self.totals[total] += account(velocity._core, self._fractions._core, d, upper, dt, _core_of(solid), self._workspace)
 
     def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
         """Return a liquid as the core wants it: level set, solid, scratch."""
