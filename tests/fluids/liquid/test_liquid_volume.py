@@ -145,6 +145,7 @@ def test_labels_cannot_be_written_to_and_budgets_are_checked(dimension: int) -> 
         ("volumes", [0.0, np.inf, 1.0], "finite"),
         ("unassigned", [np.nan, 0.0, 0.0], "finite"),
         ("families", [0, 1, 3], "family 3"),
+        ("families", [0, 1, 0], "family 0"),
         ("expected", [0.0, 1.0], "expected volume for each"),
         ("sprayed", [0.0], "sprayed volume for each"),
     ):

@@ -13,8 +13,9 @@ void VolumeFamilies::set(std::span<const std::int32_t> of_parts, std::span<const
   require(!unassigned.empty(), "there must be an unassigned volume of no family");
   require(sprayed.size() == unassigned.size(), "there must be a sprayed volume for each of ", unassigned.size(),
           " unassigned ones, not ", sprayed.size());
-  for (const std::int32_t f : of_parts)
-    require(f >= 0 && f < static_cast<std::int32_t>(unassigned.size()), "there is no family ", f);
+  for (std::size_t i = 0; i < of_parts.size(); ++i)
+    require(of_parts[i] >= (i > 0) && of_parts[i] < static_cast<std::int32_t>(unassigned.size()), "part ", i,
+            " cannot be of family ", of_parts[i], " of ", unassigned.size() - 1);
   of_parts_.assign(of_parts.begin(), of_parts.end());
   unassigned_.assign(unassigned.begin(), unassigned.end());
   sprayed_.assign(sprayed.begin(), sprayed.end());
