@@ -15,6 +15,19 @@ py::array_t<double> volumes_array(const ComponentVolumes& values) {
   return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
+/// Sides of the domain: axis, and whether it is the upper one.
+using Sides = std::vector<std::pair<int, bool>>;
+
+template <int D>
+std::vector<fluids::Side> sides_of(const Sides& sides) {
+  std::vector<fluids::Side> result;
+  for (const auto& [axis, upper] : sides) {
+    require(axis >= 0 && axis < D, "the axis of a side must be from 0 to ", D - 1, ", not ", axis);
+    result.push_back({axis, upper});
+  }
+  return result;
+}
+
 template <class T, int D>
 void bind_measure(py::module_& m) {
   using F = grid::Field<T, D>;
@@ -44,12 +57,21 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   type.def(
-      "update_after_motion",
-      [](B& b, F& levelset, Solid solid, F& scratch, const M& velocity, double dt, Workspace& workspace) {
-        interruptible(
-            [&] { b.update_after_motion(Liquid{levelset, solid.value_or(nullptr), scratch}, velocity, dt, workspace); });
+      "measure",
+      [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
+        interruptible([&] { b.measure(Liquid{levelset, solid.value_or(nullptr), scratch}, workspace); });
       },
-      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("workspace"));
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
+  type.def(
+      "update_after_motion",
+      [](B& b, F& levelset, Solid solid, F& scratch, const M& velocity, double dt, const Sides& open_sides,
+         Workspace& workspace) {
+        const std::vector<fluids::Side> sides = sides_of<D>(open_sides);
+        const Liquid liquid{levelset, solid.value_or(nullptr), scratch};
+        return interruptible([&] { return b.update_after_motion(liquid, velocity, dt, sides, workspace); });
+      },
+      py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("velocity"), py::arg("dt"), py::arg("open_sides"),
+      py::arg("workspace"));
   type.def(
       "update_after_sources",
       [](B& b, F& levelset, Solid solid, F& scratch, Workspace& workspace) {
@@ -64,25 +86,35 @@ void bind_budget_functions(py::class_<fluids::VolumeBudget<D>>& type) {
       },
       py::arg("levelset"), py::arg("solid"), py::arg("scratch"), py::arg("workspace"));
   type.def(
-      "account_side_flow",
-      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt) {
-        const auto c = interruptible([&] { return b.account_side_flow(velocity, fractions, axis, upper, dt); });
-        return std::pair(c.outflow, c.inflow);
+      "account_outflow",
+      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Solid solid, Workspace& workspace) {
+        const fluids::Side side = sides_of<D>({{axis, upper}}).front();
+        return interruptible(
+            [&] { return b.account_outflow(velocity, fractions, side, dt, solid.value_or(nullptr), workspace); });
       },
-      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"));
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
+      py::arg("workspace"));
+  type.def(
+      "account_inflow",
+      [](B& b, const M& velocity, const F& fractions, int axis, bool upper, double dt, Solid solid, Workspace& workspace) {
+        const fluids::Side side = sides_of<D>({{axis, upper}}).front();
+        return interruptible([&] { return b.account_inflow(velocity, fractions, side, dt, solid.value_or(nullptr), workspace); });
+      },
+      py::arg("velocity"), py::arg("fractions"), py::arg("axis"), py::arg("upper"), py::arg("dt"), py::arg("solid"),
+      py::arg("workspace"));
   type.def(
       "subtract_drops",
-      [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Workspace& workspace) {
+      [](B& b, grid::ParticleSet& drops, const F& levelset, Index first, Solid solid, Workspace& workspace) {
         static_cast<void>(levelset);  // tells which overload is meant
-        interruptible([&] { b.template subtract_drops<T>(drops, first, workspace); });
+        return interruptible([&] { return b.template subtract_drops<T>(drops, first, solid.value_or(nullptr), workspace); });
       },
-      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("workspace"));
+      py::arg("drops"), py::arg("levelset"), py::arg("first"), py::arg("solid"), py::arg("workspace"));
   type.def(
       "add_joining_drops",
-      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Workspace& workspace) {
-        interruptible([&] { b.add_joining_drops(drops, levelset, time, workspace); });
+      [](B& b, grid::ParticleSet& drops, F& levelset, double time, Solid solid, Workspace& workspace) {
+        return interruptible([&] { return b.add_joining_drops(drops, levelset, time, solid.value_or(nullptr), workspace); });
       },
-      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("workspace"));
+      py::arg("drops"), py::arg("levelset"), py::arg("time"), py::arg("solid"), py::arg("workspace"));
 }
 
 template <int D>
@@ -119,13 +151,15 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
       .def("expected", [](const B& b) { return volumes_array(b.expected()); })
       .def_property_readonly("total", &B::total_volume)
       .def("unassigned", [](const B& b) { return volumes_array(b.families().unassigned()); })
+      .def("sprayed", [](const B& b) { return volumes_array(b.families().sprayed()); })
       .def("families", [](const B& b) { return b.families().of_parts(); })
       .def_property_readonly("nbytes", &B::bytes)
       .def(
           "set",
           [](B& b, const ComponentVolumes& volumes, const ComponentVolumes& expected, const std::vector<std::int32_t>& families,
-             const ComponentVolumes& unassigned) { b.set(volumes, expected, families, unassigned); },
-          py::arg("volumes"), py::arg("expected"), py::arg("families"), py::arg("unassigned"))
+             const ComponentVolumes& unassigned,
+             const ComponentVolumes& sprayed) { b.set(volumes, expected, families, unassigned, sprayed); },
+          py::arg("volumes"), py::arg("expected"), py::arg("families"), py::arg("unassigned"), py::arg("sprayed"))
       .def("distribute_unassigned", &B::distribute_unassigned);
   bind_budget_functions<float, D>(type);
   bind_budget_functions<double, D>(type);

@@ -44,6 +44,12 @@ void bind_removal_functions(py::module_& m) {
         interruptible([&] { surface::combine_level_sets(phi, operation, other); });
       },
       py::arg("phi"), py::arg("operation"), py::arg("other"));
+  m.def(
+      "combining_moves_surface",
+      [](const F& phi, surface::SetOperation operation, const F& other, double near) {
+        return interruptible([&] { return surface::combining_moves_surface(phi, operation, other, near); });
+      },
+      py::arg("phi"), py::arg("operation"), py::arg("other"), py::arg("near"));
 }
 
 }  // namespace

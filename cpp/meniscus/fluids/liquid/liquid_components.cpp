@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
+#include "meniscus/grid/corner_mean.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 
 #include <algorithm>
@@ -130,14 +131,32 @@ void component_origins(const grid::MacField<T, D>& velocity, double dt, const st
 }
 
 template <int D>
-void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace) {
+void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, const grid::Field<double, D>* solid,
+                   Workspace& workspace) {
   require(layers >= 0, "layers must not be negative, got ", layers);
+  require(!solid || (solid->grid() == grid && solid->stagger() == grid::Stagger<D>::node()),
+          "the level set of the solid must be on the nodes of the grid");
   grid::require_one_block(grid, "spreading labels");
+  constexpr std::int32_t wall = -1;
   const Coord<D> cells = grid.local_shape();
   const Coord<D> strides = c_strides<D>(cells);
   auto fresh = workspace.take<std::int32_t>(product<D>(cells));
+  if (solid) {
+    const grid::FieldView<const double, D> nodes = solid->view();
+    for_each_row<D>(cells, [&](const Coord<D>& c, Index first) {
+      const double* lowest = nodes.at(c);
+      for (Index k = 0; k < cells[D - 1]; ++k)
+        if (!labels[first + k] && grid::corner_mean<D>(lowest + k, nodes.strides) <= 0.0) labels[first + k] = wall;
+    });
+  }
+  const auto open_walls = [&] {
+    for_each_row<D>(cells, [&](const Coord<D>&, Index first) {
+      std::replace(labels + first, labels + first + cells[D - 1], wall, std::int32_t{0});
+    });
+  };
   for (int layer = 0; layer < layers; ++layer) {
     check_interrupt();
+    if (solid && layer == layers - 1) open_walls();
     for_each_row<D>(cells, [&](Coord<D> c, Index first) {
       for (Index k = 0; k < cells[D - 1]; ++k) {
         std::int32_t label = labels[first + k];
@@ -147,7 +166,7 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
             Coord<D> beside = c;
             beside[d] += step;
             const std::int32_t other = labels[dot<D>(grid::nearest_cell<D>(grid, beside), strides)];
-            if (other && (!label || other < label)) label = other;
+            if (other > 0 && (!label || other < label)) label = other;
           }
         fresh.data()[first + k] = label;
       }
@@ -157,8 +176,8 @@ void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, 
   }
 }
 
-template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, Workspace&);
-template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, Workspace&);
+template void spread_labels<2>(const grid::Grid<2>&, std::int32_t*, int, const grid::Field<double, 2>*, Workspace&);
+template void spread_labels<3>(const grid::Grid<3>&, std::int32_t*, int, const grid::Field<double, 3>*, Workspace&);
 #define MENISCUS_INSTANTIATE(T, D)                                                                                     \
   template void liquid_faces<T, D>(const grid::Field<T, D>&, int, std::uint8_t*);                                      \
   template void component_origins<T, D>(const grid::MacField<T, D>&, double, const std::int32_t*, const std::int32_t*, \

@@ -20,8 +20,10 @@ template <class T, int D>
 void component_origins(const grid::MacField<T, D>& velocity, double dt, const std::int32_t* before, const std::int32_t* now,
                        std::int32_t* origin);
 
-/// Extends labels into the air by layers of cells that share a face; where several meet, the smallest is taken.
+/// Extends labels into the air by layers of cells that share a face; where several meet, the smallest is taken. With the level
+/// set of a solid on nodes, only the last layer extends into that: labels do not pass walls of two cells or more.
 template <int D>
-void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, Workspace& workspace);
+void spread_labels(const grid::Grid<D>& grid, std::int32_t* labels, int layers, const grid::Field<double, D>* solid,
+                   Workspace& workspace);
 
 }  // namespace meniscus::fluids

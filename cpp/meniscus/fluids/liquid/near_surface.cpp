@@ -43,26 +43,34 @@ void near_air_cells(const grid::Field<T, D>& levelset, double distance, std::uin
 
 namespace {
 
-/// Parts of the two halves of a cell, cut across an axis, that are liquid. `phi`: of the cell, whose neighbours can be read.
+/// Part of a cell that is liquid in its lower and its upper half along each axis. `phi`: of the cell, whose neighbours can be
+/// read. A cell is cut through its centre into 2^D parts, so that sheets of less than a cell have their thickness.
 template <class T, int D>
-std::array<double, 2> liquid_halves(const T* phi, const Coord<D>& strides, int axis) {
-  std::array<double, D> gradient;
-  bool wet = *phi <= 0, cut = false;
-  for (std::size_t d = 0; d < D; ++d) {
-    const T below = phi[-strides[d]], above = phi[strides[d]];
-    cut |= (below <= 0) != wet || (above <= 0) != wet;
-    gradient[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
+std::array<std::array<double, 2>, D> liquid_halves(const T* phi, const Coord<D>& strides) {
+  std::array<std::array<double, 2>, D> rise, halves{};
+  const bool wet = *phi <= 0;
+  bool cut = false;
+  for (std::size_t d = 0; d < D; ++d)
+    for (const std::size_t upper : {0u, 1u}) {
+      const T beside = phi[upper ? strides[d] : -strides[d]];
+      cut |= (beside <= 0) != wet;
+      rise[d][upper] = static_cast<double>(beside) - static_cast<double>(*phi);
+    }
+  if (!cut) {
+    for (auto& half : halves) half.fill(wet ? 1.0 : 0.0);
+    return halves;
   }
-  if (!cut) return {wet ? 1.0 : 0.0, wet ? 1.0 : 0.0};
-  std::array<double, 2> parts;
-  const auto a = static_cast<std::size_t>(axis);
-  const auto middle = static_cast<double>(*phi);
-  for (std::size_t upper : {0u, 1u}) {
-    const double rise = static_cast<double>(phi[upper ? strides[a] : -strides[a]]) - middle;
-    gradient[a] = 0.5 * rise;
-    parts[upper] = grid::cube_fraction<D>(middle + 0.25 * rise, gradient);
+  for (std::size_t part = 0; part < 1 << D; ++part) {
+    auto middle = static_cast<double>(*phi);
+    std::array<double, D> gradient;
+    for (std::size_t d = 0; d < D; ++d) {
+      middle += 0.25 * rise[d][part >> d & 1];
+      gradient[d] = 0.5 * rise[d][part >> d & 1];
+    }
+    const double fraction = grid::cube_fraction<D>(middle, gradient) / (1 << (D - 1));
+    for (std::size_t d = 0; d < D; ++d) halves[d][part >> d & 1] += fraction;
   }
-  return parts;
+  return halves;
 }
 
 }  // namespace
@@ -83,15 +91,13 @@ double liquid_energy(const grid::MacField<T, D>& velocity, grid::Field<T, D>& le
         for (Index r = begin; r < end; ++r) {
           const Coord<D> c = row_start<D>(phi.extents, r);
           const T* at = phi.at(c);
-          for (int d = 0; d < D; ++d) {
-            const auto& face = u[static_cast<std::size_t>(d)];
-            const T* lower = face.at(c);
-            const Index step = face.strides[static_cast<std::size_t>(d)];
-            for (Index k = 0; k < length; ++k) {
-              if (outside && !outside[r * length + k]) continue;
-              const auto [below, above] = liquid_halves<T, D>(at + k, phi.strides, d);
-              const auto a = static_cast<double>(lower[k]), b = static_cast<double>(lower[k + step]);
-              sum += below * a * a + above * b * b;
+          for (Index k = 0; k < length; ++k) {
+            if (outside && !outside[r * length + k]) continue;
+            const auto halves = liquid_halves<T, D>(at + k, phi.strides);
+            for (std::size_t d = 0; d < D; ++d) {
+              const T* lower = u[d].at(c) + k;
+              const auto a = static_cast<double>(*lower), b = static_cast<double>(lower[u[d].strides[d]]);
+              sum += halves[d][0] * a * a + halves[d][1] * b * b;
             }
           }
         }

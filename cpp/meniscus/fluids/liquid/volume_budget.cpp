@@ -7,17 +7,12 @@
 #include "meniscus/fluids/liquid/near_surface.hpp"
 #include "meniscus/grid/rows.hpp"
 #include "meniscus/surface/extraction/level_set_components.hpp"
-#include "meniscus/surface/markers/particle_columns.hpp"
-#include "meniscus/surface/markers/particle_spray.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace meniscus::fluids {
 namespace {
-
-/// Cells around a part that count to it: where its surface is moved, and where drops leave and join it.
-constexpr int spread = 4;
 
 /// Cells' worth of liquid, about two cells in radius, from which on a part is resolved.
 template <int D>
@@ -61,14 +56,22 @@ VolumeBudget<D>::VolumeBudget(const grid::Grid<D>& grid)
 
 template <int D>
 void VolumeBudget<D>::set(std::span<const double> volumes, std::span<const double> expected,
-                          std::span<const std::int32_t> families, std::span<const double> unassigned) {
+                          std::span<const std::int32_t> families, std::span<const double> unassigned,
+                          std::span<const double> sprayed) {
   require(volumes.size() == expected.size() && !volumes.empty(), "there must be an expected volume for each of ", volumes.size(),
           " measured ones, not ", expected.size());
   require(families.size() == volumes.size(), "there must be a family for each of ", volumes.size(), " measured volumes, not ",
           families.size());
-  families_.set(families, unassigned);
+  for (const std::span<const double> values : {volumes, expected, unassigned, sprayed})
+    for (const double v : values) require(std::isfinite(v), "the volumes of a budget must be finite, not ", v);
+  const auto [lowest, highest] = std::minmax_element(labels_.begin(), labels_.end());
+  require(*lowest >= 0 && static_cast<std::size_t>(*highest) < volumes.size(),
+          "there must be a volume for every label from 0 to ", *highest, ", not for ", volumes.size(), " of them");
+  families_.set(families, unassigned, sprayed);
   volumes_.assign(volumes.begin(), volumes.end());
   expected_.assign(expected.begin(), expected.end());
+  leaving_.clear();
+  vanished_.clear();
 }
 
 template <int D>
@@ -85,12 +88,15 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
   if (amounts.size() == 2 && count == 2) {  // one part that stays one
     transferred_ = amounts;
     has_origin_.assign(2, 1);
+    goes_on_.assign(2, 1);
     families_.begin_transfer();
     return;
   }
   families_.begin_transfer(count);
   transferred_.assign(count, 0.0);
   has_origin_.assign(count, 0);
+  goes_on_.assign(amounts.size(), 0);
+  std::vector<std::uint8_t> leaving(leaving_.empty() ? 0 : count, 0);
   const Index length = grid_.local_shape()[D - 1];
   const Index rows = cells() / length;
   const auto starts = workspace.take<Index>(rows + 1);
@@ -143,16 +149,19 @@ void VolumeBudget<D>::transfer_to_components(const std::vector<double>& amounts,
     const double all = volume_of(first, last);
     const std::size_t from = keys.data()[first] / count;
     const double amount = amounts[from];
+    goes_on_[from] = 1;
     for (Index begin = first; begin < last;) {
       const Index end = end_of(begin, 1);
       const std::size_t label = keys.data()[begin] % count;
       transferred_[label] += amount * (volume_of(begin, end) / all);
       has_origin_[label] = 1;
+      if (is_leaving(from)) leaving[label] = 1;
       families_.join(label, from);
       begin = end;
     }
     first = last;
   }
+  leaving_.swap(leaving);
 }
 
 template <int D>
@@ -163,12 +172,22 @@ void VolumeBudget<D>::reset(const MeasuredLiquid<T, D>& liquid, Workspace& works
   commit_measured();
   expected_ = volumes_;
   families_.reset(volumes_.size());
+  leaving_.clear();
+  vanished_.clear();
 }
 
 template <int D>
 template <class T>
-void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
-                                          Workspace& workspace) {
+void VolumeBudget<D>::measure(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
+  measure_components(liquid, next_.data(), next_volumes_, workspace);
+  transfer_to_components(expected_, labels_.data(), workspace);
+  commit_motion();
+}
+
+template <int D>
+template <class T>
+double VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
+                                            std::span<const Side> open_sides, Workspace& workspace) {
   require(velocity.grid() == grid_, "the velocity must have the grid of the liquid");
   measure_components(liquid, next_.data(), next_volumes_, workspace);
   {
@@ -176,30 +195,39 @@ void VolumeBudget<D>::update_after_motion(const MeasuredLiquid<T, D>& liquid, co
     component_origins<T, D>(velocity, dt, labels_.data(), next_.data(), origin.data());
     transfer_to_components(expected_, origin.data(), workspace);
   }
-  if (std::find(has_origin_.begin() + 1, has_origin_.end(), 0) != has_origin_.end()) {
-    // Liquid without origin belongs to the family of a part nearby, if there is one.
-    const auto around = labels_around(workspace);
-    for (Index i = 0; i < cells(); ++i) {
-      const auto next = static_cast<std::size_t>(next_[i]);
-      const auto beside = static_cast<std::size_t>(around.data()[i]);
-      if (next != 0 && beside != 0 && !families_.knows_next(next)) families_.join(next, beside);
-    }
-  }
-  commit_motion();
+  if (std::find(has_origin_.begin() + 1, has_origin_.end(), 0) != has_origin_.end())
+    find_relatives(labels_around(labels_, spread, liquid.solid, workspace).data());
+  std::vector<std::int32_t> heirs;
+  const double left = find_heirs(velocity, dt, liquid.solid, open_sides, heirs, workspace);
+  return left + commit_motion(heirs);
 }
 
-/// Takes the liquid in `next_`, whose components expect what was transferred to them, or what they have.
+/// Liquid without origin belongs to the family of a part nearby, if there is one.
 template <int D>
-void VolumeBudget<D>::commit_motion() {
+void VolumeBudget<D>::find_relatives(const std::int32_t* around) {
+  for (Index i = 0; i < cells(); ++i) {
+    const auto next = static_cast<std::size_t>(next_[i]);
+    const auto beside = static_cast<std::size_t>(around[i]);
+    if (next != 0 && beside != 0 && !families_.knows_next(next)) families_.join(next, beside);
+  }
+}
+
+/// Takes the liquid in `next_`, whose components expect what was transferred to them, or what they have. Returns what `heirs` say
+/// has left.
+template <int D>
+double VolumeBudget<D>::commit_motion(std::span<const std::int32_t> heirs) {
   const NoInterrupts commit;
   families_.add(expected_);
   commit_measured();
-  families_.commit_transfer(resolved<D> * cell_);
+  const double left = families_.commit_transfer(heirs);
+  for (Vanished& v : vanished_)
+    if (v.family != VolumeFamilies::has_left) v.family = families_.successor(v.family);
   expected_.resize(volumes_.size());
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     expected_[i] = has_origin_[i] ? transferred_[i] : volumes_[i];
-    (families_.knows_next(i) ? families_.unassigned_of_part(i) : families_.unassigned_of_none()) -= expected_[i];
+    families_.unassigned_of_part(i) -= expected_[i];
   }
+  return left;
 }
 
 /// Takes the liquid in `next_`; the part of an excess is that of its cells. Returns the change of the volume.
@@ -211,7 +239,8 @@ double VolumeBudget<D>::commit_change(Workspace& workspace) {
   families_.add(amounts_);
   const double before = total_volume();
   commit_measured();
-  families_.commit_transfer(resolved<D> * cell_);
+  families_.commit_transfer();
+  vanished_.clear();
   expected_.resize(volumes_.size());
   for (std::size_t i = 0; i < expected_.size(); ++i) {
     expected_[i] = volumes_[i] + transferred_[i];
@@ -231,7 +260,7 @@ double VolumeBudget<D>::update_after_sources(const MeasuredLiquid<T, D>& liquid,
 /// Adds `amounts_` to what is expected. What a part cannot give is expected of its family.
 template <int D>
 void VolumeBudget<D>::add_to_expected() {
-  families_.unassigned_of_none() += amounts_[0];
+  families_.unassigned_of(0) += amounts_[0];
   for (std::size_t i = 1; i < expected_.size(); ++i) {
     const double sum = expected_[i] + amounts_[i];
     expected_[i] = std::max(sum, 0.0);
@@ -240,120 +269,31 @@ void VolumeBudget<D>::add_to_expected() {
 }
 
 template <int D>
-template <class T>
-typename VolumeBudget<D>::SideFlow VolumeBudget<D>::account_side_flow(const grid::MacField<T, D>& velocity,
-                                                                      const grid::Field<T, D>& fractions, int axis, bool upper,
-                                                                      double dt) {
-  require(velocity.grid() == grid_ && fractions.grid() == grid_, "velocity and fractions must have the grid of the liquid");
-  const auto a = static_cast<std::size_t>(axis);
-  const grid::FieldView<const T, D> u = velocity.component(axis).view();
-  const grid::FieldView<const T, D> fraction = fractions.view();
-  const Coord<D> strides = c_strides<D>(fraction.extents);
-  Coord<D> side = fraction.extents;
-  side[a] = 1;
-  const Index cell = upper ? fraction.extents[a] - 1 : 0;
-  const Index before = fraction.extents[a] == 1 ? 0 : upper ? -fraction.strides[a] : fraction.strides[a];
-  const T outward = upper ? T(1) : T(-1);
-  const double scale = dt * cell_ / grid_.spacing();
-  const NoInterrupts whole;
-  SideFlow result;
-  for (const bool out : {true, false}) {
-    amounts_.assign(expected_.size(), 0.0);
-    double sum = 0.0;
-    for (Index i = 0; i < product<D>(side); ++i) {
-      Coord<D> c{};
-      for (std::size_t d = D, rest = static_cast<std::size_t>(i); d-- > 0;) {
-        c[d] = static_cast<Index>(rest) % side[d];
-        rest /= static_cast<std::size_t>(side[d]);
-      }
-      c[a] = cell;
-      const T* last = fraction.at(c);
-      const T part = before ? std::clamp(T(1.5) * *last - T(0.5) * last[before], T(0), T(1)) : *last;
-      Coord<D> face = c;
-      face[a] += upper;
-      const double amount = static_cast<double>(*u.at(face) * outward * part) * scale;
-      if (out ? !(amount > 0.0) : !(amount < 0.0)) continue;
-      sum += std::abs(amount);
-      amounts_[static_cast<std::size_t>(labels_[dot<D>(c, strides)])] -= amount;
-    }
-    if (sum > 0.0) add_to_expected();
-    (out ? result.outflow : result.inflow) = sum;
-  }
-  return result;
-}
-
-template <int D>
-Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_around(Workspace& workspace) const {
+Workspace::Lease<std::int32_t> VolumeBudget<D>::labels_around(const Block<std::int32_t>& labels, int layers, const Solid* solid,
+                                                              Workspace& workspace) const {
   auto around = workspace.take<std::int32_t>(cells());
   parallel_for(0, cells(), 1 << 16,
-               [&](Index begin, Index end) { std::copy_n(labels_.data() + begin, end - begin, around.data() + begin); });
-  spread_labels<D>(grid_, around.data(), spread, workspace);
+               [&](Index begin, Index end) { std::copy_n(labels.data() + begin, end - begin, around.data() + begin); });
+  spread_labels<D>(grid_, around.data(), layers, solid, workspace);
   return around;
 }
 
-/// Moves the volumes of flagged drops, times `sign`, to the parts around them.
 template <int D>
-template <class T>
-void VolumeBudget<D>::transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace) {
-  const Index n = drops.size();
-  if (std::none_of(flags, flags + n, [](std::uint8_t f) { return f != 0; })) return;
-  const surface::SprayColumns<T, D> s(drops);
-  const auto around = labels_around(workspace);
-  const Coord<D> strides = c_strides<D>(grid_.local_shape());
-  const NoInterrupts whole;
-  amounts_.assign(expected_.size(), 0.0);
-  // In the order of the drops, for the sake of the same bits.
-  for (Index i = 0; i < n; ++i) {
-    if (!flags[i]) continue;
-    Coord<D> c;
-    for (int d = 0; d < D; ++d) {
-      const auto axis = static_cast<std::size_t>(d);
-      const double at = std::floor((static_cast<double>(s.position[i * D + d]) - grid_.origin()[d]) / grid_.spacing());
-      c[axis] = static_cast<Index>(std::clamp(at, 0.0, static_cast<double>(grid_.local_shape()[axis] - 1)));
-    }
-    const double volume = sign * surface::ball_volume<D>(static_cast<double>(s.radius[i]));
-    amounts_[static_cast<std::size_t>(around.data()[dot<D>(c, strides)])] += volume;
-  }
-  add_to_expected();
-}
-
-template <int D>
-template <class T>
-void VolumeBudget<D>::subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace) {
-  const auto flags = workspace.take<std::uint8_t>(drops.size());
-  for (Index i = 0; i < drops.size(); ++i) flags.data()[i] = i >= first;
-  transfer_drops<T>(drops, flags.data(), -1.0, workspace);
-}
-
-template <int D>
-template <class T>
-void VolumeBudget<D>::add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time,
-                                        Workspace& workspace) {
-  const auto flags = surface::flag_returned(levelset, drops, -1, 1.0, time, workspace);
-  transfer_drops<T>(drops, flags.data(), 1.0, workspace);
-}
-
-template <int D>
-void VolumeBudget<D>::distribute_unassigned() {
+double VolumeBudget<D>::distribute_unassigned() {
   const auto small = [&](std::size_t i) { return volumes_[i] < resolved<D> * cell_; };
   std::vector<std::uint8_t> has_resolved(families_.count(), 0);
   for (std::size_t i = 1; i < volumes_.size(); ++i)
     if (!small(i)) has_resolved[families_.family(i)] = 1;
   const auto stays = [&](std::size_t i) { return small(i) && has_resolved[families_.family(i)]; };
+  double left = 0.0;
   for (std::size_t i = 1; i < volumes_.size(); ++i)
     if (stays(i)) {
-      families_.unassigned_of_part(i) += expected_[i] - volumes_[i];
+      (is_leaving(i) ? left : families_.unassigned_of_part(i)) += expected_[i] - volumes_[i];
       expected_[i] = 0.0;
     }
+  leaving_.clear();
+  families_.settle_drops();
   const std::vector<double> all = families_.sums(expected_);
-  double sum = 0.0;
-  for (std::size_t f = 1; f < all.size(); ++f)
-    if (has_resolved[f]) sum += all[f];
-  if (sum > 0.0) {
-    for (std::size_t f = 1; f < all.size(); ++f)
-      if (has_resolved[f]) families_.unassigned_of(f) += families_.unassigned_of_none() * (all[f] / sum);
-    families_.unassigned_of_none() = 0.0;
-  }
   std::vector<double> factor(families_.count(), 1.0);
   for (std::size_t f = 1; f < factor.size(); ++f) {
     double& unassigned = families_.unassigned_of(f);
@@ -364,20 +304,18 @@ void VolumeBudget<D>::distribute_unassigned() {
   }
   for (std::size_t i = 1; i < volumes_.size(); ++i)
     expected_[i] = stays(i) ? volumes_[i] : expected_[i] * factor[families_.family(i)];
+  return left;
 }
 
 template class VolumeBudget<2>;
 template class VolumeBudget<3>;
-#define MENISCUS_INSTANTIATE(T, D)                                                                                        \
-  template void measure_components<T, D>(const MeasuredLiquid<T, D>&, std::int32_t*, std::vector<double>&, Workspace&);   \
-  template void VolumeBudget<D>::reset<T>(const MeasuredLiquid<T, D>&, Workspace&);                                       \
-  template void VolumeBudget<D>::update_after_motion<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, \
-                                                        Workspace&);                                                      \
-  template double VolumeBudget<D>::update_after_sources<T>(const MeasuredLiquid<T, D>&, Workspace&);                      \
-  template typename VolumeBudget<D>::SideFlow VolumeBudget<D>::account_side_flow<T>(                                      \
-      const grid::MacField<T, D>&, const grid::Field<T, D>&, int, bool, double);                                          \
-  template void VolumeBudget<D>::subtract_drops<T>(grid::ParticleSet&, Index, Workspace&);                                \
-  template void VolumeBudget<D>::add_joining_drops<T>(grid::ParticleSet&, grid::Field<T, D>&, double, Workspace&);
+#define MENISCUS_INSTANTIATE(T, D)                                                                                          \
+  template void measure_components<T, D>(const MeasuredLiquid<T, D>&, std::int32_t*, std::vector<double>&, Workspace&);     \
+  template void VolumeBudget<D>::reset<T>(const MeasuredLiquid<T, D>&, Workspace&);                                         \
+  template void VolumeBudget<D>::measure<T>(const MeasuredLiquid<T, D>&, Workspace&);                                       \
+  template double VolumeBudget<D>::update_after_motion<T>(const MeasuredLiquid<T, D>&, const grid::MacField<T, D>&, double, \
+                                                          std::span<const Side>, Workspace&);                               \
+  template double VolumeBudget<D>::update_after_sources<T>(const MeasuredLiquid<T, D>&, Workspace&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(float, 3)
 MENISCUS_INSTANTIATE(double, 2)

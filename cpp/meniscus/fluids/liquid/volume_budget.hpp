@@ -2,10 +2,13 @@
 /// correction.
 ///
 /// When a part breaks up, its pieces share its expected volume in proportion to what of their volumes comes from it; when
-/// parts merge, their volumes add up. A part without origin (drops of spray that meet) is expected to keep its first volume; one
-/// too small to be resolved is always expected to have its present volume. The rest (of parts that have vanished, or drops
-/// without origin) is shared by the resolved ones of the same family (volume_families.hpp) in proportion. Only splinters of
-/// unknown families are shared by all.
+/// parts merge, their volumes add up. One too small to be resolved is always expected to have its present volume. The rest (of
+/// parts that have vanished) is shared by the resolved ones of the same family (volume_families.hpp) in proportion. Nothing is
+/// ever expected of liquid that was not connected with what was lost:
+/// - What a family without parts still expects goes to the part that its last liquid has met; if that was leaving through an
+///   open side, it has left; else it is written off.
+/// - A part without origin belongs to the family of a part nearby, if there is one. Else it founds a family of which nothing is
+///   expected, so that the part that it joins later has to give its volume back.
 ///
 /// The correction moves the surface of each part along its normal by the missing volume per area, a few times over; parts of less
 /// than a cell are left alone, as their surface is not resolved.
@@ -29,6 +32,12 @@ struct MeasuredLiquid {
   grid::Field<T, D>& scratch;           ///< with the samples of the level set; used with a solid
 };
 
+/// A side of the domain.
+struct Side {
+  int axis;
+  bool upper;
+};
+
 /// Labels the connected components of a liquid from 1 (air: 0) and sets volumes[label], with volumes[0] = 0.
 template <class T, int D>
 void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels, std::vector<double>& volumes,
@@ -40,8 +49,8 @@ void measure_components(const MeasuredLiquid<T, D>& liquid, std::int32_t* labels
 /// end.)
 class DistanceSearch {
  public:
-  /// At most `limit`, m, in either direction.
-  explicit DistanceSearch(double limit) : limit_(limit), low_(-limit), high_(limit) {}
+  /// Between two distances, m.
+  DistanceSearch(double lowest, double highest) : lowest_(lowest), highest_(highest), low_(lowest), high_(highest) {}
 
   double distance = 0.0;  ///< m, outwards
 
@@ -50,7 +59,7 @@ class DistanceSearch {
   bool started() const { return started_; }
 
  private:
-  double limit_, low_, high_;
+  double lowest_, highest_, low_, high_;
   bool low_known_ = false, high_known_ = false;  ///< whether the volume there is known
   double previous_ = 0.0, previous_volume_ = 0.0;
   bool started_ = false;
@@ -59,6 +68,9 @@ class DistanceSearch {
 template <int D>
 class VolumeBudget {
  public:
+  /// The level set of a solid on nodes; drops have nothing to do with what lies behind it.
+  using Solid = grid::Field<double, D>;
+
   explicit VolumeBudget(const grid::Grid<D>& grid);
 
   /// One label per owned cell, in C order.
@@ -69,46 +81,58 @@ class VolumeBudget {
   double total_volume() const { return std::accumulate(volumes_.begin(), volumes_.end(), 0.0); }
   /// The families of the parts, with what is expected of them until `distribute_unassigned`.
   const VolumeFamilies& families() const { return families_; }
-  /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length, and families that are not there.
+  /// Sets everything but the labels. Throws InvalidArgument for vectors of unequal length, labels without a volume, volumes that
+  /// are not finite, and families that are not there.
   void set(std::span<const double> volumes, std::span<const double> expected, std::span<const std::int32_t> families,
-           std::span<const double> unassigned);
+           std::span<const double> unassigned, std::span<const double> sprayed);
   Index bytes() const { return labels_.size() * 8; }
 
   /// Starts from the present liquid.
   template <class T>
   void reset(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  /// Updates the parts after the liquid has moved along a velocity for dt.
+  /// Measures the present liquid, of which as much is expected as before.
   template <class T>
-  void update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
-                           Workspace& workspace);
+  void measure(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  /// Updates the expected volumes after sources or drains have changed the liquid; returns the change of its volume.
+  /// Updates the parts after the liquid has moved along a velocity for dt. Returns what was still expected of parts that have
+  /// left through `open_sides`, m^D: what was accounted for of their outflow was too little by that.
+  template <class T>
+  double update_after_motion(const MeasuredLiquid<T, D>& liquid, const grid::MacField<T, D>& velocity, double dt,
+                             std::span<const Side> open_sides, Workspace& workspace);
+
+  /// Updates the expected volumes after sources or drains have changed the liquid; returns the change of its volume. Before they
+  /// do so, `measure` is called: every change since counts.
   template <class T>
   double update_after_sources(const MeasuredLiquid<T, D>& liquid, Workspace& workspace);
 
-  struct SideFlow {
-    double outflow = 0.0;
-    double inflow = 0.0;
-  };
-  /// Accounts for the flow through a side of the domain in dt. The liquid part of a face is extrapolated linearly from the
-  /// fractions of the two cells before it.
+  /// Accounts for the liquid that will leave through a side of the domain in dt, before it moves; returns its volume, m^D. It is
+  /// what lies as far before the open part of the side as the flow goes there in dt. No part gives more than is expected of it.
   template <class T>
-  SideFlow account_side_flow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, int axis, bool upper,
-                             double dt);
+  double account_outflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, double dt,
+                         const Solid* solid, Workspace& workspace);
 
-  /// Subtracts the volumes of the drops from index `first` on from the parts around them.
+  /// Accounts for the flow into the domain in dt; returns its volume, m^D. The liquid part of a face is extrapolated linearly
+  /// from the fractions of the two cells before it.
   template <class T>
-  void subtract_drops(grid::ParticleSet& drops, Index first, Workspace& workspace);
+  double account_inflow(const grid::MacField<T, D>& velocity, const grid::Field<T, D>& fractions, const Side& side, double dt,
+                        const Solid* solid, Workspace& workspace);
+
+  /// Subtracts the volumes of the drops from index `first` on from the parts around them, or from what is still expected of parts
+  /// that have vanished there. Returns the outflow that this adds, m^D, negative: of parts that were taken for having left.
+  template <class T>
+  double subtract_drops(grid::ParticleSet& drops, Index first, const Solid* solid, Workspace& workspace);
 
   /// Adds the volumes of the drops that join the liquid, those that `surface::reincorporate` with a fraction of 1 takes, to the
-  /// parts around them.
+  /// parts around them. Returns the outflow that this adds, as above, positive.
   template <class T>
-  void add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, Workspace& workspace);
+  double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, const Solid* solid,
+                           Workspace& workspace);
 
   /// Distributes the unassigned volume of each family over its parts. Those too small to be resolved are expected to stay as they
-  /// are.
-  void distribute_unassigned();
+  /// are. What those of them that are leaving through a side have less than expected is no other part's: it is returned (m^D) as
+  /// outflow that was not accounted for.
+  double distribute_unassigned();
 
   /// Moves the surface of each part so that it has its expected volume, by at most 0.3 cells; returns the largest distance, m.
   /// Nothing is changed if anything is thrown.
@@ -122,12 +146,22 @@ class VolumeBudget {
   void commit_measured();
   bool match_components();
   void commit_matched();
-  void commit_motion();
+  double commit_motion(std::span<const std::int32_t> heirs = {});
   double commit_change(Workspace& workspace);
   void add_to_expected();
+  void find_relatives(const std::int32_t* around);
   template <class T>
-  void transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, Workspace& workspace);
-  Workspace::Lease<std::int32_t> labels_around(Workspace& workspace) const;
+  double find_heirs(const grid::MacField<T, D>& velocity, double dt, const Solid* solid, std::span<const Side> open_sides,
+                    std::vector<std::int32_t>& heirs, Workspace& workspace);
+  std::int32_t family_of_vanished(const Coord<D>& cell) const;
+  bool is_leaving(std::size_t label) const { return label < leaving_.size() && leaving_[label] != 0; }
+  template <class T>
+  double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, const Solid* solid,
+                        Workspace& workspace);
+  /// Cells around a part that count to it: where its surface is moved, and where drops leave and join it.
+  static constexpr int spread = 4;
+  Workspace::Lease<std::int32_t> labels_around(const Block<std::int32_t>& labels, int layers, const Solid* solid,
+                                               Workspace& workspace) const;
   Index cells() const { return labels_.size(); }
 
   grid::Grid<D> grid_;
@@ -142,10 +176,19 @@ class VolumeBudget {
   std::vector<double> volume_per_cell_;
   std::vector<double> transferred_;
   std::vector<std::uint8_t> has_origin_;
+  std::vector<std::uint8_t> goes_on_;  ///< by label before the transfer: whether any of it is left
+  std::vector<std::uint8_t> leaving_;  ///< whether there was outflow since the last distribution; empty: of none
   std::vector<double> amounts_;
   std::vector<DistanceSearch> searches_;
   std::vector<std::int32_t> next_of_;
   std::vector<std::int32_t> origin_of_;
+  /// Where parts have vanished in the last motion, and the family that goes on expecting their volume, or `has_left`. Drops that
+  /// come from there take from that.
+  struct Vanished {
+    Coord<D> cell;
+    std::int32_t family;
+  };
+  std::vector<Vanished> vanished_;
 };
 
 }  // namespace meniscus::fluids

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace meniscus::fluids {
@@ -79,12 +80,6 @@ void for_owned_rows(grid::Field<T, D>& field, Copy&& copy) {
   });
 }
 
-double farthest_of(const std::vector<DistanceSearch>& searches) {
-  double farthest = 0.0;
-  for (const DistanceSearch& s : searches) farthest = std::max(farthest, std::abs(s.distance));
-  return farthest;
-}
-
 }  // namespace
 
 void DistanceSearch::advance(double volume, double expected, double area) {
@@ -94,9 +89,9 @@ void DistanceSearch::advance(double volume, double expected, double area) {
     (missing > 0.0 ? low_ : high_) = distance;
     (missing > 0.0 ? low_known_ : high_known_) = true;
   }
-  if (high_ - low_ <= 1e-6 * limit_) {  // so has a neighbour since
-    low_ = -limit_;
-    high_ = limit_;
+  if (high_ - low_ <= 5e-7 * (highest_ - lowest_)) {  // so has a neighbour since
+    low_ = lowest_;
+    high_ = highest_;
     low_known_ = high_known_ = false;
   }
   double slope = area;
@@ -162,7 +157,7 @@ template <class T>
 double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& workspace) {
   require(liquid.levelset.grid() == grid_, "the level set must have the grid of the budget");
   const double h = grid_.spacing();
-  searches_.assign(volumes_.size(), DistanceSearch(largest_move * h));
+  searches_.assign(volumes_.size(), DistanceSearch(-largest_move * h, largest_move * h));
   const auto is_off = [&](std::size_t i) {
     const double tolerance = searches_[i].started() ? accuracy : slack;
     return expected_[i] > cell_ && std::abs(expected_[i] - volumes_[i]) > tolerance * expected_[i];
@@ -184,10 +179,14 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
   std::copy_n(labels_.data(), cells(), saved_labels.data());
   const auto saved_volumes = volumes_, saved_expected = expected_;
   const auto saved_families = families_;
-  double farthest = 0.0;
-  double limit = largest_move * h;
+  // By label: how far the surface was moved before the present search, m, inwards (negative) and outwards.
+  std::vector<std::array<double, 2>> moved(volumes_.size(), {0.0, 0.0}), next_moved;
+  const auto add_moves = [&] {
+    for (std::size_t i = 0; i < moved.size(); ++i)
+      for (double& m : moved[i]) m += searches_[i].distance;
+  };
   try {
-    auto around = labels_around(workspace);
+    auto around = labels_around(labels_, spread, nullptr, workspace);
     bool matched = false;
     for (int pass = 0; pass < passes && any_off(); ++pass) {
       check_interrupt();
@@ -200,19 +199,31 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
       measure_components(liquid, next_.data(), next_volumes_, workspace);
       matched = match_components();
       if (matched) continue;
-      // A thin part broke off or closed: go on from there.
-      farthest += farthest_of(searches_);
-      limit = largest_move * h - farthest;
+      // A thin part broke off or closed: go on from there. No surface of a part may be moved too far.
+      add_moves();
+      next_moved.assign(next_volumes_.size(), {std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()});
+      for (Index i = 0; i < cells(); ++i) {
+        auto& [least, most] = next_moved[static_cast<std::size_t>(next_[i])];
+        const auto& before_it = moved[static_cast<std::size_t>(around.data()[i])];
+        least = std::min(least, before_it[0]);
+        most = std::max(most, before_it[1]);
+      }
+      next_moved[0] = {0.0, 0.0};
+      moved.swap(next_moved);
       transfer_to_components(expected_, labels_.data(), workspace);
+      find_relatives(around.data());
       commit_motion();
       distribute_unassigned();
-      searches_.assign(volumes_.size(), DistanceSearch(limit));
+      searches_.clear();
+      for (const auto& [least, most] : moved) searches_.emplace_back(-largest_move * h - least, largest_move * h - most);
       keep(before.data());
-      around = labels_around(workspace);
+      around = labels_around(labels_, spread, nullptr, workspace);
     }
-    const double moved = farthest + farthest_of(searches_);
+    add_moves();
     if (matched) commit_matched();
-    return moved;
+    double farthest = 0.0;
+    for (const auto& [least, most] : moved) farthest = std::max({farthest, -least, most});
+    return farthest;
   } catch (...) {
     const NoInterrupts whole;
     for_owned_rows(liquid.levelset, [&](T* row, Index first, Index n) { std::copy_n(saved.data() + first, n, row); });
@@ -220,6 +231,8 @@ double VolumeBudget<D>::correct(const MeasuredLiquid<T, D>& liquid, Workspace& w
     volumes_ = saved_volumes;
     expected_ = saved_expected;
     families_ = saved_families;
+    leaving_.clear();
+    vanished_.clear();
     throw;
   }
 }

@@ -38,6 +38,23 @@ double square_fraction(double a, double b, double c, double d) {
 
 double snapped(double fraction, double smallest) { return fraction < smallest ? 0.0 : std::min(fraction, 1.0); }
 
+/// Strides to the corners of a face: the node of its own index, and those one step further along the other axes.
+template <int D>
+std::array<Index, 2> corner_strides(const Coord<D>& strides, std::size_t axis) {
+  if constexpr (D == 2) return {strides[1 - axis], 0};
+  return {strides[axis == 0 ? 1 : 0], strides[axis == 2 ? 1 : 2]};
+}
+
+/// Open part of the face whose first corner is at p.
+template <int D>
+double open_part(const double* p, Index s, Index t) {
+  constexpr double smallest = D == 2 ? smallest_open_fraction : smallest_open_fraction * smallest_open_fraction;
+  if constexpr (D == 2) return snapped(edge_fraction(p[0], p[s]), smallest);
+  if (p[0] > 0 && p[s] > 0 && p[t] > 0 && p[s + t] > 0) return 1;
+  if (p[0] <= 0 && p[s] <= 0 && p[t] <= 0 && p[s + t] <= 0) return 0;
+  return snapped(square_fraction(p[0], p[s], p[s + t], p[t]), smallest);
+}
+
 }  // namespace
 
 template <int D>
@@ -51,10 +68,8 @@ void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& la
     Coord<D> faces = layout.cells;
     ++faces[d];
     const Index length = faces[D - 1];
-    const double smallest = D == 2 ? smallest_open_fraction : smallest_open_fraction * smallest_open_fraction;
-    // The corners of a face: the node of its own index, and those one step further along the other axes.
-    const Index s = nodes.strides[D == 2 ? 1 - d : (d == 0 ? 1 : 0)];
-    const Index t = D == 2 ? 0 : nodes.strides[d == 2 ? 1 : 2];
+    const auto [across, along] = corner_strides<D>(nodes.strides, d);
+    const Index s = across, t = along;
     parallel_for(0, product<D>(faces) / length, std::max<Index>(1, 8192 / length), [&](Index begin, Index end) {
       for (Index r = begin; r < end; ++r) {
         Coord<D> c{};
@@ -66,23 +81,21 @@ void compute_open_fractions(const Field<double, D>& phi, const CellLayout<D>& la
         }
         const double* p = nodes.at(c);
         double* out = open[d].data() + layout.index(c);
-        for (Index k = 0; k < length; ++k) {
-          double fraction;
-          if constexpr (D == 2)
-            fraction = edge_fraction(p[k], p[k + s]);
-          else if (p[k] > 0 && p[k + s] > 0 && p[k + t] > 0 && p[k + s + t] > 0)
-            fraction = 1;
-          else if (p[k] <= 0 && p[k + s] <= 0 && p[k + t] <= 0 && p[k + s + t] <= 0)
-            fraction = 0;
-          else
-            fraction = square_fraction(p[k], p[k + s], p[k + s + t], p[k + t]);
-          out[k] = snapped(fraction, smallest);
-        }
+        for (Index k = 0; k < length; ++k) out[k] = open_part<D>(p + k, s, t);
       }
     });
   }
 }
 
+template <int D>
+double open_fraction(const Field<double, D>& phi, int axis, const Coord<D>& face) {
+  const FieldView<const double, D> nodes = phi.view();
+  const auto [s, t] = corner_strides<D>(nodes.strides, static_cast<std::size_t>(axis));
+  return open_part<D>(nodes.at(face), s, t);
+}
+
+template double open_fraction<2>(const Field<double, 2>&, int, const Coord<2>&);
+template double open_fraction<3>(const Field<double, 3>&, int, const Coord<3>&);
 template void compute_open_fractions<2>(const Field<double, 2>&, const CellLayout<2>&, std::array<Block<double>, 2>&);
 template void compute_open_fractions<3>(const Field<double, 3>&, const CellLayout<3>&, std::array<Block<double>, 3>&);
 

@@ -15,4 +15,9 @@ enum class SetOperation {
 template <class T, int D>
 void combine_level_sets(grid::Field<T, D>& phi, SetOperation operation, const grid::Field<T, D>& other);
 
+/// Whether `combine_level_sets` would change a value that the surface may depend on: one within `near` (m) of zero, on either
+/// side of it, before or after. To unite with what is inside already, or to subtract what is outside, moves nothing.
+template <class T, int D>
+bool combining_moves_surface(const grid::Field<T, D>& phi, SetOperation operation, const grid::Field<T, D>& other, double near);
+
 }  // namespace meniscus::surface

@@ -173,30 +173,35 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
-        drained_drops = 0.0
         for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
-            active = [r for r in group if r.owner.is_on(self.time)]
-            for region in active:
-                phi = region.at(self.time, self._workspace)
-                if isinstance(region.owner, LiquidSource):
-                    self.surface.fill(phi)
-                    if region.owner.velocity is not None:
-                        set_face_velocity(self.velocity, phi, region.owner.velocity)
-                else:
-                    drained_drops += self.surface.drain(phi)
-            if active:
-                self.surface.redistance(self._solid.at(self.time))
-                self.volume.update_after_sources(total, self.levelset, self._outside(self._solid.at(self.time)))
-        self.volume.totals["drained"] += drained_drops
+            active = [(r.owner, r.at(self.time, self._workspace)) for r in group if r.owner.is_on(self.time)]
+            # Where a source is full already, or a drain is dry, nothing is done at all: redistancing changes volumes a little, too.
+            fills = total == "emitted"
+            changing = [phi for _, phi in active if self.surface.would_change(phi, filled=fills)]
+            if changing:
+                solid = self._solid.at(self.time)
+                outside = self._outside(solid)
+                self.volume.measure(self.levelset, outside)
+                for phi in changing:
+                    (self.surface.fill if fills else self.surface.drain)(phi)
+                # Before redistancing: what that changes is for the correction to mend.
+                self.volume.update_after_sources(total, self.levelset, outside)
+                self.surface.redistance(solid)
+            for owner, phi in active:
+                if isinstance(owner, Drain):
+                    self.volume.totals["drained"] += self.surface.drain_drops(phi)
+                elif isinstance(owner, LiquidSource) and owner.velocity is not None:
+                    set_face_velocity(self.velocity, phi, owner.velocity)
 
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
-        self.volume.account_side_flows(self.levelset, self.velocity, 0.5 * dt)
+        self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
+        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(solid))
         self._extend_into_solid(solid)
         self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
-        self.volume.account_side_flows(self.levelset, self.velocity, 0.5 * dt)
+        self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self._solid.at(self.time + dt, dt)))
         if self.vortices is not None:
             self.running_report.vortices = advance_vortices(
                 self.vortices, self.velocity, dt, method=o.trace, solid=solid, time=self.time, workspace=self._workspace

@@ -36,8 +36,8 @@ class _Region:
 class LiquidSource(_Region):
     """A region that is filled with liquid at a given velocity while the source is on.
 
-    With a velocity, keep it at least a cell away from closed sides of the box: liquid that flows away from such a side leaves no gap there
-    that the source would fill, so that the volume which enters is not counted as emitted. An inlet in a side is a `Prescribed` velocity.
+    What the region lacks is filled, and counts as emitted. Liquid that a source sends away from a closed side of the box leaves no gap
+    there to fill: it enters through the side, and counts as inflow. A plain inlet in a side is a `Prescribed` velocity.
 
     Attributes:
         region: the shape that is filled, m.

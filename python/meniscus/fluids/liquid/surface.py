@@ -25,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
 # Cells, by dimension; measured on dam breaks. With half the depth the liquid gains volume after the first impact, with twice the depth it
 # loses several times as much.
+_FILL, _DRAIN = _surface.SetOperation.unite, _surface.SetOperation.subtract
 _GAP = 2.5  # cells; as wide as the air that is made divergence-free
 
 
@@ -136,13 +137,22 @@ class LiquidSurface(Stateful):
         if self.particles is not None and distance > 0:
             self.particles.accept_levelset(distance)
 
+    def would_change(self, phi: CellField, *, filled: bool) -> bool:
+        """Return whether the liquid would change if the region where phi <= 0 were filled, or else drained."""
+        core: Any = _surface
+        near = 2.0 * self.levelset.grid.spacing
+        return bool(core.combining_moves_surface(self.levelset.field._core, _FILL if filled else _DRAIN, phi._core, near))
+
     def fill(self, phi: CellField) -> None:
         """Fill the region where phi <= 0."""
-        self._combine(_surface.SetOperation.unite, phi, 1)
+        self._combine(_FILL, phi, 1)
 
-    def drain(self, phi: CellField) -> float:
-        """Empty the region where phi <= 0; returns the volume of drops in it, which vanish."""
-        self._combine(_surface.SetOperation.subtract, phi, -1)
+    def drain(self, phi: CellField) -> None:
+        """Empty the region where phi <= 0, but for drops."""
+        self._combine(_DRAIN, phi, -1)
+
+    def drain_drops(self, phi: CellField) -> float:
+        """Remove the drops where phi <= 0; returns their volume, m^dim."""
         if self.particles is None:
             return 0.0
         core: Any = _surface
@@ -152,8 +162,9 @@ class LiquidSurface(Stateful):
         """Let drops fly for dt from `time` on, hit solids, join the liquid, and leave it; `volume` accounts for them."""
         assert self.particles is not None
         o, spray = self._options, self.particles.spray
+        nodes = None if solid is None else solid.levelset
         if self._first_new is not None:
-            volume.subtract_drops(spray, self.levelset, self._first_new)
+            volume.subtract_drops(spray, self.levelset, self._first_new, nodes)
             self._first_new = None
         if not self.drops:
             return
@@ -161,7 +172,7 @@ class LiquidSurface(Stateful):
             dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
-        volume.add_joining_drops(spray, self.levelset, time + dt)
+        volume.add_joining_drops(spray, self.levelset, time + dt, nodes)
         self.particles.reincorporate(velocity, deposit="liquid", time=time + dt)
 
     def remove_outside(self, vortices: VortexParticles) -> None:

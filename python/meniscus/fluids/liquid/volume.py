@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,20 +42,18 @@ class LiquidVolume(Stateful):
         self._fractions: Any = None
         self._workspace = Workspace()
         self.totals = self.declare("totals", dict.fromkeys(TOTALS, 0.0))
-        self.declare("labels", self.labels)
+        self._labels = self.declare("_labels", self._budget.labels(grid._core))
         self.declare("budget", self.budget, resizable=True)
+        # A source may blow through a closed side, and a wall may move along its normal.
+        self._sides = [(d, sign == "+") for d in range(grid.dimension) for sign in "-+" if "xyz"[d] + sign in grid.sides]
         sides = velocity.boundary
-        self._sides = [
-            (d, sign)
-            for d in range(grid.dimension)
-            for sign in "-+"
-            if "xyz"[d] + sign in grid.sides and isinstance(sides["xyz"[d] + sign], (Open, Prescribed, ZeroGradient))
-        ]
+        self._open = [s for s in self._sides if isinstance(sides["xyz"[s[0]] + "-+"[s[1]]], (Open, Prescribed, ZeroGradient))]
 
     @property
     def labels(self) -> Labels:
-        """Of the cells: 0 in air, else the number of the part from 1; a view."""
-        view: Labels = self._budget.labels(self._grid._core)
+        """Of the cells: 0 in air, else the number of the part from 1; a view that cannot be written to."""
+        view: Labels = self._labels.view()
+        view.flags.writeable = False
         return view
 
     @property
@@ -76,53 +74,65 @@ class LiquidVolume(Stateful):
     @property
     def budget(self) -> dict[str, Any]:
         """Copies of the measured and the expected volumes, m^dim, and the families of the components by label, and of what the families
-        expect beyond them; may be set."""
+        expect beyond them (entry 0: written off) and have given as drops (entry 0: drops from nowhere); may be set.
+
+        Raises:
+            ValueError: volumes that are not finite, vectors of unequal lengths, labels without a volume, or families that are not there.
+        """
         return {
             "volumes": np.array(self.volumes),
             "expected": np.array(self.expected),
             "families": np.array(self._budget.families(), np.int32),
             "unassigned": np.array(self._budget.unassigned()),
+            "sprayed": np.array(self._budget.sprayed()),
         }
 
     @budget.setter
     def budget(self, value: Mapping[str, Any]) -> None:
-        volumes, expected, unassigned = ([float(v) for v in value[name]] for name in ("volumes", "expected", "unassigned"))
-        self._budget.set(volumes, expected, [int(f) for f in value["families"]], unassigned)
+        numbers = {name: [float(v) for v in value[name]] for name in ("volumes", "expected", "unassigned", "sprayed")}
+        self._budget.set(families=[int(f) for f in value["families"]], **numbers)
 
     def reset(self, levelset: LevelSet, solid: NodeField | None) -> None:
         """Start from a surface that was set."""
         self._budget.reset(*self._liquid(levelset, solid), self._workspace)
         self.totals = {**dict.fromkeys(TOTALS, 0.0), "initial": self.total}
 
+    def measure(self, levelset: LevelSet, solid: NodeField | None) -> None:
+        """Measure the volumes again; as much is expected as before."""
+        self._budget.measure(*self._liquid(levelset, solid), self._workspace)
+
     def update_after_motion(self, velocity: MacField, dt: float, levelset: LevelSet, solid: NodeField | None) -> None:
         """Update the volumes after the surface has moved along a velocity for dt."""
-        self._budget.update_after_motion(*self._liquid(levelset, solid), velocity._core, dt, self._workspace)
+        args = velocity._core, dt, self._open, self._workspace
+        self.totals["outflow"] += self._budget.update_after_motion(*self._liquid(levelset, solid), *args)
 
     def update_after_sources(self, total: str, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Update the volumes after sources ('emitted') or drains ('drained') have changed the surface."""
-        self.totals[total] += abs(self._budget.update_after_sources(*self._liquid(levelset, solid), self._workspace))
+        """Update the volumes after sources ('emitted') or drains ('drained') have changed the surface, since the last `measure`.
 
-    def account_side_flows(self, levelset: LevelSet, velocity: MacField, dt: float) -> None:
-        """Account for the flow through the sides of the domain in dt; the liquid part of a face is that of the cell next to it."""
-        if not self._sides:
-            return
-        self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
-        for d, sign in self._sides:
-            outflow, inflow = self._budget.account_side_flow(velocity._core, self._fractions._core, d, sign == "+", dt)
-            self.totals["outflow"] += outflow
-            self.totals["inflow"] += inflow
+        Only what they themselves have changed may have happened in between: all of it is added to the total.
+        """
+        change = float(self._budget.update_after_sources(*self._liquid(levelset, solid), self._workspace))
+        self.totals[total] += -change if total == "drained" else change
 
-    def subtract_drops(self, drops: Particles, levelset: LevelSet, first: int) -> None:
+    def account_outflow(self, levelset: LevelSet, velocity: MacField, dt: float, solid: NodeField | None) -> None:
+        """Account for the liquid that leaves through the sides of the domain in dt, before it moves."""
+        self._account("outflow", self._budget.account_outflow, levelset, velocity, dt, solid)
+
+    def account_inflow(self, levelset: LevelSet, velocity: MacField, dt: float, solid: NodeField | None) -> None:
+        """Account for the liquid that enters through the sides of the domain in dt: half a step before and half a step after the motion."""
+        self._account("inflow", self._budget.account_inflow, levelset, velocity, dt, solid)
+
+    def subtract_drops(self, drops: Particles, levelset: LevelSet, first: int, solid: NodeField | None) -> None:
         """Account for the drops from index `first` on, which have left the liquid."""
-        self._budget.subtract_drops(drops._core, levelset.field._core, first, self._workspace)
+        self.totals["outflow"] += self._budget.subtract_drops(drops._core, levelset.field._core, first, _core_of(solid), self._workspace)
 
-    def add_joining_drops(self, drops: Particles, levelset: LevelSet, time: float) -> None:
+    def add_joining_drops(self, drops: Particles, levelset: LevelSet, time: float, solid: NodeField | None) -> None:
         """Account for the drops that will join the liquid where it is."""
-        self._budget.add_joining_drops(drops._core, levelset.field._core, time, self._workspace)
+        self.totals["outflow"] += self._budget.add_joining_drops(drops._core, levelset.field._core, time, _core_of(solid), self._workspace)
 
     def distribute_unassigned(self) -> None:
         """Let the parts of a family share what is expected of none of them. Those too small to be resolved expect to be as they are."""
-        self._budget.distribute_unassigned()
+        self.totals["outflow"] += self._budget.distribute_unassigned()
 
     def correct(self, levelset: LevelSet, solid: NodeField | None) -> float:
         """Move the surface of each part so that it has the volume it should have; returns the largest distance, m."""
@@ -136,16 +146,34 @@ class LiquidVolume(Stateful):
         parts = component_volumes(labels, volumes, expected) if len(volumes) == len(expected) else ()
         return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **self.totals)
 
+    def _account(self, total: str, account: Callable[..., float], levelset: LevelSet, *flow: Any) -> None:
+        velocity, dt, solid = flow
+        sides = [side for side in self._sides if velocity.component(side[0])[_slab(self._grid.dimension, *side)].any()]
+        if not sides:
+            return
+        self._fractions = levelset.volume_fractions(out=self._fractions, workspace=self._workspace)
+        for d, upper in sides:
+            self.totals[total] += account(velocity._core, self._fractions._core, d, upper, dt, _core_of(solid), self._workspace)
+
     def _liquid(self, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
         """Return a liquid as the core wants it: level set, solid, scratch."""
-        return levelset.field._core, None if solid is None else solid._core, self._scratch._core
+        return levelset.field._core, _core_of(solid), self._scratch._core
+
+
+def _core_of(solid: NodeField | None) -> Any:
+    return None if solid is None else solid._core
+
+
+def _slab(dimension: int, axis: int, upper: bool) -> tuple[Any, ...]:
+    """Return the index of the faces on a side in the component across it."""
+    return tuple((-1 if upper else 0) if d == axis else slice(None) for d in range(dimension))
 
 
 def measure_components(levelset: LevelSet, solid: NodeField | None, scratch: CellField) -> tuple[Labels, Floats]:
     """Label the parts of a liquid outside of a solid from 1, and return the labels and the volumes by label; entry 0 is zero."""
     labels = np.zeros(levelset.grid.shape, np.int32)
     core: Any = _fluids  # overloaded over dimension and scalar
-    args = levelset.field._core, None if solid is None else solid._core, scratch._core
+    args = levelset.field._core, _core_of(solid), scratch._core
     return labels, np.asarray(core.measure_components(*args, labels, Workspace()))
 
 
