@@ -158,7 +158,7 @@ def gap(axis: int, width: float) -> tuple[ms.Grid, LevelSet, np.ndarray]:
 
 
 def limited(grid: ms.Grid, levelset: LevelSet, axis: int, factor: float) -> np.ndarray:
-    """Where along an axis air faces of speed 100 are limited, with liquid faces of speed 1."""
+    """Where along an axis air faces of speed 100 are limited to a factor, with liquid faces of speed 1; elsewhere to 1.5."""
     core: Any = _fluids
     velocity = MacField(grid)
     given = []
@@ -170,13 +170,13 @@ def limited(grid: ms.Grid, levelset: LevelSet, axis: int, factor: float) -> np.n
     air = (levelset.array > 0) & (levelset.array < 2.5)
     core.limit_air_speed(velocity._core, levelset.field._core, air, given, factor, CellField(grid)._core)
     speed = velocity.component(1 - axis)
-    assert set(np.unique(speed)) <= {1.0, factor, 100.0}
+    assert set(np.unique(speed)) <= {1.0, factor, 1.5}
     assert all((velocity.component(d)[given[d]] == 1.0).all() for d in range(2))
     return (speed == factor).take(10, axis=1 - axis)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_the_speed_of_air_is_limited_in_gaps_only(axis: int) -> None:
+def test_the_speed_of_air_is_limited_most_in_gaps(axis: int) -> None:
     """Along gaps of 1 to 12 cells: within two cells of the innermost, where these are closer to the surface than the air that is moved."""
     for width in range(1, 13):
         grid, levelset, middle = gap(axis, width)

@@ -153,7 +153,7 @@ void limit_air_speed(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset
         T* face = u.at(c);
         for (Index k = 0; k < u.extents[D - 1]; ++k) {
           const T b = std::max(above[k], below[k]);
-          const T limit = b > 0 ? std::min(b, anywhere) : anywhere;
+          const T limit = b > 0 ? b : anywhere;
           if (!is_given[k]) face[k] = std::clamp(face[k], -limit, limit);
         }
       }
