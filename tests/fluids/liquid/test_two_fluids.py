@@ -183,6 +183,8 @@ def test_air_viscosity_is_checked() -> None:
         diffuse_liquid(MacField(grid), 0.1, 1.0, liquid=levelset, air_viscosity=-0.1)
     with pytest.raises(ValueError, match="air_viscosity"):
         LiquidOptions(air_viscosity=-1.0)
+    with pytest.raises(ValueError, match="let the heavier fluid be the liquid"):
+        LiquidOptions(air="fluid", air_density=10_100.0)
 
 
 def test_state_of_two_fluids(dimension: int) -> None:

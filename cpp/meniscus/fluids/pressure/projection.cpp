@@ -64,8 +64,9 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       const double* from = p.at(c);
       for (Index k = 0; k < count; ++k)
-        poisson_.x[first + k] = poisson_.matrix.active[first + k] && std::isfinite(from[k]) ? scale * (from[k] - air) : 0.0;
+        poisson_.x[first + k] = poisson_.matrix.active[first + k] && std::isfinite(from[k]) ? scale * from[k] : 0.0;
     });
+    if (air != 0) add_in_open_regions(-scale * air);
   }
   poisson_.solve(options.solve, !warm, report.solve);
   poisson_.region_residuals(sums_);
@@ -77,30 +78,22 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   apply(faces, velocity, problem);
   velocity.fill_ghosts(problem.time);
   if (problem.pressure) {
+    if (air != 0) add_in_open_regions(scale * air);
     const grid::FieldView<double, D> p = problem.pressure->view();
     for_each_cell_row<D>(layout_, [&](const Coord<D>& c, Index first, Index count) {
       double* to = p.at(c);
       for (Index k = 0; k < count; ++k)
         to[k] = poisson_.matrix.active[first + k] ? poisson_.x[first + k] / scale : is_liquid(first + k) ? 0.0 : air;
     });
-    if (air != 0) add_in_open_regions(air, *problem.pressure);
   }
 }
 
 template <int D>
-void PressureSolver<D>::add_in_open_regions(double pressure, grid::Field<double, D>& to) const {
+void PressureSolver<D>::add_in_open_regions(double value) {
   const auto& regions = poisson_.regions();
-  const grid::FieldView<double, D> p = to.view();
   for (const auto& u : regions.intervals()) {
     if (regions.regions()[static_cast<std::size_t>(u.region)].closed) continue;
-    Coord<D> c;
-    Index rest = u.index - layout_.origin;
-    for (std::size_t d = 0; d < D; ++d) {
-      c[d] = rest / layout_.strides[d];
-      rest %= layout_.strides[d];
-    }
-    double* row = p.at(c);
-    for (Index k = 0; k < u.count; ++k) row[k] += pressure;
+    for (Index i = u.index; i < u.index + u.count; ++i) poisson_.x[i] += value;
   }
 }
 

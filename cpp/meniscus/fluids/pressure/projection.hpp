@@ -118,8 +118,8 @@ class PressureSolver {
   void balance(FluxCorrection fix, ProjectionReport<D>& report);
   void add_at_walls(const std::vector<double>& excess);
   double wall_area(Index cell) const;
-  /// Adds a pressure to those of all regions that are not closed, where the pressure is not known up to a constant alone.
-  void add_in_open_regions(double pressure, grid::Field<double, D>& to) const;
+  /// Adds to the unknowns of all regions that are not closed, where the pressure is known not only up to a constant.
+  void add_in_open_regions(double value);
   template <class T>
   void apply(const std::array<const T*, D>& faces, grid::MacField<T, D>& velocity, const PressureProblem<T, D>& problem);
   /// Whether a cell is not air (inside of solids too: the faces tell what is solid).

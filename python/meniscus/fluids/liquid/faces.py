@@ -19,6 +19,7 @@ from meniscus.surface import LevelSet, SolidBoundary, extend_velocity
 Bools = npt.NDArray[np.bool_]
 _BALANCED = 2.5  # cells of air that are made divergence-free
 _BALANCE_TOLERANCE = 1e-4
+_NO_PRESSURE_TIME = 1e-30  # s; in no time, pressures given on open sides do nothing to the air, however large they are
 _GAP_SPEED = 1.0
 # Times the speed of the liquid around a gap; measured on impacts. With twice as much, columns that hit a ball gain energy in two
 # dimensions; with four times as much, a slab that lands flat gains 1.6 times its own in three.
@@ -87,7 +88,7 @@ class LiquidFaces(Stateful):
                 _grid.unite_masks(mask, inside, mask)
         project(
             velocity,
-            1.0,
+            _NO_PRESSURE_TIME,
             solid,
             liquid=self._air,
             given_faces=given,

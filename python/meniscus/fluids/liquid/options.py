@@ -29,8 +29,8 @@ class LiquidOptions:
         air_pressure: Pa.
         air: 'open': all air has the given pressure, so that pockets collapse; 'pockets': air that the liquid encloses keeps its volume, and
             its pressure is solved for; 'fluid': all air is a second incompressible fluid with one velocity for both, so that it may as
-            well be another liquid. Then no markers become drops.
-        air_density: of air that is solved for, kg/m^3.
+            well be another liquid. Then no markers become drops. Let the heavier fluid be the liquid.
+        air_density: of air that is solved for, kg/m^3; of a fluid at most ten times that of the liquid.
         air_viscosity: of air that is a fluid, kinematic, m^2/s.
         slip: condition at solids, 'free' or 'no-slip'.
         tracking: of the surface, by a level set with particles on both sides, or without.
@@ -97,6 +97,11 @@ class LiquidOptions:
             raise ValueError(f"restitution must be at most 1, not {self.restitution:g}")
         for name in ("air_pressure", "vortex_strength"):
             _checks.number(name, getattr(self, name))
+        if self.air == "fluid" and self.air_density > 10 * self.density:
+            raise ValueError(
+                f"the air must be at most ten times as heavy as the liquid, not {self.air_density / self.density:g} times: "
+                "let the heavier fluid be the liquid"
+            )
         _checks.integer("band", self.band, 2)
         _checks.integer("reseed_every", self.reseed_every, 0)
         if self.per_cell is not None:

@@ -94,7 +94,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
         self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"))
-        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("extend",))
+        self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("diffuse", "extend"))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",))
         reach = (o.band + 1) * grid.spacing
@@ -254,11 +254,17 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         if self.air is not None:
             self.air.unite_with(self.velocity, self.levelset)
         parts = self.velocity, dt, self._solid, self.time + dt, self.levelset
-        self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt, with_tension=False))
+        self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project_for_viscosity(dt))
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         self._project(dt, with_tension=True)
+
+    def _project_for_viscosity(self, dt: float) -> None:
+        """Let pressure balance the forces that viscosity must not feel, also on faces beside the liquid that the projection leaves out."""
+        self._project(dt, with_tension=False)
+        if self.air is None:
+            self.extend(dt)
 
     def _project(self, dt: float, *, with_tension: bool) -> None:
         o = self.options
