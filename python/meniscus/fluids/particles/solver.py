@@ -204,17 +204,11 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
         parts = self.velocity, dt, self._solid, self.time + dt, self._levelset
-        self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project_for_viscosity(dt))
+        self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
         self._project(dt)
-
-    def _project_for_viscosity(self, dt: float) -> None:
-        """Let pressure balance the forces that viscosity must not feel, also on faces beside the liquid that the projection leaves out."""
-        self._project(dt)
-        solid = self._solid.at(self.time + dt, dt, needs_velocity=True)
-        self._faces.extend(self.velocity, None, self._levelset, solid, self.options.band, self._workspace)
 
     def _project(self, dt: float) -> None:
         o = self.options
