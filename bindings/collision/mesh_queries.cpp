@@ -14,7 +14,8 @@ void bind_mesh_queries(py::module_& m) {
         const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_of(triangles)};
         return closest_arrays(points, [&](std::span<const mesh::Point> x, std::span<collision::MeshPoint> out) {
           require_valid(mesh);
-          mesh::require_finite(x, "points");
+          mesh::require_measurable(mesh.vertices, "vertices");
+          mesh::require_measurable(x, "points");
           collision::closest_points(mesh::TriangleTree(mesh), x, out);
         });
       },
@@ -28,7 +29,8 @@ void bind_mesh_queries(py::module_& m) {
         const std::span<double> out(result.mutable_data(), x.size());
         interruptible([&] {
           require_valid(mesh);
-          mesh::require_finite(x, "points");
+          mesh::require_measurable(mesh.vertices, "vertices");
+          mesh::require_measurable(x, "points");
           collision::winding_numbers(mesh::TriangleTree(mesh), x, accuracy, out);
         });
         return result;

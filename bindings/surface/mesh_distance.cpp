@@ -48,7 +48,7 @@ void bind_mesh_distance(py::module_& m) {
             py::array_t<double> result(static_cast<py::ssize_t>(x.size()));
             const std::span<double> out(result.mutable_data(), x.size());
             interruptible([&] {
-              mesh::require_finite(x, "points");
+              mesh::require_measurable(x, "points");
               d.signed_distance(x, out);
             });
             return result;
@@ -62,7 +62,7 @@ void bind_mesh_distance(py::module_& m) {
             py::array_t<bool> result(static_cast<py::ssize_t>(x.size()));
             const std::span<bool> out(result.mutable_data(), x.size());
             interruptible([&] {
-              mesh::require_finite(x, "points");
+              mesh::require_measurable(x, "points");
               d.contains(x, out);
             });
             return result;
@@ -73,7 +73,7 @@ void bind_mesh_distance(py::module_& m) {
           [](const surface::MeshDistance& self, const py::array& points) {
             const surface::MeshDistance d = self;
             return closest_arrays(points, [&](std::span<const mesh::Point> x, std::span<collision::MeshPoint> out) {
-              mesh::require_finite(x, "points");
+              mesh::require_measurable(x, "points");
               d.closest(x, out);
             });
           },

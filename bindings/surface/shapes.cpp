@@ -2,6 +2,7 @@
 #include "bridge.hpp"
 
 #include "meniscus/surface/shapes/constructive.hpp"
+#include "meniscus/surface/shapes/sampled_shapes.hpp"
 #include "meniscus/surface/shapes/shapes.hpp"
 #include "meniscus/surface/shapes/solid_sampling.hpp"
 
@@ -85,6 +86,23 @@ void bind_primitives(py::module_& m, const std::string& suffix) {
         py::arg("center"), py::arg("radii"));
 }
 
+/// Calls a function of an array (n, D) that returns an array (n,), float64, from any thread.
+template <int D>
+surface::DistanceFunction called_from_threads(py::object function) {
+  // The last owner may be a thread without the GIL.
+  const std::shared_ptr<py::object> kept(new py::object(std::move(function)), [](py::object* f) {
+    const py::gil_scoped_acquire gil;
+    delete f;
+  });
+  return [kept](const double* points, int n, double* out) {
+    const py::gil_scoped_acquire gil;
+    const py::array_t<double> x({static_cast<py::ssize_t>(n), py::ssize_t{D}}, points);
+    const auto phi = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure((*kept)(x));
+    require(phi && phi.ndim() == 1 && phi.size() == n, "function must return an array of shape (", n, ",) for ", n, " points");
+    std::copy_n(phi.data(), n, out);
+  };
+}
+
 template <int D>
 void bind_operations(py::module_& m, const std::string& suffix) {
   using S = std::shared_ptr<surface::ImplicitShape<D>>;
@@ -104,6 +122,9 @@ void bind_operations(py::module_& m, const std::string& suffix) {
   m.def(("smooth_union" + suffix).c_str(),
         [](const S& a, const S& b, double width) { return held<D>(surface::shape_smooth_union<D>(a, b, width)); }, py::arg("a"),
         py::arg("b"), py::arg("width"));
+  m.def(("function_shape" + suffix).c_str(),
+        [](py::object function) { return held<D>(surface::function_shape<D>(called_from_threads<D>(std::move(function)))); },
+        py::arg("function"));
   m.def(("transformed" + suffix).c_str(),
         [](const S& shape, const Rows<D>& rotation, const Components<D>& translation, double scale) {
           return held<D>(surface::shape_transformed<D>(shape, {matrix<D>(rotation), vec<D>(translation)}, scale));
@@ -139,6 +160,9 @@ void bind_sampling(py::module_& m) {
         interruptible([&] { surface::merge_solid<T, D>(solid_phi, solid_velocity, phi, velocity); });
       },
       py::arg("solid_phi"), py::arg("solid_velocity"), py::arg("phi"), py::arg("velocity"));
+  m.def(
+      "level_set_shape", [](const grid::Field<T, D>& phi) { return held<D>(surface::level_set_shape<T, D>(phi)); },
+      py::arg("phi"));
 }
 
 template <int D>
@@ -185,6 +209,7 @@ void bind_shapes(py::module_& m) {
         return held<3>(surface::torus(vec<3>(center), vec<3>(axis), major_radius, minor_radius));
       },
       py::arg("center"), py::arg("axis"), py::arg("major_radius"), py::arg("minor_radius"));
+  m.def("mesh_shape", [](const surface::MeshDistance& mesh) { return held<3>(surface::mesh_shape(mesh)); }, py::arg("mesh"));
   m.def(
       "polygon",
       [](const std::vector<std::vector<Components<2>>>& loops) {

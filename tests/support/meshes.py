@@ -29,7 +29,7 @@ def mesh_file(name: str) -> Path:
 
 def real_mesh(name: str) -> Mesh:
     """A mesh of the folder of test data."""
-    return ms.mesh.read(mesh_file(name))
+    return tuple(ms.mesh.read(mesh_file(name)))
 
 
 def box(low: tuple[float, ...] = (0.0, 0.0, 0.0), high: tuple[float, ...] = (1.0, 1.0, 1.0)) -> Mesh:

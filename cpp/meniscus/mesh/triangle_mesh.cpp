@@ -12,6 +12,17 @@ void require_finite(std::span<const Point> positions, const char* name) {
       require(std::isfinite(positions[i][d]), name, " must be finite, but [", i, ", ", d, "] is ", positions[i][d]);
 }
 
+void require_measurable(std::span<const Point> positions, const char* name) {
+  constexpr double most = 1e60;  // sums of triangles contain fifth powers
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    for (int d = 0; d < 3; ++d) {
+      const double x = positions[i][d];
+      require(std::isfinite(x), name, " must be finite, but [", i, ", ", d, "] is ", x);
+      require(std::abs(x) <= most, name, " must be at most ", most, " m in size, or powers of distances overflow, but [", i, ", ",
+              d, "] is ", x);
+    }
+}
+
 void require_valid(const TriangleMeshView& mesh) {
   require(!mesh.triangles.empty(), "triangles must hold at least one triangle");
   require(mesh.vertices.size() <= 2147483647 && mesh.triangles.size() <= 2147483647, "a mesh can have at most 2147483647 ",

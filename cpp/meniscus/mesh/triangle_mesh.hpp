@@ -44,4 +44,7 @@ void require_valid(const TriangleMeshView& mesh);
 /// Throws InvalidArgument that names the first of `positions` (called `name`) that is not finite.
 void require_finite(std::span<const Point> positions, const char* name);
 
+/// Throws InvalidArgument also for positions so large that powers of distances between them overflow.
+void require_measurable(std::span<const Point> positions, const char* name);
+
 }  // namespace meniscus::mesh

@@ -12,6 +12,8 @@ from meniscus._meniscus import collision as _collision
 from meniscus._options import CoreOption
 from meniscus.collision.continuous.detection import CONTACT_MODE, ContactMode
 from meniscus.collision.proximity.intersection import DEGENERATE_CONTACT, DegenerateContact
+from meniscus.mesh.surface_like import SurfaceLike, index_rows
+from meniscus.mesh.triangle_mesh import triangle_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -55,19 +57,26 @@ class CollisionMesh:
     The mesh stores trees of boxes, which are refitted to the positions of each call. Results depend on the arguments of a call alone.
 
     Args:
-        edges: (e, 2) int32, C-contiguous; None for those of the triangles, in ascending order with the lower vertex first.
-        triangles: (m, 3) int32, C-contiguous; degenerate and repeated ones are welcome, as are edges.
+        edges: (e, 2) integers; None for those of the triangles, in ascending order with the lower vertex first. In place of both
+            arguments, a `TriangleMesh` or another surface that it is made from.
+        triangles: (m, 3) integers; degenerate and repeated ones are welcome, as are edges.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, negative indices.
+        TypeError, ValueError: what is no such array or surface, wrong shapes, negative indices.
 
     Source: Selle 2008, section 6.4, and Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3
     (hierarchies of boxes around paths); Brochu, "Dynamic explicit surface meshes and applications", 2012, sections 3.3.5 and 4.5.4.
     """
 
-    def __init__(self, edges: Ints | None, triangles: Ints) -> None:
-        t = _checks.triangles("triangles", triangles)
-        self._core: Any = _collision.CollisionMesh(None if edges is None else _edges("edges", edges), t)
+    def __init__(self, edges: npt.ArrayLike | SurfaceLike | None, triangles: npt.ArrayLike | None = None) -> None:
+        if triangles is None:
+            edges, triangles = None, triangle_mesh(edges).triangles
+        t = np.array(index_rows("triangles", triangles, 3))
+        self._core: Any = _collision.CollisionMesh(None if edges is None else np.array(index_rows("edges", edges, 2)), t)
+
+    def __repr__(self) -> str:
+        """One line with the counts."""
+        return f"<CollisionMesh: {len(self.edges)} edges, {len(self.triangles)} triangles, {self.nbytes / 1e6:.3g} MB>"
 
     @property
     def edges(self) -> Ints:

@@ -119,6 +119,10 @@ class ScalarField(_Field):
         target = self.array
         target[...] = _checks.incoming("array", value, self._dtype, target.shape)
 
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """`array`, so that NumPy takes the field as one: `np.asarray(field)` is the writable view, `np.max(field)` a number."""
+        return np.array(self.array, dtype=dtype, copy=copy) if copy or dtype is not None else self.array
+
     @property
     def with_ghosts(self) -> npt.NDArray[Any]:
         """Writable view of the whole contiguous block: 3 ghost layers on every side around `array`."""

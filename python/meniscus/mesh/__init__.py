@@ -5,8 +5,7 @@ Topology, quality measures, generators, file formats, refinement, embedding of p
 
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
-from meniscus.mesh.export import write
-from meniscus.mesh.files import read
+from meniscus.mesh.mesh_files import read, write
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy

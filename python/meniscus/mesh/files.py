@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.core.atomic_file import atomic_path
 
+_M = TypeVar("_M")
 _Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 
 # Modules of meshio by the ending of the name. Its own dispatch ends the process when a file cannot be read.
@@ -23,21 +25,11 @@ _VOLUME_FORMATS = {
     ".meshb": "medit",
 }
 _TETGEN_FORMATS = {".ele": "tetgen", ".node": "tetgen"}
-_SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".off": "off"}
+_SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".stl": "stl", ".off": "off"}
 
 
-def read(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
-    """Return vertices (n, 3) float64 and triangles (m, 3) int32 of a mesh file (OBJ, PLY, STL, OFF and other formats of trimesh).
-
-    Vertices have the positions and the order of the file; polygons are cut into triangles. Vertices with equal positions (to the last bit)
-    are merged only if the format has no shared vertices (STL) or the file contains several parts with their own vertices.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: it is not a triangle mesh.
-        ImportError: trimesh is missing.
-    """
-    file = Path(path)
+def _read_surface(file: Path) -> _Arrays:
+    """Return vertices and triangles of a file that trimesh reads."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {str(file)!r}")
     try:
@@ -53,14 +45,17 @@ def read(path: str | os.PathLike[str]) -> tuple[npt.NDArray[np.float64], npt.NDA
     if not parts:
         raise ValueError(f"{str(file)!r} holds no triangle mesh")
     starts = np.cumsum([0] + [len(p.vertices) for p in parts[:-1]])
+    triangles: npt.NDArray[Any]
     vertices = np.ascontiguousarray(np.concatenate([p.vertices for p in parts]), dtype=np.float64)
-    triangles = np.concatenate([p.faces + s for p, s in zip(parts, starts, strict=True)]).astype(np.int32)
+    triangles = np.concatenate([p.faces + s for p, s in zip(parts, starts, strict=True)]).astype(np.int64)
+    if not len(vertices) > triangles.max() >= triangles.min() >= 0:
+        raise ValueError(f"{str(file)!r} holds no valid mesh: its triangles index vertices that it does not hold")
     if len(parts) > 1 or file.suffix.lower() == ".stl":
         vertices, triangles = _merged(vertices, triangles)
-    return vertices, np.ascontiguousarray(triangles)
+    return vertices, np.ascontiguousarray(triangles, dtype=np.int32)
 
 
-def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
+def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
     """Make one vertex of all vertices at the same position, in order of the first."""
     _, first, inverse = np.unique(vertices, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -69,17 +64,26 @@ def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[np.int32])
     return np.ascontiguousarray(vertices[first[order]]), rank[inverse.reshape(-1)][triangles]
 
 
-def read_triangles(path: str | os.PathLike[str]) -> _Arrays:
-    """Return vertices and triangles of a file; see `TriangleMesh.read`."""
+def read_mesh(kind: Callable[..., _M], read: Callable[[Path], _Arrays], path: str | os.PathLike[str]) -> _M:
+    """Return the mesh of a file; a damaged one is refused by its name."""
     file = Path(path)
+    arrays = read(file)
+    try:
+        return kind(*arrays)
+    except ValueError as error:
+        raise ValueError(f"{str(file)!r} holds no valid mesh: {error}") from None
+
+
+def read_triangles(file: Path) -> _Arrays:
+    """Return vertices and triangles of a file; see `TriangleMesh.read`."""
     if file.suffix.lower() in _VOLUME_FORMATS:
         return _read_cells(file, _VOLUME_FORMATS, "triangle", "triangles")
-    return read(file)
+    return _read_surface(file)
 
 
-def read_tets(path: str | os.PathLike[str]) -> _Arrays:
+def read_tets(file: Path) -> _Arrays:
     """Return vertices and tetrahedra of a file; see `TetMesh.read`."""
-    return _read_cells(Path(path), _VOLUME_FORMATS | _TETGEN_FORMATS, "tetra", "tetrahedra")
+    return _read_cells(file, _VOLUME_FORMATS | _TETGEN_FORMATS, "tetra", "tetrahedra")
 
 
 def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
@@ -90,7 +94,7 @@ def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float6
     name = _format_of(file, formats, "write")
     meshio = _meshio("writing")
     mesh = meshio.Mesh(vertices, [("triangle" if triangles else "tetra", elements)])
-    options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {}
+    options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {"binary": True} if name == "stl" else {}
     with atomic_path(file) as part:
         # The format follows from the module, except that Medit files tell text from binary by their name.
         named = part.with_name(part.name + file.suffix.lower()) if name == "medit" else part

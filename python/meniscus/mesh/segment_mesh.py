@@ -5,27 +5,29 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.simplices import Floats, Ints, SimplexMesh, _sealed
+from meniscus.mesh.simplices import Floats, Ints, SimplexMesh
+from meniscus.mesh.surface_like import sealed
 
 
 class SegmentMesh(SimplexMesh):
     """Rest positions and the segments between them.
 
     Args:
-        vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
-        segments: (m, 2) int32, C-contiguous, indices of vertices; copied unless read-only.
+        vertices: (n, 3) numbers, m; copied unless read-only float64 in C order.
+        segments: (m, 2) integers, indices of vertices; copied unless read-only int32.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, a segment with one vertex twice, positions that
+        TypeError, ValueError: what is no such array, a wrong shape, an index out of range, a segment with one vertex twice, positions that
             are not finite.
     """
 
     _corners = 2
     _elements_name = "segments"
 
-    def __init__(self, vertices: Floats, segments: Ints) -> None:
+    def __init__(self, vertices: npt.ArrayLike, segments: npt.ArrayLike) -> None:
         super().__init__(vertices, segments)
 
     @property
@@ -46,7 +48,7 @@ class SegmentMesh(SimplexMesh):
     def boundary(self) -> Ints:
         """The vertices at which one segment ends, ascending; read-only."""
         counts = np.bincount(self._elements.ravel(), minlength=len(self._vertices))
-        return _sealed(np.flatnonzero(counts == 1).astype(np.int32))  # type: ignore[no-any-return]
+        return sealed(np.flatnonzero(counts == 1).astype(np.int32))  # type: ignore[no-any-return]
 
     @cached_property
     def neighbours(self) -> Ints:
@@ -60,7 +62,7 @@ class SegmentMesh(SimplexMesh):
         # Corner 2 s + k is the end opposite of corner 2 s + 1 - k.
         result[a ^ 1] = b // 2
         result[b ^ 1] = a // 2
-        return _sealed(result.reshape(-1, 2))  # type: ignore[no-any-return]
+        return sealed(result.reshape(-1, 2))  # type: ignore[no-any-return]
 
     @cached_property
     def _components(self) -> tuple[int, Ints]:

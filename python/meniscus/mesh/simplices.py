@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -13,6 +14,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
 from meniscus.core.state import Arguments, State
+from meniscus.mesh.surface_like import float_rows, frozen, index_rows, sealed
+from meniscus.numerics.rotation_matrix import rotation_matrix
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -52,14 +55,17 @@ class SimplexMesh(State):
     _vertices: Floats
     _elements: Ints
 
-    def __init__(self, vertices: Floats, elements: Ints) -> None:
-        name = self._elements_name
-        x = _checks.points("vertices", vertices, FLOAT64, 3)
-        e = indices(name, elements, self._corners)
+    def __init__(self, vertices: npt.ArrayLike, elements: npt.ArrayLike) -> None:
+        x = float_rows("vertices", vertices, 3)
+        e = index_rows(self._elements_name, elements, self._corners)
         _checks.require_finite("vertices", x)
         _mesh.require_valid_elements(e, len(x))
-        self._vertices = _frozen(x)
-        self._elements = _frozen(e)
+        self._vertices = _owned(x, vertices)
+        self._elements = _owned(e, elements)
+
+    def __iter__(self) -> Iterator[npt.NDArray[Any]]:
+        """Vertices and elements, so that `vertices, triangles = mesh` works."""
+        return iter((self._vertices, self._elements))
 
     @property
     def vertices(self) -> Floats:
@@ -96,7 +102,7 @@ class SimplexMesh(State):
         """The vertices that are corners of an element, ascending; read-only."""
         used = np.zeros(len(self._vertices), bool)
         used[self._elements] = True
-        return _sealed(np.flatnonzero(used).astype(np.int32))  # type: ignore[no-any-return]
+        return sealed(np.flatnonzero(used).astype(np.int32))  # type: ignore[no-any-return]
 
     @property
     def components(self) -> int:
@@ -118,7 +124,7 @@ class SimplexMesh(State):
         Raises:
             TypeError, ValueError: wrong dtype, shape or memory order.
         """
-        x = self._vertices if positions is None else self.check_positions("positions", positions)
+        x = self._given_or_rest(positions)
         m = len(self._elements)
         result = np.empty(m) if out is None else check_out("out", out, (m,))
         _mesh.measure_elements(x, self._elements, result)
@@ -163,12 +169,51 @@ class SimplexMesh(State):
         x = self.check_positions("vertices", vertices)
         _checks.require_finite("vertices", x)
         mesh: _M = object.__new__(type(self))
-        mesh._vertices = _frozen(x)
+        mesh._vertices = frozen(x)
         mesh._elements = self._elements
         for name in self._topology_names:
             if name in self.__dict__:
                 mesh.__dict__[name] = self.__dict__[name]
         return mesh
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lower and upper corner (3,), m, of the box around all vertices at rest. Raises ValueError where there are none."""
+        if not len(self._vertices):
+            raise ValueError("a mesh without vertices has no bounds")
+        return self._vertices.min(axis=0), self._vertices.max(axis=0)
+
+    def translated(self: _M, translation: Sequence[float]) -> _M:
+        """Return the mesh moved by a vector, m. Raises TypeError or ValueError for what is no such vector."""
+        return self.moved(self._vertices + np.array(_checks.vector("translation", translation, 3)))
+
+    def scaled(self: _M, factor: float | Sequence[float], about: Sequence[float] | None = None) -> _M:
+        """Return the mesh scaled from a point.
+
+        Args:
+            factor: positive, or one for each axis.
+            about: the point that stays, m; default: the origin.
+
+        Raises:
+            TypeError, ValueError: a factor that is no positive number, a point that is none.
+        """
+        each = (factor,) * 3 if isinstance(factor, (int, float, np.number)) else _checks.vector("factor", factor, 3)
+        factors = np.array([_checks.positive("factor", f) for f in each])
+        center = _center(about)
+        return self.moved((self._vertices - center) * factors + center)
+
+    def rotated(self: _M, rotation: Any, about: Sequence[float] | None = None) -> _M:
+        """Return the mesh turned around a point.
+
+        Args:
+            rotation: a rotation matrix, or a unit quaternion (w, x, y, z).
+            about: the point that stays, m; default: the origin.
+
+        Raises:
+            TypeError, ValueError: what is no rotation, a point that is none.
+        """
+        center = _center(about)
+        return self.moved((self._vertices - center) @ np.array(rotation_matrix("rotation", rotation, 3)).T + center)
 
     def submesh(self: _M, elements: npt.NDArray[Any]) -> _M:
         """Return the mesh of some elements, given as their indices or as a mask (m,), over the same vertices."""
@@ -224,7 +269,7 @@ class SimplexMesh(State):
         """
         vertices, elements = self.order(method)
         number = _inverse(vertices)
-        return type(self)(_sealed(self._vertices[vertices]), _sealed(number[self._elements[elements]])), vertices
+        return type(self)(sealed(self._vertices[vertices]), sealed(number[self._elements[elements]])), vertices
 
     @property
     def nbytes(self) -> int:
@@ -260,6 +305,9 @@ class SimplexMesh(State):
     # --- what the classes share inside ----------------------------------------------------------------------------------------------
 
     _topology_names: ClassVar[tuple[str, ...]] = ("_graph", "one_rings", "used_vertices", "_components", "_topology")
+
+    def _given_or_rest(self, positions: Floats | None) -> Floats:
+        return self._vertices if positions is None else self.check_positions("positions", positions)
 
     def _arguments(self) -> Arguments:
         return (np.asarray(self._vertices), np.asarray(self._elements)), {}
@@ -305,19 +353,6 @@ class SimplexMesh(State):
 _edges_of = {2: 1, 3: 3, 4: 6}
 
 
-def indices(name: str, value: object, columns: int) -> Ints:
-    """Check an (m, columns) int32 C-contiguous array that is used in place."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array, not {type(value).__name__}")
-    if value.dtype != INT32:
-        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
-    if value.ndim != 2 or value.shape[1] != columns:
-        raise ValueError(f"{name} must have shape (m, {columns}), not {value.shape}")
-    if not value.flags.c_contiguous:
-        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
-    return value
-
-
 def check_out(name: str, out: object, shape: tuple[int, ...], dtype: np.dtype[Any] = FLOAT64) -> Any:
     """Check an array that is written to."""
     if not isinstance(out, np.ndarray) or out.dtype != dtype:
@@ -331,25 +366,19 @@ def check_out(name: str, out: object, shape: tuple[int, ...], dtype: np.dtype[An
     return out
 
 
-def _frozen(array: Any) -> Any:
-    """Return the array itself if nobody can write to its memory any more, or a read-only copy."""
-    owner = array
-    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
-        if owner.base is None or type(owner.base).__module__.startswith("meniscus.") or type(owner.base).__name__ == "PyCapsule":
-            return array
-        owner = owner.base
-    return _sealed(array.copy())
+def _center(about: Sequence[float] | None) -> Floats:
+    return np.zeros(3) if about is None else np.array(_checks.vector("about", about, 3))
+
+
+def _owned(array: Any, given: object) -> Any:
+    """Return a read-only array that nobody else can write to: a converted copy of what was given as it is."""
+    return frozen(array) if array is given or np.may_share_memory(array, np.asarray(given)) else sealed(array)
 
 
 def _inverse(permutation: Ints) -> Ints:
     number = np.empty(len(permutation), np.int32)
     number[permutation] = np.arange(len(permutation), dtype=np.int32)
     return number
-
-
-def _sealed(array: Any) -> Any:
-    array.flags.writeable = False
-    return array
 
 
 PathLike = str | os.PathLike[str]

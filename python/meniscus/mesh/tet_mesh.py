@@ -6,13 +6,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._checks import Bools
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.files import read_tets, write_elements
+from meniscus.mesh.conversion import tet_arrays, to_meshio, to_pyvista
+from meniscus.mesh.files import read_mesh, read_tets, write_elements
 from meniscus.mesh.quality.elements import MeshQuality, quality_of
-from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, _sealed, check_out
+from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, check_out
+from meniscus.mesh.surface_like import sealed
 from meniscus.mesh.triangle_mesh import TriangleMesh
 
 
@@ -20,20 +23,20 @@ class TetMesh(SimplexMesh):
     """Rest positions and the tetrahedra between them.
 
     Args:
-        vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
-        tets: (m, 4) int32, C-contiguous, indices of vertices; copied unless read-only. Seen from the first corner, the others go round
+        vertices: (n, 3) numbers, m; copied unless read-only float64 in C order.
+        tets: (m, 4) integers, indices of vertices; copied unless read-only int32. Seen from the first corner, the others go round
             counter-clockwise, so that det [x1 - x0, x2 - x0, x3 - x0] > 0. Other tetrahedra count as inverted, see `oriented`.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, a tetrahedron with a corner twice, positions that
-            are not finite.
+        TypeError, ValueError: what is no such array, a wrong shape, an index out of range, a tetrahedron with a corner twice, positions
+            that are not finite.
     """
 
     _corners = 4
     _elements_name = "tets"
     _topology_names = (*SimplexMesh._topology_names, "face_tets", "flipped_faces", "_boundary")
 
-    def __init__(self, vertices: Floats, tets: Ints) -> None:
+    def __init__(self, vertices: npt.ArrayLike, tets: npt.ArrayLike) -> None:
         super().__init__(vertices, tets)
 
     @property
@@ -146,7 +149,7 @@ class TetMesh(SimplexMesh):
 
     @cached_property
     def _boundary(self) -> Ints:
-        return _sealed(np.ascontiguousarray(self.faces[self.boundary_faces]))  # type: ignore[no-any-return]
+        return sealed(np.ascontiguousarray(self.faces[self.boundary_faces]))  # type: ignore[no-any-return]
 
     @cached_property
     def _components(self) -> tuple[int, Ints]:
@@ -159,10 +162,33 @@ class TetMesh(SimplexMesh):
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it holds no tetrahedra.
+            ValueError: it holds no tetrahedra, or some whose indices are out of range.
             ImportError: meshio is missing.
         """
-        return cls(*read_tets(path))
+        return read_mesh(cls, read_tets, path)
+
+    def to_meshio(self, positions: Floats | None = None) -> Any:
+        """Return a `meshio.Mesh`, with other positions (n, 3) than those at rest if given.
+
+        Raises:
+            TypeError, ValueError: positions of a wrong dtype, shape or memory order.
+            ImportError: meshio is missing.
+        """
+        return to_meshio(self._given_or_rest(positions), self._elements)
+
+    def to_pyvista(self, positions: Floats | None = None) -> Any:
+        """Return a `pyvista.UnstructuredGrid`; see `to_meshio`."""
+        return to_pyvista(self._given_or_rest(positions), self._elements)
+
+    @classmethod
+    def from_meshio(cls, mesh: Any) -> TetMesh:
+        """Return the tetrahedra of a `meshio.Mesh`. Raises TypeError or ValueError for something else."""
+        return cls(*tet_arrays(mesh))
+
+    @classmethod
+    def from_pyvista(cls, mesh: Any) -> TetMesh:
+        """Return the tetrahedra of a `pyvista.UnstructuredGrid`. Raises TypeError or ValueError for something else."""
+        return cls(*tet_arrays(mesh))
 
     def write(self, path: PathLike) -> None:
         """Write a VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.

@@ -5,31 +5,41 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import numpy.typing as npt
+
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.files import read_triangles, write_elements
+from meniscus.mesh.conversion import to_meshio, to_pyvista, to_trimesh
+from meniscus.mesh.files import read_mesh, read_triangles, write_elements
 from meniscus.mesh.quality.elements import MeshQuality, quality_of
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh
+from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 
 
 class TriangleMesh(SimplexMesh):
     """Rest positions and the triangles between them.
 
+    Wherever the package takes a surface, it takes one of these, or what this constructor takes. `vertices, triangles = mesh` gives the
+    arrays.
+
     Args:
-        vertices: (n, 3) float64, C-contiguous, m; copied unless read-only.
-        triangles: (m, 3) int32, C-contiguous, indices of vertices, counter-clockwise as seen from outside; copied unless read-only. A
-            triangle may have a corner twice; it is then ignored in edges and all that follows from them.
+        vertices: (n, 3) numbers, m; or in place of both arguments a mesh of trimesh, meshio or PyVista, a `TetMesh` (its boundary), or
+            both arrays as a tuple. Copied unless read-only float64 in C order.
+        triangles: (m, 3) integers, indices of vertices, counter-clockwise as seen from outside; copied unless read-only int32. A triangle
+            may have a corner twice; it is then ignored in edges and all that follows from them.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, positions that are not finite.
+        TypeError, ValueError: what is no such array, a wrong shape, an index out of range, positions that are not finite.
     """
 
     _corners = 3
     _elements_name = "triangles"
     _topology_names = (*SimplexMesh._topology_names, "hinges", "neighbours", "nonmanifold_edges", "pinched_vertices", "_boundary")
 
-    def __init__(self, vertices: Floats, triangles: Ints) -> None:
+    def __init__(self, vertices: SurfaceLike, triangles: npt.ArrayLike | None = None) -> None:
+        if triangles is None:
+            vertices, triangles = surface_arrays(vertices)
         super().__init__(vertices, triangles)
 
     @property
@@ -55,7 +65,7 @@ class TriangleMesh(SimplexMesh):
         Raises:
             TypeError, ValueError: wrong dtype, shape or memory order, a mesh with a boundary.
         """
-        x = self._vertices if positions is None else self.check_positions("positions", positions)
+        x = self._given_or_rest(positions)
         if len(self._boundary):
             raise ValueError(f"a mesh with {len(self._boundary)} boundary edges encloses no volume")
         return float(_mesh.enclosed_volume(x, self._elements))
@@ -115,7 +125,39 @@ class TriangleMesh(SimplexMesh):
 
     def check_watertight(self) -> WatertightReport:
         """Return whether the mesh is watertight, and its defects; see `mesh.check_watertight`."""
-        return check_watertight(self._vertices, self._elements)
+        return check_watertight(self)
+
+    def to_trimesh(self, positions: Floats | None = None) -> Any:
+        """Return a `trimesh.Trimesh`, with other positions (n, 3) than those at rest if given.
+
+        Raises:
+            TypeError, ValueError: positions of a wrong dtype, shape or memory order.
+            ImportError: trimesh is missing.
+        """
+        return to_trimesh(self._given_or_rest(positions), self._elements)
+
+    def to_meshio(self, positions: Floats | None = None) -> Any:
+        """Return a `meshio.Mesh`; see `to_trimesh`."""
+        return to_meshio(self._given_or_rest(positions), self._elements)
+
+    def to_pyvista(self, positions: Floats | None = None) -> Any:
+        """Return a `pyvista.PolyData`; see `to_trimesh`."""
+        return to_pyvista(self._given_or_rest(positions), self._elements)
+
+    @classmethod
+    def from_trimesh(cls, mesh: Any) -> TriangleMesh:
+        """Return a mesh with the arrays of a `trimesh.Trimesh`. Raises TypeError for something else."""
+        return cls(*surface_arrays(mesh, name="mesh"))
+
+    @classmethod
+    def from_meshio(cls, mesh: Any) -> TriangleMesh:
+        """Return the triangles, quads and polygons of a `meshio.Mesh`, cut into triangles. Raises TypeError or ValueError."""
+        return cls(*surface_arrays(mesh, name="mesh"))
+
+    @classmethod
+    def from_pyvista(cls, mesh: Any) -> TriangleMesh:
+        """Return the polygons of a `pyvista.PolyData`, cut into triangles. Raises TypeError for something else."""
+        return cls(*surface_arrays(mesh, name="mesh"))
 
     @cached_property
     def _topology(self) -> Any:
@@ -136,13 +178,13 @@ class TriangleMesh(SimplexMesh):
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it holds no triangle mesh.
+            ValueError: it holds no triangle mesh, or one whose indices are out of range.
             ImportError: trimesh or meshio is missing.
         """
-        return cls(*read_triangles(path))
+        return read_mesh(cls, read_triangles, path)
 
     def write(self, path: PathLike) -> None:
-        """Write an OBJ, PLY, OFF, VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.
+        """Write an OBJ, PLY, STL, OFF, VTK, VTU, Gmsh (.msh) or Medit (.mesh) file, which appears only once it is complete.
 
         Raises:
             ValueError: the name ends otherwise.
@@ -150,3 +192,10 @@ class TriangleMesh(SimplexMesh):
             OSError: the file cannot be written.
         """
         write_elements(path, self._vertices, self._elements)
+
+
+def triangle_mesh(surface: SurfaceLike, triangles: npt.ArrayLike | None = None) -> TriangleMesh:
+    """Return a TriangleMesh as it is, and anything else that its constructor takes as one. Raises as that does."""
+    if triangles is None and isinstance(surface, TriangleMesh):
+        return surface
+    return TriangleMesh(surface, triangles)

@@ -50,8 +50,6 @@ def load(path: str, up: UpAxis) -> Mesh:
         vertices, triangles = read(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"the obstacle cannot be read: {error}") from error
-    if not np.isfinite(vertices).all():
-        raise ValueError(f"the obstacle cannot be used: {path!r} has vertices that are not finite")
     return np.ascontiguousarray(vertices[:, _UPWARD[up]]), triangles
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from meniscus import _checks
 from meniscus.core.atomic_file import write_bytes
@@ -18,6 +15,7 @@ from meniscus.io.vtk import frame_stem, read_frame, read_series
 from meniscus.scenes.catalogue import find
 from meniscus.scenes.record import read_run_file
 from meniscus.scenes.scene import Scene
+from meniscus.viz.picture import png
 
 SERIES_FILE = "frames.pvd"
 MITSUBA_FOLDER = "mitsuba"
@@ -35,7 +33,7 @@ def save_picture(scene: Scene, frame: FrameData, path: Path) -> Path | None:
     picture = scene.draw(frame)
     if picture is None:
         return None
-    write_bytes(path, _png(picture))
+    write_bytes(path, png(picture))
     return path
 
 
@@ -92,7 +90,7 @@ def render(
         if picture is not None:
             target.mkdir(exist_ok=True)
             pictures.append(target / f"{_stem_of(files)}.png")
-            write_bytes(pictures[-1], _png(picture))
+            write_bytes(pictures[-1], png(picture))
         if on_frame is not None:
             on_frame(number, last)
     return [*pictures, *(drawer.finish(target, pictures) if pictures and frames is None else [])]
@@ -136,16 +134,3 @@ def _scene_of(folder: Path) -> Scene:
     kind = find(described["source"] or described["scene"])
     known = {f.name for f in dataclasses.fields(kind)}
     return kind(**{name: value for name, value in described["parameters"].items() if name in known})
-
-
-def _png(picture: Any) -> bytes:
-    memory = io.BytesIO()
-    if isinstance(picture, np.ndarray):
-        try:
-            from PIL import Image
-        except ImportError as error:
-            raise ImportError("pictures need Pillow; install it with: pip install 'meniscus[viz]'") from error
-        Image.fromarray(picture).save(memory, format="png")
-    else:
-        picture.savefig(memory, format="png")
-    return memory.getvalue()

@@ -57,6 +57,11 @@ class Force:
         parts = {name: value for name, value in self.__dict__.items() if name != "_core"}
         return _rebuild, (type(self), type(self._core), parts, self._changes(), self.memory.copy())
 
+    def __repr__(self) -> str:
+        """One line: kind, elements, nodes, memory."""
+        rows = next((f"{len(a)} elements, " for a in self._made_of if isinstance(a, np.ndarray) and a.dtype == np.int32), "")
+        return f"<{type(self).__name__}: {rows}nodes below {self.nodes}, {self.nbytes / 1e6:.3g} MB>"
+
     @property
     def core(self) -> _solids.Force:
         """The compiled force, for `DeformableBody.add`."""

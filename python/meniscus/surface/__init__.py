@@ -23,6 +23,7 @@ from meniscus.surface.shapes.kinematic import DeformingSolid, KinematicSolid
 from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
 from meniscus.surface.shapes.pose import Pose, Twist
 from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ellipsoid, HalfSpace, Polygon, Sphere, Torus
+from meniscus.surface.shapes.sampled import FunctionShape, LevelSetShape, MeshShape
 from meniscus.surface.shapes.solid import Solid, SolidGroup, SolidSample
 from meniscus.surface.shapes.solid_boundary import SolidBoundary
 
@@ -37,13 +38,16 @@ __all__ = [
     "DeformingSolid",
     "Ellipsoid",
     "Extended",
+    "FunctionShape",
     "HalfSpace",
     "HausdorffDistance",
     "Intersection",
     "KinematicSolid",
     "LevelSet",
+    "LevelSetShape",
     "MarkerMotion",
     "MeshDistance",
+    "MeshShape",
     "NotWatertightWarning",
     "Offset",
     "ParticleLevelSet",

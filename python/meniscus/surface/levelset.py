@@ -15,6 +15,7 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.state import Arguments, State
 from meniscus.grid import CellField, Grid, NodeField, ScalarField, sample
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.surface.extraction import surfaces as extraction
 from meniscus.surface.extraction.surfaces import Components, CurvatureKind, Floats, Integers, Positions, Sides
 from meniscus.surface.redistancing.redistance import AtSides, EikonalMethod, InterfaceDistance, redistance
@@ -44,8 +45,8 @@ class LevelSet(State):
     def from_mesh(
         cls,
         grid: Grid,
-        vertices: npt.NDArray[np.float64],
-        triangles: npt.NDArray[np.int32],
+        surface: SurfaceLike,
+        triangles: npt.ArrayLike | None = None,
         location: Location = "nodes",
         *,
         band: float | None = None,
@@ -55,8 +56,8 @@ class LevelSet(State):
 
         Args:
             grid: 3-D and not periodic.
-            vertices: (n, 3) float64, C-contiguous, m.
-            triangles: (m, 3) int32, C-contiguous.
+            surface: a `TriangleMesh` or what it is made from; with `triangles`, the vertices (n, 3) alone, m.
+            triangles: (m, 3), counter-clockwise as seen from outside.
             location: 'nodes' or 'cells'.
             band: m; beyond it only the sign is exact, and the magnitude is between the band and the distance, which is cheaper.
             dtype: float64 or float32.
@@ -70,9 +71,16 @@ class LevelSet(State):
         result = cls(grid, location, dtype)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotWatertightWarning)
-            distance = MeshDistance(vertices, triangles)
+            distance = MeshDistance(surface, triangles)
         distance.sample(result._field, band=band)
         warn_unless_watertight(distance.report, stacklevel=3)
+        return result
+
+    @classmethod
+    def from_shape(cls, grid: Grid, shape: Shape, location: Location = "nodes", *, dtype: npt.DTypeLike = np.float64) -> LevelSet:
+        """Return the signed distance of a shape. Raises TypeError or ValueError for no shape, or one of another dimension."""
+        result = cls(grid, location, dtype)
+        _checks.one_of_type("shape", shape, Shape).sample(result._field)
         return result
 
     @classmethod

@@ -3,12 +3,14 @@
 from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
 from meniscus.viz.meshes import surface
+from meniscus.viz.picture import Picture
 from meniscus.viz.plots import contours, image, lines, liquid2d, streamlines
 from meniscus.viz.smoke import Camera, smoke
 from meniscus.viz.water import water
 
 __all__ = [
     "Camera",
+    "Picture",
     "animate",
     "animations",
     "contours",

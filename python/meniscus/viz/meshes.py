@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.viz.plots import _figure
+from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.mesh.triangle_mesh import triangle_mesh
+from meniscus.viz.picture import figure as figure_of_size
 
 
 def surface(
-    vertices: npt.NDArray[np.float64],
-    triangles: npt.NDArray[np.int32],
+    surface: SurfaceLike,
+    triangles: npt.ArrayLike | None = None,
     *,
     eye: Sequence[float] = (1.0, 0.7, 2.0),
     up: Sequence[float] = (0.0, 1.0, 0.0),
@@ -27,7 +29,8 @@ def surface(
     """Return a figure of a triangle mesh seen from far away, the nearest triangles over the others.
 
     Args:
-        vertices: (n, 3), m.
+        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
+            vertices (n, 3) alone, m.
         triangles: (m, 3), counter-clockwise as seen from outside.
         eye: direction from the mesh towards the eye.
         up: direction that points up in the picture.
@@ -37,6 +40,7 @@ def surface(
         title: above the picture.
         size: width and height of the figure, inches.
     """
+    vertices, triangles = triangle_mesh(surface, triangles)
     toward = np.asarray(eye, float) / np.linalg.norm(eye)
     right = np.cross(np.asarray(up, float), toward)
     right /= np.linalg.norm(right)
@@ -54,7 +58,7 @@ def surface(
 
     from matplotlib.collections import PolyCollection
 
-    figure = _figure(*size)
+    figure = figure_of_size(*size)
     axes = figure.add_subplot()
     fill = np.clip(colors[order], 0.0, 1.0)
     axes.add_collection(PolyCollection(flat[triangles[order]], facecolors=fill, edgecolors=0.75 * fill if edges else fill, linewidths=0.3))

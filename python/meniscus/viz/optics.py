@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.viz.picture import Picture
+
 Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.uint8]
 
 WATER = 1.33
 """Refractive index."""
@@ -100,11 +101,10 @@ def _over_ground(color: Floats, up: Floats) -> Floats:
     return result
 
 
-def developed(picture: Floats) -> Bytes:
+def developed(picture: Floats) -> Picture:
     """Return linear light as bytes, with highlights rolled off (a curve of the form that films have)."""
     x = np.maximum(picture, 0.0) * 0.82
     x = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14)
     x = np.clip(x, 0.0, 1.0)
     x = np.where(x < 0.0031308, 12.92 * x, 1.055 * np.power(np.maximum(x, 1e-9), 1 / 2.4) - 0.055)
-    result: Bytes = np.round(255.0 * x).astype(np.uint8)
-    return result
+    return Picture(np.round(255.0 * x).astype(np.uint8))

@@ -10,19 +10,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.surface import LevelSet
+from meniscus.viz.picture import figure as figure_of_size
 
 _COLORS = ("0.6", "tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange")
-
-
-def _figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("pictures need matplotlib; install it with: pip install 'meniscus[viz]'") from error
-    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
 
 
 def lines(
@@ -35,7 +25,7 @@ def lines(
     log: bool = False,
 ) -> Any:
     """Return a figure of named curves over x; `log` for both axes logarithmic."""
-    figure = _figure(7.0, 4.0)
+    figure = figure_of_size(7.0, 4.0)
     axes = figure.add_subplot()
     for color, (name, y) in zip(_COLORS, curves.items(), strict=False):
         axes.plot(x, y, label=name, color=color)
@@ -68,7 +58,7 @@ def image(
         size: width and height of the figure, inches.
         solid: signed distance on the nodes (nx + 1, ny + 1) of a solid that covers the picture where it is not above 0; needs `extent`.
     """
-    figure = _figure(*size)
+    figure = figure_of_size(*size)
     axes = figure.add_subplot()
     low, high = limits if limits is not None else (float(values.min()), float(values.max()))
     picture = axes.imshow(values.T, origin="lower", extent=extent, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
@@ -108,7 +98,7 @@ def streamlines(
 
 def contours(x: npt.ArrayLike, y: npt.ArrayLike, fields: Mapping[str, npt.NDArray[Any]], *, level: float = 0.0, title: str = "") -> Any:
     """Return a figure with one contour line of each named field (nx, ny)."""
-    figure = _figure(5.5, 5.5)
+    figure = figure_of_size(5.5, 5.5)
     axes = figure.add_subplot()
     handles = []
     for color, (name, values) in zip(_COLORS, fields.items(), strict=False):
@@ -141,7 +131,7 @@ def liquid2d(
     Raises:
         TypeError, ValueError: no 2-D level sets.
     """
-    figure = _figure(*size)
+    figure = figure_of_size(*size)
     from matplotlib.collections import LineCollection
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path

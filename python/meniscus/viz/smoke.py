@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.viz.light import ambient_visibility, light_depth
+from meniscus.viz.picture import Picture
 
 Floats = npt.NDArray[np.float32]
-Bytes = npt.NDArray[np.uint8]
 Background = Literal["dark", "light"]
 UpAxis = Literal["x", "y", "z"]
 
@@ -62,7 +62,7 @@ def smoke(
     light: tuple[float, float, float] = (-0.8, 0.6, -0.1),
     background: Background = "dark",
     solid_color: tuple[float, float, float] = (0.75, 0.33, 0.16),
-) -> Bytes:
+) -> Picture:
     """Return a picture of smoke, lit by one sun and by the sky, with a solid in it.
 
     Args:
@@ -78,7 +78,7 @@ def smoke(
         solid_color: red, green and blue of the solid in linear light.
 
     Returns:
-        (height, width, 3) uint8.
+        (height, width, 3) uint8, an array that notebooks show as a picture.
 
     Raises:
         ValueError, TypeError: wrong shapes, values that are not finite, an unknown option.
@@ -276,7 +276,7 @@ def _march(view: _View, extinction: Floats, lights: list[Floats], shading: Float
     return {**out, "background": through}
 
 
-def _develop(view: _View, layers: dict[str, Floats], background: Background, solid_color: Floats) -> Bytes:
+def _develop(view: _View, layers: dict[str, Floats], background: Background, solid_color: Floats) -> Picture:
     """Turn the plane into the picture, add colours and the background, and map light to bytes."""
     seen = {name: _bilinear(layer, *view.at, outside=float(name == "background")) for name, layer in layers.items()}
     top, bottom = (np.array(c, np.float32) for c in _BACKGROUNDS[background])
@@ -291,8 +291,7 @@ def _develop(view: _View, layers: dict[str, Floats], background: Background, sol
     # A fixed pattern of less than a step of 8 bits keeps smooth backgrounds from showing bands.
     i, j = np.indices(coded.shape[:2], dtype=np.float32)
     pattern = np.modf(52.9829189 * np.modf(0.06711056 * j + 0.00583715 * i)[0])[0][..., None]
-    result: Bytes = np.clip(coded * 255 + pattern, 0, 255).astype(np.uint8)
-    return result
+    return Picture(np.clip(coded * 255 + pattern, 0, 255).astype(np.uint8))
 
 
 def _bilinear(image: Floats, x: npt.NDArray[Any], y: npt.NDArray[Any], *, outside: float) -> Floats:

@@ -15,19 +15,21 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.viz.optics import WATER, Floats, developed, fresnel, normalized, sky
-from meniscus.viz.smoke import Bytes, Camera, UpAxis
+from meniscus.viz.picture import Picture
+from meniscus.viz.smoke import Camera, UpAxis
 from meniscus.viz.view import View
 from meniscus.viz.water_light import Tracer
-from meniscus.viz.water_scene import Mesh, Scene
+from meniscus.viz.water_scene import Scene
 
 
 def water(
-    vertices: npt.NDArray[np.float64],
-    triangles: npt.NDArray[np.int32],
+    surface: SurfaceLike,
+    triangles: npt.ArrayLike | None = None,
     *,
     normals: npt.NDArray[np.float64] | None = None,
-    solids: Sequence[Mesh] = (),
+    solids: Sequence[SurfaceLike] = (),
     solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13),
     spray: npt.NDArray[Any] | None = None,
     spray_radius: float | npt.NDArray[Any] | None = None,
@@ -40,13 +42,15 @@ def water(
     light: tuple[float, float, float] = (-0.55, 0.75, 0.30),
     caustics: bool = True,
     samples: int = 2,
-) -> Bytes:
+) -> Picture:
     """Return a picture of water under a clear sky, on a tiled floor, with solids in it and drops around it.
 
     Args:
-        vertices, triangles: closed mesh (n, 3) float64, m, and (m, 3) int32 with normals out of the water; may be empty.
+        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
+            vertices (n, 3) alone, m. Closed, or empty.
+        triangles: (m, 3), with normals out of the water.
         normals: (n, 3) at the vertices, as `to_mesh(normals=True)` gives them; without, those of the triangles are averaged.
-        solids: meshes (vertices, triangles), opaque.
+        solids: surfaces, opaque.
         solid_color: red, green and blue from 0 to 1.
         spray: positions (k, 3) of drops, m.
         spray_radius: of the drops, m: one number or (k,); without, a thousandth of the diagonal of the picture's box.
@@ -61,12 +65,12 @@ def water(
         samples: rays per pixel along each axis.
 
     Returns:
-        (height, width, 3) uint8.
+        (height, width, 3) uint8, an array that notebooks show as a picture.
 
     Raises:
         TypeError, ValueError: wrong shapes or dtypes, values that are not finite, an unknown option.
     """
-    scene = Scene(vertices, triangles, normals, solids, box)
+    scene = Scene(surface, triangles, normals, solids, box)
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
     count = _checks.integer("samples", samples, 1, 9)
     view = View(scene.low, scene.high, axis, camera or Camera(azimuth=28, elevation=22), size)
@@ -76,7 +80,7 @@ def water(
     if sun[axis] <= 0.05:
         raise ValueError("light must come from above")
     tracer = Tracer(scene, axis, base, tint, sun, np.asarray(_checks.vector("solid_color", solid_color, 3)))
-    if caustics and len(triangles):
+    if caustics and scene.has_water:
         tracer.light_floor()
     directions = view.rays(count)
     color, depth = tracer.trace(np.broadcast_to(view.eye, directions.shape), directions)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.collision import ThickSurface
+from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.viz.optics import Floats, dot, normalized
 
 _EDGE = 0.8  # cosine of the angle from which on two triangles form an edge
@@ -19,12 +21,10 @@ Mesh = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 class Scene:
     """All meshes as one surface: body 0 is water, the others are opaque."""
 
-    def __init__(self, vertices: Any, triangles: Any, normals: Any, solids: Sequence[Mesh], box: Any) -> None:
-        meshes: list[Mesh] = []
-        for name, mesh in [("", (vertices, triangles)), *((f"solids[{i}] ", m) for i, m in enumerate(solids))]:
-            v = _checks.points(f"{name}vertices", mesh[0], np.dtype(np.float64), 3)
-            _checks.require_finite(f"{name}vertices", v)
-            meshes.append((np.asarray(v, np.float64), _checks.triangles(f"{name}triangles", mesh[1])))
+    def __init__(self, surface: SurfaceLike, triangles: Any, normals: Any, solids: Sequence[SurfaceLike], box: Any) -> None:
+        water = triangle_mesh(surface, triangles)
+        self.has_water = len(water.triangles) > 0
+        meshes: list[Mesh] = [(m.vertices, m.triangles) for m in (water, *map(triangle_mesh, solids))]
         if normals is not None:
             given = _checks.points("normals", normals, np.dtype(np.float64), 3)
             if len(given) != len(meshes[0][0]):

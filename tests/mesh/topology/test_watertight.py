@@ -163,18 +163,14 @@ def test_what_is_refused() -> None:
     v, t = box()
     for check in (ms.mesh.check_watertight, ms.surface.MeshDistance):
         for bad, error, text in [
-            (v.astype(np.float32), TypeError, "vertices must be of dtype float64, not float32"),
+            (v.astype(complex), TypeError, "vertices must hold numbers, not complex128"),
             (v[:, :2].copy(), ValueError, r"vertices must have shape \(n, 3\), not \(8, 2\)"),
-            (np.asfortranarray(v), TypeError, "vertices must be C-contiguous"),
-            (v.tolist(), TypeError, "vertices must be a NumPy array, not list"),
         ]:
             with pytest.raises(error, match=text):
                 check(bad, t)
         for bad, error, text in [
-            (t.astype(np.int64), TypeError, "triangles must be of dtype int32, not int64"),
+            (t.astype(float), TypeError, "triangles must hold integers, not float64"),
             (t[:, :2].copy(), ValueError, r"triangles must have shape \(m, 3\), not \(12, 2\)"),
-            (np.asfortranarray(t), TypeError, "triangles must be C-contiguous"),
-            (t.tolist(), TypeError, "triangles must be a NumPy array, not list"),
             (t[:0], ValueError, "triangles must hold at least one triangle"),
         ]:
             with pytest.raises(error, match=text):

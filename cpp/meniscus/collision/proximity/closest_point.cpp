@@ -135,6 +135,7 @@ MeshPoint closest_point(const mesh::TriangleTree& tree, const mesh::Point& p, st
       64 * std::numeric_limits<double>::epsilon() * std::max(tree.largest_coordinate(), p.cwiseAbs().maxCoeff());
   MeshPoint best;
   best.squared_distance = std::numeric_limits<double>::infinity();
+  best.triangle = std::numeric_limits<std::int32_t>::max();  // so that the first triangle is taken even where distances overflow
   double limit = best.squared_distance;
   const auto visit = [&](std::int32_t slot) {
     const auto& [a, b, c] = tree.corners(slot);

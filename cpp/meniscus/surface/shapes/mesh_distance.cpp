@@ -65,6 +65,7 @@ bool overlaps_itself(const mesh::TriangleTree& tree, const collision::WindingTre
 
 MeshDistance::MeshDistance(std::span<const mesh::Point> vertices, std::span<const mesh::Triangle> triangles) {
   mesh::require_valid({vertices, triangles});
+  mesh::require_measurable(vertices, "vertices");
   connectivity_ =
       std::make_shared<const Connectivity>(Connectivity{{triangles.begin(), triangles.end()}, mesh::TriangleTopology(triangles)});
   const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
@@ -75,7 +76,7 @@ MeshDistance::MeshDistance(std::span<const mesh::Point> vertices, std::span<cons
 void MeshDistance::update(std::span<const mesh::Point> vertices) {
   require(vertices.size() == geometry_->vertices.size(), "vertices must hold ", geometry_->vertices.size(), " positions, not ",
           vertices.size());
-  mesh::require_finite(vertices, "vertices");
+  mesh::require_measurable(vertices, "vertices");
   const mesh::TriangleMeshView mesh{vertices, connectivity_->triangles};
   mesh::TriangleTree tree = geometry_->tree;
   tree.refit(mesh);

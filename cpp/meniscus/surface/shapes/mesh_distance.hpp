@@ -35,6 +35,8 @@ class MeshDistance {
   /// Whether p is inside. Within round-off of the surface the answer may be either.
   bool contains(const mesh::Point& p) const;
   double signed_distance(const mesh::Point& p) const;
+  /// The same, given the closest point.
+  double signed_distance(const mesh::Point& p, const collision::MeshPoint& closest) const;
 
   // The same for many points, in parallel.
   void closest(std::span<const mesh::Point> points, std::span<collision::MeshPoint> out) const {
@@ -71,7 +73,6 @@ class MeshDistance {
   bool inside(const mesh::Point& p, const collision::MeshPoint& closest) const;
   bool inside_by_winding_number(const mesh::Point& p) const;
   double round_off(const mesh::Point& p) const;
-  double signed_distance(const mesh::Point& p, const collision::MeshPoint& closest) const;
   template <class T>
   void sample_block(const grid::FieldView<T, 3>& out, const grid::FieldLayout<3>& layout, const Coord<3>& low,
                     const Coord<3>& high, double band) const;

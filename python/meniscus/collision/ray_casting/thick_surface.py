@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus.mesh.surface_like import SurfaceLike, is_surface
+from meniscus.mesh.triangle_mesh import triangle_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -76,27 +78,38 @@ class ThickSurface:
     against round-off; a thousandth of the cells is usual.
 
     Args:
-        vertices: (n, 3) float64, C-contiguous, m.
-        triangles: (m, 3) int32, C-contiguous; any orientation; the surface need not be closed.
+        surface: a `TriangleMesh` or what it is made from; with `triangles`, the vertices (n, 3) alone, m. It need not be closed.
+        triangles: (m, 3); any orientation.
         thickness: of the wedges, m; not negative.
         bodies: (m,) int32, a number of the body that each triangle belongs to; without, all are body 0.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, indices out of range, values that are not finite.
+        TypeError, ValueError: what is no surface, indices out of range, values that are not finite, no thickness.
 
     Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3;
     Selle, "Realism for production: high-quality computer generated special effects", 2008, section 4.3.
     """
 
-    def __init__(self, vertices: Floats, triangles: Ints, thickness: float, bodies: Ints | None = None) -> None:
-        x = _checks.points("vertices", vertices, _FLOAT64, 3)
-        t = _checks.triangles("triangles", triangles)
+    def __init__(
+        self, surface: SurfaceLike, triangles: npt.ArrayLike | None = None, thickness: float | None = None, bodies: Ints | None = None
+    ) -> None:
+        if thickness is None and is_surface(surface):
+            triangles, thickness = None, triangles
+        if thickness is None:
+            raise TypeError("thickness is missing")
+        mesh = triangle_mesh(surface, triangles)
+        x, t = mesh.vertices, mesh.triangles
+        self._triangle_count = len(t)
         self._thickness = _checks.number("thickness", thickness)
         if self._thickness < 0:
             raise ValueError(f"thickness must not be negative, but it is {self._thickness:g}")
         if bodies is not None:
             bodies = _body_numbers(bodies, len(t))
         self._core: Any = _collision.ThickSurface(x, t, self._thickness, bodies)
+
+    def __repr__(self) -> str:
+        """One line: triangles and thickness."""
+        return f"<ThickSurface: {self._triangle_count} triangles, {self._thickness:g} m thick>"
 
     @property
     def thickness(self) -> float:

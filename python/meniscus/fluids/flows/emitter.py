@@ -11,8 +11,10 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
+from meniscus.fluids.flows.region import set_region
 from meniscus.grid.fields import CellField, MacField
-from meniscus.surface import Pose, Shape
+from meniscus.surface import Pose
+from meniscus.surface.shapes.sampled import as_shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,8 @@ class Emitter:
     """A region in which the gas gets given properties while the emitter is on.
 
     Attributes:
-        region: the shape that it fills, m; cells whose centre is inside belong to it.
+        region: the shape that it fills, m; cells whose centre is inside belong to it. Or a closed surface (a `TriangleMesh` or what it is
+            made from), a `LevelSet`, or a function phi(points (n, dim)) -> (n,), negative inside.
         motion: where the region is, as a function of time (s); default at rest.
         density: least density of the smoke in the region; None leaves it.
         density_rate: added per second.
@@ -31,7 +34,7 @@ class Emitter:
         end: when it is turned off, s.
     """
 
-    region: Shape
+    region: Any
     motion: Callable[[float], Pose] | None = None
     density: float | None = None
     density_rate: float = 0.0
@@ -43,7 +46,7 @@ class Emitter:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        _checks.one_of_type("region", self.region, Shape)
+        dimension = set_region(self)
         for name in ("density", "temperature"):
             value = getattr(self, name)
             if value is not None:
@@ -51,7 +54,7 @@ class Emitter:
         for name in ("density_rate", "divergence", "start"):
             _checks.number(name, getattr(self, name))
         if self.velocity is not None:
-            _checks.vector("velocity of an Emitter", self.velocity, self.region.dimension)
+            _checks.vector("velocity of an Emitter", self.velocity, dimension or len(self.velocity))
         if not self.end > self.start:
             raise ValueError(f"end must be after start, {self.start:g}, not {self.end:g}")
 
@@ -64,8 +67,9 @@ class EmitterCells(MemoryOwner):
     """The cells of an emitter on one grid; recomputed only while it moves."""
 
     def __init__(self, emitter: Emitter, phi: CellField) -> None:
-        if emitter.region.dimension != phi.grid.dimension:
-            raise ValueError(f"the region of an emitter must be {phi.grid.dimension}-D, not {emitter.region.dimension}-D")
+        self.region = as_shape("the region of an emitter", emitter.region, phi.grid.dimension)
+        if emitter.velocity is not None:
+            _checks.vector("velocity of an Emitter", emitter.velocity, phi.grid.dimension)
         self.emitter = emitter
         self.phi = phi
         self._known = False
@@ -103,7 +107,7 @@ class EmitterCells(MemoryOwner):
         if motion is not None or not self._known:
             pose = None if motion is None else motion(time)
             # The sign is all that counts.
-            self.emitter.region.sample(self.phi, pose=pose, band=self.phi.grid.spacing, workspace=workspace)
+            self.region.sample(self.phi, pose=pose, band=self.phi.grid.spacing, workspace=workspace)
             self._known = True
         return self.phi._core
 

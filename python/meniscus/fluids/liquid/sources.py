@@ -5,24 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
+from meniscus.fluids.flows.region import set_region
 from meniscus.grid.fields import CellField
-from meniscus.surface import Pose, Shape
+from meniscus.surface import Pose
+from meniscus.surface.shapes.sampled import as_shape
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Region:
-    region: Shape
+    region: Any
     motion: Callable[[float], Pose] | None = None
     start: float = 0.0
     end: float = math.inf
 
     def __post_init__(self) -> None:
         """Check the values."""
-        _checks.one_of_type("region", self.region, Shape)
+        set_region(self)
         _checks.number("start", self.start)
         if not self.end > self.start:
             raise ValueError(f"end must be after start, {self.start:g}, not {self.end:g}")
@@ -40,7 +43,8 @@ class LiquidSource(_Region):
     there to fill: it enters through the side, and counts as inflow. A plain inlet in a side is a `Prescribed` velocity.
 
     Attributes:
-        region: the shape that is filled, m.
+        region: the shape that is filled, m; or a closed surface (a `TriangleMesh` or what it is made from), a `LevelSet`, or a function
+            phi(points (n, dim)) -> (n,), negative inside.
         motion: where the region is, as a function of time (s); default at rest.
         velocity: of the liquid at the faces of the region's cells, m/s; None leaves it.
         start: when it is turned on, s.
@@ -53,7 +57,7 @@ class LiquidSource(_Region):
         """Check the values."""
         super().__post_init__()
         if self.velocity is not None:
-            _checks.vector("velocity of a LiquidSource", self.velocity, self.region.dimension)
+            _checks.vector("velocity of a LiquidSource", self.velocity, getattr(self.region, "dimension", len(self.velocity)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +65,7 @@ class Drain(_Region):
     """A region in which liquid, and drops that enter it, vanish while the drain is on.
 
     Attributes:
-        region: the shape that is emptied, m.
+        region: the shape that is emptied, m; given as that of a `LiquidSource`.
         motion: where the region is, as a function of time (s); default at rest.
         start: when it is turned on, s.
         end: when it is turned off, s.
@@ -72,9 +76,10 @@ class RegionCells(MemoryOwner):
     """The signed distance of a region on one grid; recomputed only while it moves."""
 
     def __init__(self, owner: LiquidSource | Drain, phi: CellField, band: float) -> None:
-        if owner.region.dimension != phi.grid.dimension:
-            kind = "source" if isinstance(owner, LiquidSource) else "drain"
-            raise ValueError(f"the region of a {kind} must be {phi.grid.dimension}-D, not {owner.region.dimension}-D")
+        kind = "source" if isinstance(owner, LiquidSource) else "drain"
+        self.region = as_shape(f"the region of a {kind}", owner.region, phi.grid.dimension)
+        if isinstance(owner, LiquidSource) and owner.velocity is not None:
+            _checks.vector("velocity of a LiquidSource", owner.velocity, phi.grid.dimension)
         self.owner = owner
         self.phi = phi
         self._band = band
@@ -85,6 +90,6 @@ class RegionCells(MemoryOwner):
         motion = self.owner.motion
         if motion is not None or not self._known:
             pose = None if motion is None else motion(time)
-            self.owner.region.sample(self.phi, pose=pose, band=self._band, workspace=workspace)
+            self.region.sample(self.phi, pose=pose, band=self._band, workspace=workspace)
             self._known = True
         return self.phi

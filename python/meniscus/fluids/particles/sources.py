@@ -16,7 +16,8 @@ from meniscus.fluids.particles.seeding import ParticleSeeder, liquid_region
 from meniscus.grid.fields import CellField, NodeField
 from meniscus.grid.particles.storage import Particles
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, Shape
+from meniscus.surface import LevelSet
+from meniscus.surface.shapes.sampled import as_shape
 
 
 class ParticleSources(MemoryOwner):
@@ -39,9 +40,7 @@ class ParticleSources(MemoryOwner):
         given = [s.velocity for s in owners if isinstance(s, LiquidSource) and s.velocity is not None and s.is_on(time)]
         return max((float(np.abs(v).max()) for v in given), default=0.0)
 
-    def fill(
-        self, particles: Particles, region: Shape | LevelSet, velocity: Sequence[float] | None, solid: NodeField | None
-    ) -> tuple[int, CellField]:
+    def fill(self, particles: Particles, region: Any, velocity: Sequence[float] | None, solid: NodeField | None) -> tuple[int, CellField]:
         """Fill a region outside of a solid with particles; return the number of new ones and the level set of the region on cells."""
         dimension = self._grid.dimension
         given = None if velocity is None else _checks.vector("velocity", velocity, dimension)
@@ -51,9 +50,7 @@ class ParticleSources(MemoryOwner):
             phi = CellField(self._grid, self._dtype)
             phi.array[...] = region.array
             return self._seeder.fill(particles, phi, None, solid, self._workspace, velocity=given), phi
-        _checks.one_of_type("region", region, Shape)
-        if region.dimension != dimension:
-            raise ValueError(f"region must be {dimension}-D like the grid, not {region.dimension}-D")
+        region = as_shape("region", region, dimension)
         phi = CellField(self._grid, self._dtype)
         region.sample(phi, band=(CARRIED_BAND + 1) * self._grid.spacing, workspace=self._workspace)
         return self._seeder.fill(particles, phi, liquid_region(region, self._grid), solid, self._workspace, velocity=given), phi
@@ -80,4 +77,4 @@ class ParticleSources(MemoryOwner):
 
     def _region(self, region: RegionCells, time: float) -> Any:
         motion = region.owner.motion
-        return liquid_region(region.owner.region, self._grid, None if motion is None else motion(time))
+        return liquid_region(region.region, self._grid, None if motion is None else motion(time))

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.simplices import FLOAT64, Floats, Ints, check_out, indices
+from meniscus.mesh.simplices import FLOAT64, Floats, Ints, check_out
+from meniscus.mesh.surface_like import index_rows
 
 AnyFloats = npt.NDArray[np.floating[Any]]
 
@@ -37,7 +38,7 @@ class Embedding:
         columns = parents.shape[1] if isinstance(parents, np.ndarray) and parents.ndim == 2 else 4
         if columns not in (2, 3, 4):
             raise ValueError(f"parents must have shape (n, 2), (n, 3) or (n, 4), not {parents.shape}")
-        p = indices("parents", parents, columns)
+        p = index_rows("parents", parents, columns)
         if not isinstance(weights, np.ndarray):
             raise TypeError(f"weights must be a NumPy array, not {type(weights).__name__}")
         scalar = _checks.scalar_type(weights.dtype)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.surface_like import SurfaceLike, frozen, surface_arrays
 
 Ints = npt.NDArray[np.int32]
 
@@ -87,15 +87,14 @@ def report_of(core: Any) -> WatertightReport:
     )
 
 
-def check_watertight(vertices: npt.NDArray[np.float64], triangles: Ints) -> WatertightReport:
+def check_watertight(surface: SurfaceLike, triangles: npt.ArrayLike | None = None) -> WatertightReport:
     """Return whether a triangle mesh is watertight, and its defects.
 
     Args:
-        vertices: (n, 3) float64, C-contiguous, m.
-        triangles: (m, 3) int32, C-contiguous, indices of vertices, counter-clockwise as seen from outside.
+        surface: a `TriangleMesh` or what it is made from; with `triangles`, the vertices (n, 3) alone, m.
+        triangles: (m, 3), indices of vertices, counter-clockwise as seen from outside.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, no triangle, indices out of range, positions that are not finite.
+        TypeError, ValueError: what is no surface, no triangle, indices out of range, positions that are not finite.
     """
-    x = _checks.points("vertices", vertices, np.dtype(np.float64), 3)
-    return report_of(_mesh.check_watertight(x, _checks.triangles("triangles", triangles)))
+    return report_of(_mesh.check_watertight(*map(frozen, surface_arrays(surface, triangles))))

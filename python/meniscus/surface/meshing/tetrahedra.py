@@ -16,7 +16,7 @@ from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Floats, Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
-from meniscus.surface.shapes.rest_distance import checked_distances
+from meniscus.surface.shapes.sampled import checked_distances
 
 Function = Callable[[Floats], Any]
 Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function

@@ -15,7 +15,8 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid.fields import ScalarField
 from meniscus.grid.transport.advection import workspace_or_new
-from meniscus.surface.shapes.pose import Pose, Rows, rotation_matrix
+from meniscus.numerics.rotation_matrix import Rows, rotation_matrix
+from meniscus.surface.shapes.pose import Pose
 
 Floats = npt.NDArray[np.float64]
 Vector = Sequence[float]

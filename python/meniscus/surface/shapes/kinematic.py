@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.pose import Pose, Twist, derivative, twist_at, twist_between
-from meniscus.surface.shapes.rest_distance import MeshSolid, checked_mesh, distance_of, posed_bounds
+from meniscus.surface.shapes.rest_distance import MeshSolid, distance_of, posed_bounds
 from meniscus.surface.shapes.solid import Sampling, Solid, SolidSample, checked_step
 
 Floats = npt.NDArray[np.float64]
@@ -25,8 +26,9 @@ class KinematicSolid(Solid):
     """A rigid solid that moves in a given way.
 
     Args:
-        shape: the solid at rest: a `Shape`; a closed mesh as (vertices (n, 3) float64, triangles (m, 3) int32) or as an object with the
-            methods of `MeshDistance`; or a function phi(points (n, dim)) -> (n,), m, negative inside.
+        shape: the solid at rest: a `Shape`; a closed surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or
+            PyVista, a tuple of arrays), or an object with the methods of `MeshDistance`; a `LevelSet`; or a function
+            phi(points (n, dim)) -> (n,), m, negative inside.
         motion: a function of time (s) that returns a `Pose` or a translation (m); None: at rest. It is also called shortly before and after
             the requested times, to differentiate.
         velocity: in place of the derivative of the motion: a `Twist` or a linear velocity (m/s), or a function of time that returns one.
@@ -61,7 +63,7 @@ class KinematicSolid(Solid):
     @staticmethod
     def deforming(
         vertices: Callable[[float], Floats],
-        triangles: npt.NDArray[np.int32],
+        triangles: npt.ArrayLike,
         velocity: Callable[[float], Floats] | None = None,
         *,
         difference_step: float = 0.02,
@@ -171,7 +173,7 @@ class DeformingSolid(Solid):
 
     Args:
         vertices: a function of time (s) that returns (n, 3) float64, m.
-        triangles: (m, 3) int32, oriented outward.
+        triangles: (m, 3) integers, oriented outward.
         velocity: a function of time that returns the vertices' velocities (n, 3), m/s; default: the derivative of `vertices`, and with a
             step `dt` their mean velocity over it.
         difference_step: s; as for `KinematicSolid`.
@@ -182,7 +184,7 @@ class DeformingSolid(Solid):
     def __init__(
         self,
         vertices: Callable[[float], Floats],
-        triangles: npt.NDArray[np.int32],
+        triangles: npt.ArrayLike,
         velocity: Callable[[float], Floats] | None = None,
         *,
         difference_step: float = 0.02,
@@ -194,7 +196,7 @@ class DeformingSolid(Solid):
         self._vertices = vertices
         self._velocity = velocity
         self._step = _checks.positive("difference_step", difference_step)
-        start, self._triangles = checked_mesh(self._evaluate("vertices", vertices, 0.0, None), triangles)
+        start, self._triangles = triangle_mesh(self._evaluate("vertices", vertices, 0.0, None), triangles)
         self._count = len(start)
         self._queries = MeshDistance(start, self._triangles)
 

@@ -13,7 +13,9 @@ from meniscus import _checks
 from meniscus._meniscus import surface as _surface
 from meniscus.collision.proximity.queries import ClosestPoints
 from meniscus.grid import CellField, NodeField, ScalarField
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.topology.watertight import WatertightReport, report_of
+from meniscus.mesh.triangle_mesh import triangle_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -33,21 +35,22 @@ class MeshDistance:
     `NotWatertightWarning`. Triangles may all be oriented to the inside: then they count as reversed.
 
     Args:
-        vertices: (n, 3) float64, C-contiguous, m.
-        triangles: (m, 3) int32, C-contiguous, counter-clockwise as seen from outside.
+        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
+            vertices (n, 3) alone, m.
+        triangles: (m, 3), counter-clockwise as seen from outside.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, no triangle, indices out of range, positions that are not finite.
+        TypeError, ValueError: what is no surface, no triangle, indices out of range, positions that are not finite.
 
     Source: Baerentzen and Aanaes, "Signed distance computation using the angle weighted pseudonormal", 2005; Jacobson, Kavan and
     Sorkine-Hornung 2013; Barill et al. 2018.
     """
 
-    def __init__(self, vertices: Floats, triangles: Ints) -> None:
-        x = _checks.points("vertices", vertices, _FLOAT64, 3)
-        self._triangles: Ints = _checks.triangles("triangles", triangles).copy()
-        self._core: Any = _surface.MeshDistance(x, self._triangles)
-        self._vertices: Floats = x.copy()
+    def __init__(self, surface: SurfaceLike, triangles: npt.ArrayLike | None = None) -> None:
+        mesh = triangle_mesh(surface, triangles)
+        self._triangles: Ints = mesh.triangles
+        self._core: Any = _surface.MeshDistance(mesh.vertices, self._triangles)
+        self._vertices: Floats = np.array(mesh.vertices)
         self._report = report_of(self._core.report)
         warn_unless_watertight(self._report, stacklevel=3)
 

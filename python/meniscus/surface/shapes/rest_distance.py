@@ -9,14 +9,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.grid import Grid, NodeField
+from meniscus.mesh.surface_like import is_surface
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
-from meniscus.surface.shapes.pose import Pose, Rows
+from meniscus.surface.shapes.pose import Pose
+from meniscus.surface.shapes.sampled import as_shape, checked_distances
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int32]
@@ -91,23 +92,6 @@ class ShapeDistance(Distance):
         self._shape.sample(phi, pose=pose, band=band, periodic_images=periodic_images, workspace=workspace)
 
 
-class FunctionDistance(Distance):
-    """A function phi(points) -> (n,). Nothing is known about its slope, so it is evaluated at every node."""
-
-    def __init__(self, function: Callable[[Floats], Any], dimension: int) -> None:
-        self._function = function
-        self.dimension = dimension
-
-    def signed_distance(self, points: Floats) -> Floats:
-        """Return the function's values, checked."""
-        return checked_distances("shape", self._function(points), len(points))
-
-    def sample(self, pose: Pose, phi: NodeField, band: float, periodic_images: bool, workspace: Workspace) -> None:
-        """Evaluate everywhere."""
-        points = np.stack([x.ravel() for x in np.broadcast_arrays(*phi.coordinates())], axis=1)
-        phi.array[...] = self.signed_distance(pose.to_body(points)).reshape(phi.shape)
-
-
 class MeshSolid(Distance):
     """A closed triangle mesh."""
 
@@ -168,29 +152,6 @@ def _sampled_in_blocks(phi: NodeField, distance: Callable[[Floats], Floats], shi
     return values
 
 
-def checked_distances(name: str, value: Any, n: int) -> Floats:
-    """Return the values of a function of points as (n,) float64; raise ValueError for another shape, NaN or infinity."""
-    array = np.asarray(value, np.float64)
-    if array.shape != (n,):
-        raise ValueError(f"{name} must return an array of shape ({n},) for {n} points, not {array.shape}")
-    _checks.require_finite(f"the result of {name}", array)
-    return array
-
-
-def checked_mesh(vertices: Any, triangles: Any) -> tuple[Floats, Integers]:
-    """Return vertices (n, 3) float64 and triangles (m, 3) int32; raise TypeError or ValueError for others."""
-    v: Any = _checks.points("vertices", vertices, np.dtype(np.float64), 3)
-    _checks.require_finite("vertices", v)
-    t = np.asarray(triangles)
-    if t.dtype != np.int32:
-        raise TypeError(f"triangles must be of dtype int32, not {t.dtype}")
-    if t.ndim != 2 or t.shape[1] != 3 or not len(t):
-        raise ValueError(f"triangles must have shape (m, 3) with m > 0, not {t.shape}")
-    if t.min() < 0 or t.max() >= len(v):
-        raise ValueError(f"triangles must index the {len(v)} vertices, but hold {t.min()} to {t.max()}")
-    return v, np.ascontiguousarray(t)
-
-
 def distance_of(shape: Any, dimension: int | None) -> Distance:
     """Return the interface to any kind of shape argument; `dimension` is needed for a function. Raises TypeError or ValueError."""
     if dimension not in (None, 2, 3):
@@ -204,23 +165,16 @@ def distance_of(shape: Any, dimension: int | None) -> Distance:
 def _distance_of(shape: Any, dimension: int | None) -> Distance:
     if isinstance(shape, Shape):
         return ShapeDistance(shape)
-    if isinstance(shape, tuple) and len(shape) == 2:
-        vertices, triangles = checked_mesh(*shape)
-        return MeshSolid(MeshDistance(vertices, triangles))
+    if is_surface(shape):
+        return MeshSolid(MeshDistance(shape))
     if isinstance(shape, MeshQueries):
         return MeshSolid(shape)
-    if callable(shape):
-        if dimension is None:
-            raise ValueError("dimension must be given where shape is a function of points")
-        return FunctionDistance(shape, dimension)
-    raise TypeError(
-        f"shape must be a Shape, a tuple (vertices, triangles), a MeshDistance or a function of points, not {type(shape).__name__}"
-    )
+    return ShapeDistance(as_shape("shape", shape, dimension))
 
 
 def posed_bounds(bounds: tuple[Floats, Floats], pose: Pose) -> tuple[Floats, Floats]:
     """Return a box around a box under a pose."""
-    rotation: Rows = pose.rotation
+    rotation: Any = pose.rotation
     lower, upper = _surface.transformed_bounds(bounds[0].tolist(), bounds[1].tolist(), rotation, pose.translation)
     return np.array(lower), np.array(upper)
 

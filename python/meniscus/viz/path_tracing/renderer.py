@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.viz.optics import Bytes, developed
+from meniscus.viz.optics import developed
 from meniscus.viz.path_tracing.denoising import Renderings
 from meniscus.viz.path_tracing.stage import Description
+from meniscus.viz.picture import Picture
 
 VARIANT = "scalar_rgb"
 """The variant of Mitsuba that runs wherever its package installs: the others need a graphics card or LLVM's library."""
@@ -42,7 +43,7 @@ def render(
     seed: int = 0,
     denoise: bool = True,
     on_pass: Callable[[int, int], None] | None = None,
-) -> Bytes:
+) -> Picture:
     """Return the picture of a scene: the same bits for the same scene and options, on any number of threads.
 
     Args:
@@ -53,7 +54,7 @@ def render(
         on_pass: called with the number of samples per pixel so far and in all.
 
     Returns:
-        (height, width, 3) uint8.
+        (height, width, 3) uint8, an array that notebooks show as a picture.
 
     Raises:
         ImportError: Mitsuba is missing.

@@ -10,26 +10,28 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.viz.path_tracing.stage import Description, bounds, floor, mesh, plain, sensor, sky_light
 from meniscus.viz.smoke import Camera, UpAxis
 from meniscus.viz.view import View
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Surface:
     """A triangle mesh and its appearance.
 
     Attributes:
-        vertices: (n, 3) float64, m.
-        triangles: (m, 3) int32, counter-clockwise as seen from outside.
+        vertices: (n, 3), m.
+        triangles: (m, 3), counter-clockwise as seen from outside.
         color: red, green and blue from 0 to 1, of the front and, without `back`, of both sides.
         back: colour of the other side.
         triangle_colors: (m, 3), instead of `color`.
         glossy: whether it shines, as cloth does not.
     """
 
-    vertices: npt.NDArray[np.float64]
-    triangles: npt.NDArray[np.int32]
+    vertices: npt.ArrayLike
+    triangles: npt.ArrayLike
     color: Sequence[float] = (0.25, 0.42, 0.70)
     back: Sequence[float] | None = None
     triangle_colors: npt.NDArray[Any] | None = None
@@ -37,7 +39,7 @@ class Surface:
 
 
 def surface_scene(
-    surfaces: Sequence[Surface],
+    surfaces: Sequence[Surface | SurfaceLike],
     *,
     box: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     size: tuple[int, int] = (640, 480),
@@ -49,7 +51,7 @@ def surface_scene(
     """Return the scene of surfaces under a clear sky, on a floor.
 
     Args:
-        surfaces: what is shown.
+        surfaces: what is shown, each with its appearance, or as a `TriangleMesh` or what it is made from.
         box: lowest and highest corner, m, of what the picture contains; default: the bounds of the surfaces.
         size: width and height, pixels.
         up: the axis that points upward.
@@ -63,11 +65,10 @@ def surface_scene(
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
     if not surfaces:
         raise ValueError("a picture of surfaces needs at least one")
-    for i, s in enumerate(surfaces):
-        _checks.require_finite(f"surfaces[{i}].vertices", _checks.points(f"surfaces[{i}].vertices", s.vertices, np.dtype(np.float64), 3))
-        _checks.triangles(f"surfaces[{i}].triangles", s.triangles)
+    shown = [s if isinstance(s, Surface) else Surface(*triangle_mesh(s)) for s in surfaces]
+    meshes = [triangle_mesh(s.vertices, s.triangles) for s in shown]
     if box is None:
-        x = np.concatenate([s.vertices for s in surfaces])
+        x = np.concatenate([m.vertices for m in meshes])
         margin = 1e-3 * float(np.ptp(x, axis=0).max())
         box = x.min(axis=0) - margin, x.max(axis=0) + margin
     low, high = bounds(box)
@@ -80,8 +81,8 @@ def surface_scene(
         "light": sky_light(axis, view.direction(_checks.vector("light", light, 3))),
         "floor": floor(low, high, axis, base, color=(0.36, 0.335, 0.30)),
     }
-    for i, s in enumerate(surfaces):
-        scene[f"surface {i}"] = mesh(s.vertices, s.triangles, _material(s), colors=s.triangle_colors)
+    for i, (s, m) in enumerate(zip(shown, meshes, strict=True)):
+        scene[f"surface {i}"] = mesh(m.vertices, m.triangles, _material(s), colors=s.triangle_colors)
     return scene
 
 

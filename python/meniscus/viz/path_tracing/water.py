@@ -9,23 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.viz.optics import WATER
 from meniscus.viz.path_tracing.stage import Description, bounds, floor, mesh, plain, sensor, sky_light
 from meniscus.viz.smoke import Camera, UpAxis
 from meniscus.viz.view import View
-from meniscus.viz.water_scene import Mesh, frame
+from meniscus.viz.water_scene import frame
 
 _ABSORPTION = (1.0, 0.24, 0.14)  # relative to that of red light
 _DROP = 2.0  # largest radius of a drop of spray in the picture, thousandths of the diagonal of its box
 
 
 def water_scene(
-    vertices: npt.NDArray[np.float64],
-    triangles: npt.NDArray[np.int32],
+    surface: SurfaceLike,
+    triangles: npt.ArrayLike | None = None,
     *,
     box: tuple[npt.ArrayLike, npt.ArrayLike],
     normals: npt.NDArray[np.float64] | None = None,
-    solids: Sequence[Mesh] = (),
+    solids: Sequence[SurfaceLike] = (),
     solid_color: tuple[float, float, float] = (0.72, 0.30, 0.13),
     spray: npt.NDArray[Any] | None = None,
     spray_radius: float | npt.NDArray[Any] | None = None,
@@ -39,10 +41,12 @@ def water_scene(
     """Return the scene of a liquid under a clear sky, on a tiled floor at the bottom of its box, with solids in it and drops around it.
 
     Args:
-        vertices, triangles: closed mesh (n, 3) float64, m, and (m, 3) int32 with normals out of the liquid; may be empty.
+        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
+            vertices (n, 3) alone, m. Closed, or empty.
+        triangles: (m, 3), with normals out of the liquid.
         box: lowest and highest corner, m, of what the picture contains.
         normals: (n, 3) at the vertices, as `to_mesh(normals=True)` gives them; without, those of the triangles are averaged.
-        solids: meshes (vertices, triangles), opaque.
+        solids: surfaces, opaque.
         solid_color: red, green and blue from 0 to 1.
         spray: positions (k, 3) of drops, m.
         spray_radius: of the drops, m: one number or (k,); default: a thousandth of the diagonal of the box.
@@ -64,7 +68,8 @@ def water_scene(
     if sun[axis] <= 0.05:
         raise ValueError("light must come from above")
     length = 0.66 * diagonal if clarity is None else _checks.positive("clarity", clarity)
-    surface: Description = {"type": "dielectric", "int_ior": WATER, "ext_ior": 1.0}
+    water = triangle_mesh(surface, triangles)
+    interface: Description = {"type": "dielectric", "int_ior": WATER, "ext_ior": 1.0}
     # The floor lies in the water: a film of air between them would mirror.
     base = float(low[axis]) + 2e-3 * diagonal
     scene: Description = {
@@ -75,19 +80,18 @@ def water_scene(
         "floor": floor(low, high, axis, base, color=(0.52, 0.45, 0.37), tiles=diagonal / 10),
         "frame": mesh(*frame(low, high, 1.2e-3 * diagonal), plain((0.12, 0.12, 0.13))),
     }
-    if len(triangles):
+    if len(water.triangles):
         absorbing = {"type": "homogeneous", "albedo": 0.0, "sigma_t": {"type": "rgb", "value": list(_ABSORPTION)}, "scale": 2.6 / length}
-        _checks.require_finite("vertices", _checks.points("vertices", vertices, np.dtype(np.float64), 3))
-        scene["water"] = mesh(vertices, _checks.triangles("triangles", triangles), surface, normals=normals, interior=absorbing)
-    for i, (v, t) in enumerate(solids):
-        scene[f"solid {i}"] = mesh(v, t, plain(solid_color, glossy=True))
+        scene["water"] = mesh(water.vertices, water.triangles, interface, normals=normals, interior=absorbing)
+    for i, solid in enumerate(map(triangle_mesh, solids)):
+        scene[f"solid {i}"] = mesh(solid.vertices, solid.triangles, plain(solid_color, glossy=True))
     if spray is not None and len(spray):
         centers = np.asarray(spray, np.float64)
         if centers.ndim != 2 or centers.shape[1] != 3:
             raise ValueError(f"spray must have shape (k, 3), not {centers.shape}")
         _checks.require_finite("spray", centers)
         radii = np.minimum(1e-3 * diagonal if spray_radius is None else spray_radius, 1e-3 * _DROP * diagonal)
-        scene["spray"] = _drops(centers, np.broadcast_to(radii, (len(centers),)), surface)
+        scene["spray"] = _drops(centers, np.broadcast_to(radii, (len(centers),)), interface)
     return scene
 
 
