@@ -55,7 +55,8 @@ def cubic_vertex_face(start: Floats, end: Floats, tolerance: float = 1e-6) -> Fl
     Args:
         start: (n, 4, 3) float64, C-contiguous, m: the vertex, then the three corners of the face.
         end: the same at the end of the step.
-        tolerance: the distance that counts as contact, as a fraction of the largest extent of the face along an axis, at the start or the end.
+        tolerance: the distance that counts as contact, as a fraction of the largest extent of the face along an axis, at the start or the
+            end of the step.
 
     Returns:
         (n,) float64: the first time found in [0, 1]; infinity for none.
