@@ -7,8 +7,8 @@ from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.export import write
 from meniscus.mesh.files import read
-from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
+from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
 from meniscus.mesh.segment_mesh import SegmentMesh

@@ -52,6 +52,22 @@ def _cases() -> list[Case]:
         f.set_targets(targets + 1, -targets)
         return f
 
+    quadratic = ms.mesh.quadratic_mesh(ms.mesh.TetMesh(*tet_block(1, rng)))
+    bent = quadratic.vertices + 0.04 * rng.uniform(-1, 1, quadratic.vertices.shape)
+    strained = quadratic.vertices + 0.1 * rng.uniform(-1, 1, quadratic.vertices.shape)
+
+    def ten_nodes(material: str, stiffness: str) -> Callable[[], ms.solids.Force]:
+        # Curved edges, and a node that no element has.
+        return lambda: s.QuadraticTetElements(
+            quadratic,
+            np.concatenate([bent, [(7.0, 8.0, 9.0)]]),
+            youngs_modulus=5.0,
+            poissons_ratio=0.35,
+            material=material,  # type: ignore[arg-type]
+            stiffness=stiffness,  # type: ignore[arg-type]
+            damping=0.3,
+        )
+
     outside = {"internal": False, "free_of_drag": False}
     return [
         Case("edges", lambda: s.EdgeSprings(e, s.SpringOptions(stiffness=k, damping=b), v), moved, v),
@@ -131,6 +147,11 @@ def _cases() -> list[Case]:
         Case("drag", dragged(False), moved, conservative=False, **outside),
         Case("drag-quadratic", dragged(True), moved, conservative=False, **outside),
         Case("loads", lambda: s.PointLoads(np.array([3, 1, 3], np.int32), targets[:3].copy()), moved, **outside),
+        Case("quadratic-linear", ten_nodes("linear", "assembled"), strained, bent, internal=False, free_of_drag=False),
+        Case("quadratic-corotational", ten_nodes("corotational", "assembled"), strained, bent, damping_torque=True, free_of_drag=False),
+        Case("quadratic-green", ten_nodes("st-venant-kirchhoff", "matrix-free"), strained, bent),
+        Case("quadratic-green-assembled", ten_nodes("st-venant-kirchhoff", "assembled"), strained, bent),
+        Case("quadratic-neo-hookean", ten_nodes("neo-hookean", "matrix-free"), strained),
         Case("pressure", lambda: s.Pressure(bt, 2.5), bmoved),
         Case("pressure-open", lambda: s.Pressure(t, 2.5), moved, conservative=False, symmetric=False, internal=False),
     ]

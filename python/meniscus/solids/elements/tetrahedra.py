@@ -102,7 +102,7 @@ class SolidElements(FiniteElements):
     def rotations(self, x: Floats) -> Floats:
         """Return the polar rotations of the deformation gradients at positions `x` (m)."""
         f = self.deformation_gradients(x)
-        return polar_rotation(f.reshape(-1, 3, 3)).reshape(f.shape)
+        return np.asarray(polar_rotation(f.reshape(-1, 3, 3)).reshape(f.shape), np.float64)
 
     def strains(self, x: Floats, measure: StrainMeasure = "green") -> Floats:
         """Return the strains at positions `x` (m): Green's, which is zero for rotations, or Cauchy's, its linear part."""

@@ -225,9 +225,9 @@ MENISCUS_INLINE Pack tangent_bound(Material material, const PackMat3& f, const P
   if (material == Material::linear) return hooke;
   if (material == Material::corotational) {
     const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
-    // The sums of two stretches lie between tr(S) - |S| and tr(S).
-    const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
-    return hooke + max(mu + c / select(c > 0.0, least, most), zero);
+    // No stretch is farther from their mean than sqrt(2/3) times the norm of the deviation.
+    const Pack mean = (2.0 / 3.0) * t, most = sqrt((2.0 / 3.0) * max(contract(f, f) - t * t / 3.0, zero));
+    return hooke + max(mu + c / max(select(c > 0.0, mean - most, mean + most), splat(0.05)), zero);
   }
   // Around the means of p and q, which are products of lengths, what is left is bounded by its entries.
   const PrincipalTangent t = tangent_of(material, principal_axes(f).s, lambda, mu, 0);
