@@ -1,5 +1,6 @@
 """Quadratic tetrahedra: stiffness by the book, tangents, patches, rigid motions, masses, steps of bodies."""
 
+import itertools
 import pickle
 from typing import Any
 
@@ -189,13 +190,15 @@ def test_forces_of_constant_stress_between_curved_edges_are_small_of_second_orde
         f = elements(mesh).forces(np.ascontiguousarray(mesh.vertices @ gradient.T))
         left.append(np.abs(f[inside]).max() / np.abs(f).max())
     assert left[0] < 0.02
-    for coarse, fine in zip(left, left[1:], strict=False):
+    for coarse, fine in itertools.pairwise(left):
         assert coarse / fine == pytest.approx(4, rel=0.15)
 
 
 def test_pure_bending_is_exact(rng: np.random.Generator) -> None:
-    """The field of a beam in pure bending is quadratic: u = (x z, -nu y z, -x^2 / 2 - nu (z^2 - y^2) / 2), sigma_xx = E z. It balances inside
-    of any mesh with straight edges, which linear elements do not come near to."""
+    """The field of a beam in pure bending is quadratic: u = (x z, -nu y z, -x^2 / 2 - nu (z^2 - y^2) / 2), with the stress E z along x.
+
+    It balances inside of any mesh with straight edges, which linear elements do not come near to.
+    """
     for nu in (0.0, 0.3, 0.49, 0.4999):
         mesh = irregular(rng)
         q, inside = rotation(rng), inner(mesh)
@@ -209,7 +212,9 @@ def test_pure_bending_is_exact(rng: np.random.Generator) -> None:
         assert np.abs(f).max() > 1e-2 * E
         # The energy of each element is the integral of E z^2 / 2.
         rule = gauss_rule()
-        height = sum(w * (np.einsum("k,mkd->md", np.append(at, 0)[:4], mesh.vertices[mesh.elements[:, :4]]) @ q[:, 2]) ** 2 for at, w in rule)
+        height = sum(
+            w * (np.einsum("k,mkd->md", np.append(at, 0)[:4], mesh.vertices[mesh.elements[:, :4]]) @ q[:, 2]) ** 2 for at, w in rule
+        )
         assert e.energy(moved) == pytest.approx(0.5 * E * (height * mesh.measures()).sum(), rel=1e-10)
         plain = TetElements(mesh.pieces, youngs_modulus=E, poissons_ratio=nu, material="linear")
         assert np.abs(plain.forces(moved)[inside]).max() > 1e-2 * scale

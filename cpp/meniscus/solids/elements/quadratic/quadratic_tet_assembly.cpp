@@ -47,7 +47,7 @@ MENISCUS_INLINE void add_row(const double* tangents, int node, BlockStiffness::B
   // Derivatives of the forces of the node by those of positions in the directions of the four barycentric coordinates.
   PackBlock along[points][4], sum[4];
   for (int q = 0; q < points; ++q) {
-    const double(&s)[3] = slopes.of[node][q];
+    const double (&s)[3] = slopes.of[node][q];
     for (int j = 0; j < 3; ++j)
       along[q][j + 1] = (s[0] * stored(tangents, q, 0, j) + s[1] * stored(tangents, q, 1, j)) + s[2] * stored(tangents, q, 2, j);
     along[q][0] = -1.0 * ((along[q][1] + along[q][2]) + along[q][3]);

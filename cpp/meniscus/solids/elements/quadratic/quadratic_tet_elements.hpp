@@ -1,8 +1,9 @@
 /// Quadratic tetrahedral finite elements (ten nodes, linear strain) as a force.
 ///
 /// They bend: unlike linear ones, they neither lock in bending nor, as far as Poisson's ratio of 0.499, by their resistance to a
-/// change of volume. Edges may be curved. At each of four quadrature points, F = sum x_k g_k^T over the gradients g_k of the shape
-/// functions, and the nodes feel the forces f_k = -sum w P(F) g_k, which are minus the derivative of the energy sum w psi(F).
+/// change of volume. Edges may be curved. At each of four quadrature points, F = sum x_k g_k^T over the gradients g_k of the
+/// shape functions, and the nodes feel the forces f_k = -sum w P(F) g_k, which are minus the derivative of the energy sum w
+/// psi(F).
 ///
 /// The tangent is stored as the derivative of w P by the derivatives of positions in the directions of three reference axes: six
 /// 3 x 3 blocks per point, whatever the material.

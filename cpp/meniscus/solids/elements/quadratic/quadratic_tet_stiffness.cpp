@@ -249,8 +249,8 @@ void QuadraticTetElements::add_stiffness_bounds(std::span<const mesh::Point> x, 
       for (int q = 0; q < points; ++q) {
         const PackMat3 y = detail::inverse_at(e, q);
         const Pack w = load_pack(e.weight[q]);
-        factor[q] = tangent_bound(options_.material, detail::gradient(at.slopes(q), y), w * load_pack(e.lambda),
-                                  w * load_pack(e.mu));
+        factor[q] =
+            tangent_bound(options_.material, detail::gradient(at.slopes(q), y), w * load_pack(e.lambda), w * load_pack(e.mu));
         for (int k = 0; k < quadratic_tet::nodes; ++k) {
           const auto slope = [&](int a) { return splat(quadratic_tet::slope(a, k, q) - quadratic_tet::slope(0, k, q)); };
           const PackVec3 g = (slope(1) * y.a + slope(2) * y.b) + slope(3) * y.c;
