@@ -99,8 +99,15 @@ def _cases() -> list[Case]:
             lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping_fraction=0.5, masses=mass), v),
             moved,
             v,
+            definite="gauss-newton",
         ),
-        Case("dihedral-sine", lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping=0.5), v, law="sine"), moved, v),
+        Case(
+            "dihedral-sine",
+            lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping=0.5), v, law="sine"),
+            moved,
+            v,
+            definite="gauss-newton",
+        ),
         Case(
             "dihedral-bridson",
             lambda: s.DihedralBending(pairs, s.SpringOptions(stiffness=2.0, damping=0.5), v, law="bridson"),
@@ -110,26 +117,39 @@ def _cases() -> list[Case]:
             symmetric=False,
         ),
         Case(
-            "altitudes", lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping_fraction=0.7, masses=tmass), tv), tmoved, tv
+            "altitudes",
+            lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping_fraction=0.7, masses=tmass), tv),
+            tmoved,
+            tv,
+            definite="gauss-newton",
         ),
-        Case("altitudes-absolute", lambda: s.AltitudeSprings(tt, s.SpringOptions(spring_constant=3.0, damping=0.7), tv), tmoved, tv),
+        Case(
+            "altitudes-absolute",
+            lambda: s.AltitudeSprings(tt, s.SpringOptions(spring_constant=3.0, damping=0.7), tv),
+            tmoved,
+            tv,
+            definite="gauss-newton",
+        ),
         Case(
             "altitudes-biphasic",
             lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping=0.7, pieces=[(-1, 1), (-0.1234, 0.01)]), tv),
             tmoved,
             tv,
+            definite="gauss-newton",
         ),
         Case(
             "altitudes-compressed",
             lambda: s.AltitudeSprings(tt, s.SpringOptions(stiffness=3.0, damping=0.7), tv, only_beyond=0.1),
             tmoved,
             tv,
+            definite="gauss-newton",
         ),
         Case(
             "shell-altitudes",
             lambda: s.ShellAltitudeSprings(hinges(bt), s.SpringOptions(stiffness=3.0, damping=0.2), ball),
             bmoved,
             ball,
+            definite="gauss-newton",
         ),
         Case(
             "soft-bindings",
@@ -152,7 +172,7 @@ def _cases() -> list[Case]:
         Case("quadratic-green", ten_nodes("st-venant-kirchhoff", "matrix-free"), strained, bent),
         Case("quadratic-green-assembled", ten_nodes("st-venant-kirchhoff", "assembled"), strained, bent),
         Case("quadratic-neo-hookean", ten_nodes("neo-hookean", "matrix-free"), strained),
-        Case("pressure", lambda: s.Pressure(bt, 2.5), bmoved),
+        Case("pressure", lambda: s.Pressure(bt, 2.5), bmoved, definite="none"),
         Case("pressure-open", lambda: s.Pressure(t, 2.5), moved, conservative=False, symmetric=False, internal=False),
     ]
 

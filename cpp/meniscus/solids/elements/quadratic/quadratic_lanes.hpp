@@ -7,6 +7,13 @@
 namespace meniscus::solids::detail {
 using namespace numerics;  // packs and their arithmetic
 
+/// Calls work(first pack, last pack) in parallel: these elements take longer than linear ones.
+inline constexpr Index quadratic_packs_per_piece = 16;
+template <class Work>
+void for_quadratic_packs(std::size_t packs, Work&& work) {
+  for_packs(packs, std::forward<Work>(work), quadratic_packs_per_piece);
+}
+
 /// Stored tangents per element: six blocks of nine numbers at each point.
 inline constexpr int tangent_fields = 6 * 9 * quadratic_tet::points;
 

@@ -9,7 +9,7 @@
 namespace meniscus::solids {
 using namespace numerics;  // packs and their arithmetic
 
-using detail::for_packs;
+using detail::for_quadratic_packs;
 using detail::NodeValues;
 using detail::with_material;
 using quadratic_tet::points;
@@ -93,7 +93,7 @@ std::size_t QuadraticTetElements::nbytes() const {
 template <Material material>
 double QuadraticTetElements::energy_of(std::span<const mesh::Point> x) const {
   return parallel_reduce(
-      0, static_cast<Index>(rest_.size()), detail::packs_per_piece, 0.0,
+      0, static_cast<Index>(rest_.size()), detail::quadratic_packs_per_piece, 0.0,
       [&](Index begin, Index end) {
         Pack sum = splat(0.0);
         auto kernel = [&] {
@@ -118,7 +118,7 @@ double QuadraticTetElements::energy(std::span<const mesh::Point> x) const {
 
 template <Material material>
 void QuadraticTetElements::add_forces_of(std::span<const mesh::Point> x) const {
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const NodeValues at(e, x.data());
@@ -152,7 +152,7 @@ void put_matrices(const PackMat3& m, std::size_t first, int q, std::span<RowMatr
 }  // namespace
 
 void QuadraticTetElements::deformation_gradients(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const NodeValues at(rest_[i], x.data());
       for (int q = 0; q < points; ++q)
@@ -163,7 +163,7 @@ void QuadraticTetElements::deformation_gradients(std::span<const mesh::Point> x,
 
 template <Material material>
 void QuadraticTetElements::stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const {
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const NodeValues at(e, x.data());
@@ -181,7 +181,7 @@ void QuadraticTetElements::stresses(std::span<const mesh::Point> x, std::span<Ro
 
 double QuadraticTetElements::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
-      0, static_cast<Index>(rest_.size()), detail::packs_per_piece, 0.0,
+      0, static_cast<Index>(rest_.size()), detail::quadratic_packs_per_piece, 0.0,
       [&](Index begin, Index end) {
         Pack worst = splat(0.0);
         auto kernel = [&] {

@@ -7,7 +7,7 @@ using namespace numerics;  // packs and their arithmetic
 
 using detail::FieldReader;
 using detail::FieldWriter;
-using detail::for_packs;
+using detail::for_quadratic_packs;
 using detail::NodeValues;
 using detail::tangent_place;
 using quadratic_tet::points;
@@ -67,7 +67,7 @@ MENISCUS_INLINE void for_blocks(Put&& put) {
 void QuadraticTetElements::store_frozen(std::span<const mesh::Point> x, double* const first, std::size_t field,
                                         std::size_t lane) const {
   const Material material = options_.material;
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const Rest& e = rest_[k];
       const FieldWriter to{first + k * static_cast<std::size_t>(detail::tangent_fields * pack_size), field, lane};
@@ -98,7 +98,7 @@ void QuadraticTetElements::store_frozen(std::span<const mesh::Point> x, double* 
 void QuadraticTetElements::store_tangents(std::span<const mesh::Point> x, bool definite) {
   const Fields fields = stiffness_fields();
   const double least = definite ? min_stretch_definite : min_stretch_exact;
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const Rest& e = rest_[k];
       const FieldWriter to{fields_.data() + k * static_cast<std::size_t>(detail::tangent_fields * pack_size), fields.field,
@@ -143,7 +143,7 @@ QuadraticTetElements::Fields QuadraticTetElements::damping_fields() const {
 }
 
 void QuadraticTetElements::multiply(std::span<const mesh::Point> dx, const Fields& fields) const {
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       const FieldReader from{fields.first + k * static_cast<std::size_t>(detail::tangent_fields * pack_size), fields.field,
                              fields.lane};
@@ -241,7 +241,7 @@ MENISCUS_INLINE Pack tangent_bound(Material material, const PackMat3& f, const P
 }  // namespace
 
 void QuadraticTetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
-  for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
+  for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const NodeValues at(e, x.data());
