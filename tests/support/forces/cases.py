@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -11,25 +13,33 @@ from support.forces.checks import Case
 from support.forces.meshes import edges_of, herring_bone, hinges, sphere, tet_block
 
 
-def _cases() -> list[Case]:
+def _cases(large: bool = False) -> list[Case]:
+    """All cases; large ones have more nodes and elements than any loop gives to one thread at a time."""
     rng = np.random.default_rng(20081)
     s = ms.solids
-    v, t = herring_bone(4, 3, rng)
+    v, t = herring_bone(110, 80, rng) if large else herring_bone(4, 3, rng)
     moved = v + 0.3 * rng.uniform(-1, 1, v.shape)
     e, pairs, mass = edges_of(t), hinges(t), rng.uniform(0.5, 2, len(v))
     k, b = rng.uniform(1, 5, len(e)), rng.uniform(0, 2, len(e))
-    tv, tt = tet_block(2, rng)
+    tv, tt = tet_block(14 if large else 2, rng)
     tmoved = tv + 0.25 * rng.uniform(-1, 1, tv.shape)
     tmass = rng.uniform(0.5, 2, len(tv))
-    ball, bt = sphere()
+    ball, bt = sphere(5 if large else 1)
     bmoved = ball + 0.1 * rng.uniform(-1, 1, ball.shape)
     parents = np.array([[0, 5, 9, -1], [2, 7, -1, -1], [11, 3, 4, 8], [1, -1, -1, -1], [0, 5, 9, 13]], np.int32)
     others = np.array([[12, 6, 3, 1], [17, -1, -1, -1], [13, 14, -1, -1], [18, 19, 2, -1], [5, 9, 16, 15]], np.int32)
+    copies = len(v) // 20
+    parents, others = (
+        np.where(np.tile(p, (copies, 1)) >= 0, np.tile(p, (copies, 1)) + 20 * np.repeat(np.arange(copies), len(p))[:, None], -1).astype(
+            np.int32
+        )
+        for p in (parents, others)
+    )
     w = np.where(parents >= 0, rng.uniform(0.1, 1, parents.shape), 0)
     u = np.where(others >= 0, rng.uniform(0.1, 1, others.shape), 0)
     w, u = w / w.sum(axis=1, keepdims=True), u / u.sum(axis=1, keepdims=True)
     wind = rng.standard_normal((len(v), 3))
-    targets = rng.standard_normal((5, 3))
+    targets = rng.standard_normal((len(parents), 3))
 
     def windy(quadratic: bool) -> Callable[[], ms.solids.Force]:
         def build() -> ms.solids.Force:
@@ -52,7 +62,7 @@ def _cases() -> list[Case]:
         f.set_targets(targets + 1, -targets)
         return f
 
-    quadratic = ms.mesh.quadratic_mesh(ms.mesh.TetMesh(*tet_block(1, rng)))
+    quadratic = ms.mesh.quadratic_mesh(ms.mesh.TetMesh(*tet_block(5 if large else 1, rng)))
     bent = quadratic.vertices + 0.04 * rng.uniform(-1, 1, quadratic.vertices.shape)
     strained = quadratic.vertices + 0.1 * rng.uniform(-1, 1, quadratic.vertices.shape)
 
@@ -177,4 +187,9 @@ def _cases() -> list[Case]:
     ]
 
 
-CASES = _cases()
+@functools.cache
+def _large() -> dict[str, Case]:
+    return {case.name: case for case in _cases(large=True)}
+
+
+CASES = [dataclasses.replace(case, large=functools.partial(lambda name: _large()[name], case.name)) for case in _cases()]

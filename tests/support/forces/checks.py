@@ -38,6 +38,7 @@ class Case:
         diagonal: `diagonal` holds all of the exact tangent.
         definite: what the definite tangent is: "clamped", the exact one without what is negative; "gauss-newton", the part with the squares
             of first derivatives, which has most of the stiffness; "none", 0.
+        large: the same with thousands of nodes, so that several threads have work.
         bound: `stiffness_bounds` bounds the frequencies at `positions`.
     """
 
@@ -53,6 +54,7 @@ class Case:
     diagonal: bool = True
     definite: str = "clamped"
     bound: bool = True
+    large: Callable[[], Case] | None = None
 
 
 def directions(case: Case, count: int = 3, seed: int = 5) -> np.ndarray:
@@ -223,6 +225,9 @@ def check_diagonal_blocks_are_those_of_the_differentials(case: Case) -> None:
 
 
 def check_bits_do_not_depend_on_threads(case: Case) -> None:
+    if case.large is not None:
+        case = case.large()
+        assert len(case.positions) > 1000
     x, d = case.positions, directions(case, 1)[0]
 
     def answers() -> list[np.ndarray]:
