@@ -97,7 +97,7 @@ class SolidElements(FiniteElements):
     @property
     def volumes(self) -> Floats:
         """Volumes at rest (m,), m^3; 0 for skipped elements."""
-        return self._core.volumes
+        return self._core.volumes  # type: ignore[no-any-return]
 
     def rotations(self, x: Floats) -> Floats:
         """Return the polar rotations of the deformation gradients at positions `x` (m)."""
