@@ -74,7 +74,7 @@ class QuadraticTetElements final : public ConstantStrainElements<quadratic_tet::
   /// Element after element where a matrix is assembled from them; else eight elements side by side, for products.
   Fields stiffness_fields() const;
   /// Of the frozen tangent.
-  Fields damping_fields() const;
+  Fields damping_tangents() const;
 
   std::vector<Rest> rest_;
   /// The frozen tangents, if there is damping and these are not the linearisation.

@@ -138,7 +138,7 @@ QuadraticTetElements::Fields QuadraticTetElements::stiffness_fields() const {
   return {fields_.data(), pack_size, 1};
 }
 
-QuadraticTetElements::Fields QuadraticTetElements::damping_fields() const {
+QuadraticTetElements::Fields QuadraticTetElements::damping_tangents() const {
   return tangent_ == Tangent::frozen ? stiffness_fields() : Fields{damping_fields_.data(), pack_size, 1};
 }
 
@@ -170,7 +170,7 @@ void QuadraticTetElements::add_damping(std::span<const mesh::Point> v, double sc
     if (matrix_ && tangent_ == Tangent::frozen) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
-      multiply(v, damping_fields());
+      multiply(v, damping_tangents());
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
@@ -211,7 +211,7 @@ void QuadraticTetElements::add_diagonal(double stiffness_scale, double damping_s
           const Index element = corner / quadratic_tet::nodes;
           const int node = corner % quadratic_tet::nodes;
           if (direct_stiffness != 0) to -= direct_stiffness * block(stiffness_fields(), element, node);
-          if (direct_damping != 0) to -= direct_damping * block(damping_fields(), element, node);
+          if (direct_damping != 0) to -= direct_damping * block(damping_tangents(), element, node);
         }
     });
   add_mass_diagonal(damping_scale, blocks);
