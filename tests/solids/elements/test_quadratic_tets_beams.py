@@ -101,7 +101,7 @@ def test_cantilevers_with_a_fixed_end(slenderness: int) -> None:
 
 @pytest.mark.slow
 def test_a_fixed_end_resists_contraction() -> None:
-    """Nearly incompressible and short, such a beam deflects by 0.962 of Timoshenko's: what 2, 4 and 6 cells (0.912, 0.948, 0.955) tend to."""
+    """Nearly incompressible and short, a beam deflects by 0.962 of Timoshenko's: what 2, 4 and 6 cells (0.912, 0.948, 0.955) tend to."""
     tip, _ = figures(cantilever(5, 1, False), 0.49, fixed=True)
     assert tip == pytest.approx(0.962, rel=0.02)
 
