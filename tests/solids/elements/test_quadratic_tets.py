@@ -293,13 +293,21 @@ def test_bodies_in_free_flight(integrator: Any, options: dict[str, Any], materia
     e = body.add(elements(mesh, material, youngs_modulus=1e4, density=100.0))
     assert np.abs(body.masses - e.masses).max() <= 1e-15 * 100
     body.velocities = np.cross([0.5, -1.0, 0.3], body.positions) + 0.1 * rng.normal(size=body.positions.shape) + [1.0, 2.0, 0.0]
-    momentum, start = body.momentum(), body.energy()["total"]
-    turning = body.angular_momentum()
+    body.positions *= 1.03
+    momentum, start = body.momentum(), body.energy()
+    turning, least = body.angular_momentum(), start["elastic"]
     dt = 0.5 * body.max_dt("symplectic-euler", max_strain=1e9)
-    for _ in range(20):
+    for _ in range(60):
         body.step(dt, integrator, tolerance=1e-13, **options)
+        least = min(least, body.energy()["elastic"])
     assert np.abs(body.momentum() - momentum).max() <= 1e-11 * np.abs(momentum).max()
-    assert body.energy()["total"] == pytest.approx(start, rel=0.05 if integrator != "implicit-euler" else 0.5)
+    # It swings, and what the elements lose the motion gains; implicit steps damp.
+    assert least < 0.5 * start["elastic"]
+    change = (body.energy()["total"] - start["total"]) / start["elastic"]
+    if integrator == "implicit-euler" or options:
+        assert -1.5 < change < -0.05
+    else:
+        assert abs(change) < {"symplectic-euler": 0.1, "verlet": 0.3}.get(integrator, 0.01)
     if integrator in ("symplectic-euler", "velocity-verlet"):
         assert np.abs(body.angular_momentum() - turning).max() <= 1e-9 * np.linalg.norm(turning)
 
