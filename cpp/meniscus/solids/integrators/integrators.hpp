@@ -47,6 +47,8 @@ struct StepOptions {
   bool accept_unconverged = false;
   /// Tangent of implicit elastic forces. If a matrix turns out to be indefinite, `definite` is used instead.
   Tangent tangent = Tangent::definite;
+  /// The same in Newton's method.
+  Tangent newton_tangent = Tangent::exact;
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
   ImplicitElasticity elasticity = ImplicitElasticity::none;

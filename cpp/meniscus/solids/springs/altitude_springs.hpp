@@ -75,6 +75,10 @@ class AltitudeSprings final : public Force {
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  /// Until `end_step`, every element keeps the altitude that it has at x, with a direction and weights that follow the nodes; only
+  /// springs of nodes on a line keep these as well.
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { in_step_ = false; }
   std::size_t nbytes() const override;
 
  private:
@@ -94,6 +98,8 @@ class AltitudeSprings final : public Force {
   /// Calls body(element, choice) for the elements [begin, end), one after the other.
   template <class Body>
   void for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
+  /// The same candidate elsewhere; the step's.
+  Choice follow(std::size_t tet, std::span<const mesh::Point> x) const;
   /// Clamps the weights; false where the spring does nothing.
   bool activate(std::size_t tet, Choice& c) const;
   double rest_length(std::size_t tet, const Choice& c) const;
@@ -119,6 +125,10 @@ class AltitudeSprings final : public Force {
   std::vector<mesh::Point> x_;
   std::vector<Spring> spring_;
   Tangent tangent_ = Tangent::exact;
+  bool in_step_ = false;
+  /// The spring at the start of the step, and its damping.
+  std::vector<Choice> start_;
+  std::vector<double> start_damping_;
   mutable std::vector<mesh::Point> contribution_;
 };
 
