@@ -3,8 +3,6 @@
 #include "meniscus/solids/integrators/velocity_system.hpp"
 
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <limits>
 
 namespace meniscus::solids {
@@ -38,13 +36,18 @@ double Newton::largest_coordinate() const {
 
 double Newton::floor() const { return 8 * epsilon * largest_coordinate() * stiffness_size_ / step_.dt(); }
 
+double Newton::noise() const {
+  const double reach = largest_coordinate() / step_.dt();
+  return 1e-11 * now_.size + 32 * epsilon * reach * reach * stiffness_size_;
+}
+
 bool Newton::negligible() const {
   const double moves = step_.dt() * nodes::largest(step_.size(), [&](std::size_t i) { return direction_[i].norm(); });
   return moves <= 64 * epsilon * largest_coordinate();
 }
 
 double Newton::forcing() const {
-  static const double first = std::getenv("NB_FIRST") ? atof(std::getenv("NB_FIRST")) : 0.1;
+  constexpr double first = 0.03;
   double eta = first;
   if (before_ > 0) {
     const double ratio = now_.residual / before_;
@@ -57,26 +60,29 @@ double Newton::forcing() const {
   return std::max(eta, std::min(0.25 * goal() / now_.residual, first));
 }
 
-void Newton::guess() {
-  const ScratchPoints& start = potential_.start();
+void Newton::set_guess(Guess kind, Points v) const {
   const mesh::Point kick = step_.dt() * step_.body().gravity();
-  // The inertial motion; free fall; and rest, for a body that the present velocity would wreck.
-  const auto set = [&](int candidate, Points v) {
-    nodes::each(step_.size(), [&](std::size_t i) {
-      v[i] = start[i];
-      if (step_.inverse_mass(i) == 0) return;
-      if (candidate == 1) v[i] += kick;
-      if (candidate == 2) v[i].setZero();
-    });
-    step_.hold_mean_velocities(v);
-  };
-  set(0, v_);
+  nodes::each(step_.size(), [&](std::size_t i) {
+    v[i] = potential_.start()[i];
+    if (step_.inverse_mass(i) == 0) return;
+    if (kind == Guess::fall) v[i] += kick;
+    if (kind == Guess::rest) v[i].setZero();
+  });
+  step_.hold_mean_velocities(v);
+}
+
+void Newton::guess() {
+  // Rest is for bodies that the present velocity would wreck. Where it merely stretches stiff springs by turning them, one solve
+  // removes that, but does not give a body at rest its velocity.
+  constexpr double wrecked = 100;
+  set_guess(Guess::inertia, v_);
   now_ = potential_.evaluate(v_, x_, residual_);
-  for (int candidate = 1; candidate < 3; ++candidate) {
-    if (candidate == 1 && kick.isZero(0)) continue;
-    set(candidate, trial_);
+  for (const Guess kind : {Guess::fall, Guess::rest}) {
+    set_guess(kind, trial_);
     const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
-    if (!there.finite() || there.potential >= now_.potential) continue;
+    const bool rest = kind == Guess::rest;
+    if (rest) at_rest_ = there.potential;
+    if (!there.finite() || now_.potential - there.potential <= (rest ? wrecked * there.size : 0.0)) continue;
     nodes::copy(trial_, v_);
     nodes::copy(direction_, x_);
     nodes::copy(trial_residual_, residual_);
@@ -93,11 +99,6 @@ bool Newton::find_direction(Tangent tangent, double tolerance) {
   potential_.linearise(x_, v_, tangent);
   VelocitySystem system(step_, dt, dt * dt, options_.precondition);
   stiffness_size_ = system.stiffness_size();
-  static const bool blockcheck = std::getenv("NB_BLOCK");
-  if (blockcheck && tangent == Tangent::exact && !system.has_definite_blocks()) {
-    info.end = numerics::SolveEnd::indefinite_matrix;
-    return false;
-  }
   const ScratchPoints b_memory = step_.scratch(), r_memory = step_.scratch(), p_memory = step_.scratch(),
                       q_memory = step_.scratch(), z_memory = step_.scratch();
   Points b = b_memory, d = direction_, r = r_memory, p = p_memory, q = q_memory, z = z_memory;
@@ -118,9 +119,8 @@ bool Newton::find_direction(Tangent tangent, double tolerance) {
 bool Newton::search() {
   const double slope = dot(direction_, residual_);
   if (!(slope < 0)) return false;
-  static const double sigma = std::getenv("NB_SIGMA") ? atof(std::getenv("NB_SIGMA")) : 0.5;
-  const double reach = largest_coordinate(), dt = step_.dt(), flat = -sigma * slope;
-  const double noise = 1e-11 * now_.size + 32 * epsilon * reach * reach * stiffness_size_ / (dt * dt);
+  constexpr double sigma = 0.5;
+  const double flat = -sigma * slope, hides = noise();
   // The minimum along the direction lies between `low`, where the potential falls, and `high`, where it rises or is greater.
   struct Place {
     double length, potential, slope;
@@ -145,7 +145,7 @@ bool Newton::search() {
     const double change = at.potential - now_.potential;
     const bool falls = there.finite() && change <= 1e-4 * length * slope && at.potential <= low.potential;
     // Where rounding errors hide whether the potential falls, its slope tells.
-    const bool hidden = there.finite() && std::abs(at.potential - low.potential) <= noise && at.slope <= flat;
+    const bool hidden = there.finite() && std::abs(at.potential - low.potential) <= hides && at.slope <= flat;
     if (!falls && !hidden) {
       high = at;
       if (!there.finite()) high.slope = 0;
@@ -167,44 +167,63 @@ bool Newton::search() {
   return true;
 }
 
+void Newton::conserve_momentum() {
+  if (step_.has_infinite_masses() || !step_.body().constraints().constrained().empty()) return;
+  const mesh::Point lost = nodes::sum(step_.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual_[i]; });
+  const double mass = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(i); });
+  nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] - lost / mass; });
+  const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
+  if (!there.finite() || there.residual > now_.residual) return;
+  nodes::copy(trial_, v_);
+  nodes::copy(direction_, x_);
+}
+
 bool Newton::run() {
-  NewtonInfo& info = report_.newton;
   report_.used_newton = true;
   report_.solve_count = 1;
   guess();
-  static const bool debug = std::getenv("NB_DEBUG");
-  int skip = 0;
+  const PotentialValue first = now_;
+  iterate();
+  // Another minimum, or none, was found above the potential of a body at rest, which bounds its energy.
+  if (first.potential > at_rest_ && !(report_.newton.converged && now_.potential <= at_rest_ + noise())) {
+    set_guess(Guess::rest, v_);
+    now_ = potential_.evaluate(v_, x_, residual_);
+    before_ = 0;
+    iterate();
+  }
+  if (report_.newton.converged && report_.newton.iterations > 0) conserve_momentum();
+  return report_.newton.converged;
+}
+
+void Newton::iterate() {
+  NewtonInfo& info = report_.newton;
   while (true) {
     info.residual = now_.residual / (now_.forces + 1e-12);
-    info.converged = now_.residual <= goal();
-    if (debug) printf("  it %d res %.3e goal %.3e floor %.3e P %.12e halv %d cg %d def %d\n", info.iterations, now_.residual, goal(), floor(), now_.potential, info.halvings, info.linear_iterations, skip);
-    if (!info.converged && now_.residual <= floor()) info.round_off = info.converged = true;
-    if (info.converged || info.iterations >= options_.max_newton || !now_.finite()) break;
+    info.round_off = now_.residual > goal() && now_.residual <= floor();
+    info.converged = now_.residual <= goal() || info.round_off;
+    if (info.converged || info.iterations >= options_.max_newton || !now_.finite()) return;
     ++info.iterations;
     forcing_ = forcing();
     Tangent tangent = options_.newton_tangent;
     bool found = find_direction(tangent, forcing_);
-    skip = 0;
     if (!found && tangent == Tangent::exact) {
       report_.used_definite_tangent = true;
       tangent = Tangent::definite;
-      skip = 1;
       found = find_direction(tangent, forcing_);
     }
-    if (!found) break;
+    if (!found) return;
     if (negligible()) {
       // The remaining residual moves no position by more than round-off; further steps would only change round-off.
       nodes::each(step_.size(), [&](std::size_t i) { v_[i] += direction_[i]; });
       now_ = potential_.evaluate(v_, x_, residual_);
       info.round_off = info.converged = true;
-      break;
+      return;
     }
     if (search()) continue;
-    if (tangent != Tangent::exact) break;
+    if (tangent != Tangent::exact) return;
     report_.used_definite_tangent = true;
-    if (!find_direction(Tangent::definite, forcing_) || !search()) break;
+    if (!find_direction(Tangent::definite, forcing_) || !search()) return;
   }
-  return info.converged;
 }
 
 }  // namespace meniscus::solids

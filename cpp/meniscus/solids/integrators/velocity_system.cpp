@@ -30,7 +30,6 @@ void VelocitySystem::prepare_blocks() {
     force->add_diagonal(stiffness_, damping_, {blocks, static_cast<std::size_t>(step_.size())});
   // Held nodes first: what is left of a block within the projection, made invertible across it.
   const Constraints& c = step_.body().constraints();
-  using Sums = Eigen::Array2d;
   const auto invert = [&](std::size_t i, const Block3& p) {
     const double s = scale(i);
     const double size = s == 0 ? 0.0 : (p * blocks[i] * p).diagonal().cwiseAbs().maxCoeff();
@@ -49,17 +48,16 @@ void VelocitySystem::prepare_blocks() {
       blocks[i] = p * (eigen.eigenvectors() * values.asDiagonal() * eigen.eigenvectors().transpose()) * p;
     }
     if (s == 0) blocks[i].setZero();
-    return Sums(size * size, definite ? 0 : 1);
+    return size * size;
   };
   const Block3 identity = Block3::Identity();
-  const Sums free = nodes::sum(step_.size(), Sums(Sums::Zero()), [&](std::size_t i) {
-    return c.kind(static_cast<Index>(i)) == ConstraintKind::free ? invert(i, identity) : Sums(Sums::Zero());
+  const double free = nodes::sum(step_.size(), 0.0, [&](std::size_t i) {
+    return c.kind(static_cast<Index>(i)) == ConstraintKind::free ? invert(i, identity) : 0.0;
   });
-  const Sums held = nodes::sum(static_cast<Index>(c.constrained().size()), Sums(Sums::Zero()), [&](std::size_t k) {
+  const double held = nodes::sum(static_cast<Index>(c.constrained().size()), 0.0, [&](std::size_t k) {
     return invert(static_cast<std::size_t>(c.constrained()[k]), c.projections()[k]);
   });
-  stiffness_size_ = std::sqrt(free[0] + held[0]);
-  definite_blocks_ = free[1] + held[1] == 0;
+  stiffness_size_ = std::sqrt(free + held);
 }
 
 void VelocitySystem::add_forces(ConstPoints u, Points q) const {

@@ -37,8 +37,6 @@ class VelocitySystem {
 
   /// The norm of the largest diagonal entries of a D + b K of all free nodes, kg; 0 without preconditioner.
   double stiffness_size() const { return stiffness_size_; }
-  /// Whether all diagonal blocks are positive definite; if not, the matrix is not either.
-  bool has_definite_blocks() const { return definite_blocks_; }
 
   /// 1 / sqrt(mass), zero for infinite masses.
   double scale(std::size_t i) const { return scale_.data()[i]; }
@@ -49,7 +47,6 @@ class VelocitySystem {
   const BodyStep& step_;
   double damping_, stiffness_;
   bool precondition_;
-  bool definite_blocks_ = true;
   double stiffness_size_ = 0;
   Workspace::Lease<double> scale_;
   Workspace::Lease<Block3> blocks_;

@@ -116,7 +116,7 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const SpringOptions& optio
   }
   if (p.flat > 0) gather_ = ElementGather<4>(tets_);
   x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
-  spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none});
+  spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none, 0});
   contribution_.assign(4 * n, mesh::Point::Zero());
 }
 
@@ -172,22 +172,24 @@ void AltitudeSprings::choices(std::span<const mesh::Point> x, std::span<Choice> 
                [&](Index begin, Index end) { for_choices(begin, end, x, [&](std::size_t t, const Choice& c) { out[t] = c; }); });
 }
 
+bool AltitudeSprings::turns(std::size_t tet) const {
+  constexpr double flat = 0.2;
+  const Choice& c = start_[tet];
+  return c.length > flat * rest_length(tet, c);
+}
+
 AltitudeSprings::Choice AltitudeSprings::follow(std::size_t tet, std::span<const mesh::Point> x) const {
   Choice c = start_[tet];
   if (c.candidate == none) return c;
   const Corners p = corners(tet, x);
-  if (c.candidate >= on_a_line) {
-    c.length = 0;
-    for (std::size_t i = 0; i < 4; ++i) c.length += c.weight[i] * c.direction.dot(p[i]);
-    return c;
+  const mesh::Point between = c.weight[0] * p[0] + c.weight[1] * p[1] + c.weight[2] * p[2] + c.weight[3] * p[3];
+  const double size = between.norm();
+  if (turns(tet) && size > 0) {
+    c.direction = between / size;
+    c.length = size;
+  } else {
+    c.length = c.direction.dot(between);
   }
-  const auto k = static_cast<std::size_t>(c.candidate);
-  const auto f = altitudes::frame(p, k);
-  const mesh::Point area = f.u.cross(f.v);
-  const double square = area.squaredNorm();
-  c.direction = area / std::sqrt(square);
-  c.length = c.direction.dot(f.r);
-  c.weight = altitudes::weights(k, f.r.cross(f.v).dot(area) / square, f.u.cross(f.r).dot(area) / square);
   return c;
 }
 
@@ -268,7 +270,7 @@ void AltitudeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent)
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for_choices(begin, end, x, [&](std::size_t t, Choice c) {
       Spring& s = spring_[t];
-      s = {c.weight, c.direction, 0, 0, 0, none};
+      s = {c.weight, c.direction, 0, 0, 0, none, 0};
       if (!activate(t, c)) return;
       const double l0 = rest_length(t, c);
       s.candidate = c.candidate;
@@ -276,6 +278,9 @@ void AltitudeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent)
       s.stiffness = spring_constant(t, c) * (law_.linear() ? 1 : law_.slope((c.length - l0) / l0));
       s.tension = tension(t, c);
       s.damping = damping(t, c);
+      if (!in_step_ || tangent == Tangent::frozen || !turns(t) || !(c.length > 0)) return;
+      s.across = s.tension / c.length;
+      if (tangent == Tangent::definite) s.across = std::max(s.across, 0.0);
     });
   });
 }
@@ -324,9 +329,9 @@ void AltitudeSprings::add_differentials(std::span<const mesh::Point> dx, double 
       const Spring& s = spring_[t];
       const Corners d = corners(t, dx);
       const mesh::Point change = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
-      const mesh::Point pull = (-s.stiffness * s.direction.dot(change)) * s.direction;
+      const mesh::Point pull = ((s.across - s.stiffness) * s.direction.dot(change)) * s.direction - s.across * change;
       for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = s.weight[i] * pull;
-      if (tangent_ == Tangent::exact && s.candidate >= 0 && s.candidate < on_a_line) {
+      if (tangent_ == Tangent::exact && !in_step_ && s.candidate >= 0 && s.candidate < on_a_line) {
         const auto g = geometric(t, d);
         for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] += g[i];
       }
@@ -362,12 +367,13 @@ void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale,
         const auto i = static_cast<std::size_t>(slot % 4);
         const Spring& s = spring_[t];
         if (s.candidate == none) continue;
-        const double k = stiffness_scale * s.stiffness * s.weight[i] * s.weight[i];
-        block.noalias() -= (k * s.direction) * s.direction.transpose();
+        const double square = s.weight[i] * s.weight[i];
+        block.noalias() -= (stiffness_scale * (s.stiffness - s.across) * square * s.direction) * s.direction.transpose();
+        block.diagonal().array() -= stiffness_scale * s.across * square;
         const mesh::Point& n = in_step_ ? start_[t].direction : s.direction;
         const double w = in_step_ ? start_[t].weight[i] : s.weight[i];
         block.noalias() -= (damping_scale * (in_step_ ? start_damping_[t] : s.damping) * w * w * n) * n.transpose();
-        if (tangent_ != Tangent::exact || s.candidate >= on_a_line) continue;
+        if (tangent_ != Tangent::exact || in_step_ || s.candidate >= on_a_line) continue;
         Block3 g;
         for (int axis = 0; axis < 3; ++axis) {
           std::array<mesh::Point, 4> d{mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero()};
