@@ -72,8 +72,8 @@ class Force {
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
   virtual double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const = 0;
 
-  /// Begins a step of implicit Euler over dt seconds from x. Until `end_step`, add_damping means D(x), elastic forces are minus the
-  /// gradient of the energy wherever the force has one, and drag is in the three functions below instead of among the elastic
+  /// Begins a step of implicit Euler over dt seconds from x. Until `end_step`, add_damping means D(x), elastic forces are minus
+  /// the gradient of the energy wherever the force has one, and drag is in the three functions below instead of among the elastic
   /// forces. May allocate in the first step.
   virtual void begin_step(std::span<const mesh::Point> x, double dt);
   virtual void end_step() {}

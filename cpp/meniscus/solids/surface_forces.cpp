@@ -171,8 +171,8 @@ double Pressure::energy(std::span<const mesh::Point> x) const {
   if (!held_) return 0;
   // The force is constant: minus its work from there.
   double sum = 0;
-  normals_.for_nodes_in_order(
-      x_, [&](std::size_t i, const mesh::Point& area) { sum -= (pressure_ / 6) * area.dot(x[i] - x_[i]); });
+  normals_.for_nodes_in_order(x_,
+                              [&](std::size_t i, const mesh::Point& area) { sum -= (pressure_ / 6) * area.dot(x[i] - x_[i]); });
   return sum;
 }
 
@@ -183,7 +183,8 @@ void Pressure::begin_step(std::span<const mesh::Point> x, double) {
 }
 
 void Pressure::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
-  normals_.for_nodes(held_ ? std::span<const mesh::Point>(x_) : x, [&](std::size_t i, const mesh::Point& area) { f[i] += (pressure_ / 6) * area; });
+  normals_.for_nodes(held_ ? std::span<const mesh::Point>(x_) : x,
+                     [&](std::size_t i, const mesh::Point& area) { f[i] += (pressure_ / 6) * area; });
 }
 
 void Pressure::linearise(std::span<const mesh::Point> x, Tangent tangent) {

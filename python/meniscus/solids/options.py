@@ -44,7 +44,7 @@ class NewtonInfo:
     Attributes:
         iterations: linear solves.
         linear_iterations: of conjugate gradients, all together.
-        halvings: number of halvings by the line search.
+        halvings: number of further trials by the line search, shorter or longer.
         residual: of the momentum equation, relative to dt times the size of the forces.
         converged: whether the residual is within the tolerance, or as small as rounding errors allow.
         round_off: whether it is the latter.

@@ -44,8 +44,8 @@ class ConstantStrainElements : public Force {
   /// Sets `corner_` to the change of the forces under dx, by the present linearisation.
   virtual void multiply_tangent(std::span<const mesh::Point> dx) const = 0;
 
-  /// Whether the stiffness that damps is that at the start of a step: `held_`, or (times damping / step_dt_) kept by `matrix_`, which
-  /// then contains it.
+  /// Whether the stiffness that damps is that at the start of a step: `held_`, or (times damping / step_dt_) kept by `matrix_`,
+  /// which then contains it.
   bool in_step() const { return step_dt_ > 0; }
   const double* damping_fields() const { return in_step() ? held_.data() : fields_.data(); }
   void add_mass_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const;

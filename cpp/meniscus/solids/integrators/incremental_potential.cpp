@@ -5,13 +5,14 @@
 namespace meniscus::solids {
 
 IncrementalPotential::IncrementalPotential(const BodyStep& step)
-    : step_(step), x0_(std::as_const(step.body()).positions()), v0_(step.scratch()), force_(step.scratch()), damping_(step.scratch()) {
+    : step_(step),
+      x0_(std::as_const(step.body()).positions()),
+      v0_(step.scratch()),
+      force_(step.scratch()),
+      damping_(step.scratch()),
+      end_{step.body()} {
   step.start(v0_);
   for (const auto& force : step.body().forces()) force->begin_step(x0_, step.dt());
-}
-
-IncrementalPotential::~IncrementalPotential() {
-  for (const auto& force : step_.body().forces()) force->end_step();
 }
 
 bool IncrementalPotential::moves(std::size_t i) const {

@@ -11,6 +11,8 @@
 
 #include "meniscus/solids/integrators/body_step.hpp"
 
+#include <cmath>
+
 namespace meniscus::solids {
 
 /// Values of the potential at some velocities.
@@ -31,7 +33,6 @@ class IncrementalPotential {
   explicit IncrementalPotential(const BodyStep& step);
   IncrementalPotential(const IncrementalPotential&) = delete;
   IncrementalPotential& operator=(const IncrementalPotential&) = delete;
-  ~IncrementalPotential();
 
   /// Velocities at the start, m/s.
   const ScratchPoints& start() const { return v0_; }
@@ -44,11 +45,19 @@ class IncrementalPotential {
   void linearise(ConstPoints x, ConstPoints v, Tangent tangent) const;
 
  private:
+  /// Ends the step of the forces, also if beginning it throws.
+  struct StepOfForces {
+    const DeformableBody& body;
+    ~StepOfForces() {
+      for (const auto& force : body.forces()) force->end_step();
+    }
+  };
   bool moves(std::size_t i) const;
 
   const BodyStep& step_;
   ConstPoints x0_;
   ScratchPoints v0_, force_, damping_;
+  StepOfForces end_;
 };
 
 }  // namespace meniscus::solids

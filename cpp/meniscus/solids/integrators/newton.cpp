@@ -2,6 +2,7 @@
 
 #include "meniscus/solids/integrators/velocity_system.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -138,8 +139,8 @@ bool Newton::search() {
     if (trials > 0 && high.length < 0)
       length = 2 * low.length;
     else if (trials > 0)
-      length = low.length + (high.length - low.length) *
-                                (high.slope > 0 ? std::clamp(low.slope / (low.slope - high.slope), 0.1, 0.9) : 0.5);
+      length = low.length +
+               (high.length - low.length) * (high.slope > 0 ? std::clamp(low.slope / (low.slope - high.slope), 0.1, 0.9) : 0.5);
     at = go(length);
     if (trials > 0) ++report_.newton.halvings;
     const double change = at.potential - now_.potential;
@@ -169,11 +170,12 @@ bool Newton::search() {
 
 void Newton::conserve_momentum() {
   if (step_.has_infinite_masses() || !step_.body().constraints().constrained().empty()) return;
-  const mesh::Point lost = nodes::sum(step_.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual_[i]; });
+  const mesh::Point lost =
+      nodes::sum(step_.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual_[i]; });
   const double mass = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(i); });
   nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] - lost / mass; });
   const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
-  if (!there.finite() || there.residual > now_.residual) return;
+  if (!there.finite() || there.residual > std::max({now_.residual, goal(), floor()})) return;
   nodes::copy(trial_, v_);
   nodes::copy(direction_, x_);
 }

@@ -223,7 +223,8 @@ std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::
   }
   const double moment = linear_[i].moment;
   double dmoment = 0;
-  if (law_ == BendingLaw::bridson && !in_step_) dmoment = moment * (2 * dlength / h.length - (darea[0] + darea[1]) / (h.area[0] + h.area[1]));
+  if (law_ == BendingLaw::bridson && !in_step_)
+    dmoment = moment * (2 * dlength / h.length - (darea[0] + darea[1]) / (h.area[0] + h.area[1]));
   std::array<mesh::Point, 4> g;
   for (std::size_t a = 0; a < 4; ++a) g[a] = -moment * dmode[a] - dmoment * h.mode[a];
   return g;

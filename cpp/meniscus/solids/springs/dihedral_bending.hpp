@@ -71,8 +71,8 @@ class DihedralBending final : public Force {
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
   /// The fastest change of an angle, 1/s.
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
-  /// Until `end_step`, damping, the weights of `BendingLaw::bridson` and which triangles have collapsed are those at x. The law by
-  /// Bridson et al. then has an energy as well.
+  /// Until `end_step`, damping, the weights of `BendingLaw::bridson` and which triangles have collapsed are those at x. The law
+  /// by Bridson et al. then has an energy as well.
   void begin_step(std::span<const mesh::Point> x, double dt) override;
   void end_step() override { in_step_ = false; }
   std::size_t nbytes() const override;

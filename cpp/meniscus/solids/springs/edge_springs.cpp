@@ -166,8 +166,9 @@ void EdgeSprings::add_differentials(std::span<const mesh::Point> dx, double scal
 void EdgeSprings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   const lanes::HalfSprings half{slices_, half_rest_length_.data(), half_damping_.data(), direction_.data()};
-  lanes::for_slices(slices_, v, f, scale,
-                    [&](const lanes::Slice& slice, lanes::Vectors& sum) { axial_damping(half, damped_at().data()->data(), slice, sum); });
+  lanes::for_slices(slices_, v, f, scale, [&](const lanes::Slice& slice, lanes::Vectors& sum) {
+    axial_damping(half, damped_at().data()->data(), slice, sum);
+  });
 }
 
 void EdgeSprings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
