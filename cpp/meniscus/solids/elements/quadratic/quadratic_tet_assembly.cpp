@@ -65,7 +65,7 @@ MENISCUS_INLINE void add_row(const double* tangents, int node, BlockStiffness::B
 }  // namespace
 
 void QuadraticTetElements::assemble() {
-  matrix_->fill(gather_, [&](Index e, int node, BlockStiffness::Block* row, const std::uint16_t* place) {
+  matrix_->fill(gather_, in_step(), [&](Index e, int node, BlockStiffness::Block* row, const std::uint16_t* place) {
     add_row(fields_.data() + e * detail::tangent_fields, node, row, place);
   });
 }

@@ -128,7 +128,7 @@ void QuadraticTetElements::linearise(std::span<const mesh::Point> x, Tangent tan
     store_frozen(x, fields_.data(), fields.field, fields.lane);
   } else {
     store_tangents(x, tangent_ == Tangent::definite);
-    if (!damping_fields_.empty()) store_frozen(x, damping_fields_.data(), pack_size, 1);
+    if (!damping_fields_.empty() && !in_step()) store_frozen(x, damping_fields_.data(), pack_size, 1);
   }
   if (matrix_) assemble();
 }
@@ -139,6 +139,7 @@ QuadraticTetElements::Fields QuadraticTetElements::stiffness_fields() const {
 }
 
 QuadraticTetElements::Fields QuadraticTetElements::damping_tangents() const {
+  if (in_step()) return {held_.data(), pack_size, 1};
   return tangent_ == Tangent::frozen ? stiffness_fields() : Fields{damping_fields_.data(), pack_size, 1};
 }
 
@@ -167,7 +168,9 @@ void QuadraticTetElements::multiply_tangent(std::span<const mesh::Point> dx) con
 
 void QuadraticTetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    if (matrix_ && tangent_ == Tangent::frozen) {
+    if (matrix_ && in_step()) {
+      matrix_->multiply_kept(v, -scale * step_dt_, f);
+    } else if (matrix_ && tangent_ == Tangent::frozen) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
       multiply(v, damping_tangents());
@@ -199,10 +202,12 @@ Block3 QuadraticTetElements::block(const Fields& fields, Index element, int node
 
 void QuadraticTetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   const double damping = options_.damping * damping_scale;
-  const bool same = tangent_ == Tangent::frozen;
+  const bool kept = matrix_ && in_step(), same = tangent_ == Tangent::frozen && !in_step();
   const double stiffness = stiffness_scale + (same ? damping : 0);
   if (matrix_) matrix_->add_diagonal(-stiffness, blocks);
-  const double direct_stiffness = matrix_ ? 0 : stiffness, direct_damping = same ? 0 : damping;
+  // A matrix of a step contains what it keeps.
+  if (kept) matrix_->add_kept_diagonal(stiffness_scale - damping_scale * step_dt_, blocks);
+  const double direct_stiffness = matrix_ ? 0 : stiffness, direct_damping = kept || same ? 0 : damping;
   if (direct_stiffness != 0 || direct_damping != 0)
     parallel_for(0, nodes(), 128, [&](Index begin, Index end) {
       for (Index i = begin; i < end; ++i)
