@@ -295,12 +295,12 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
         CollisionMesh(None, np.array([(0, 1, 2), (0, -1, 2)], np.int32))
     with pytest.raises(ValueError, match="one of edge 0 is -7"):
         CollisionMesh(np.array([(3, -7)], np.int32), triangles)
-    with pytest.raises(TypeError, match="edges must be of dtype int32, not int64"):
-        CollisionMesh(np.array([(3, 1)]), triangles)
-    with pytest.raises(ValueError, match=r"edges must have shape \(e, 2\), not \(1, 3\)"):
+    with pytest.raises(TypeError, match="edges must hold integers, not float64"):
+        CollisionMesh(np.array([(3.0, 1.0)]), triangles)
+    with pytest.raises(ValueError, match=r"edges must have shape \(m, 2\), not \(1, 3\)"):
         CollisionMesh(triangles, triangles)
-    with pytest.raises(TypeError, match="triangles must be of dtype int32"):
-        CollisionMesh(None, triangles.astype(np.int64))
+    with pytest.raises(TypeError, match="triangles must hold integers, not float64"):
+        CollisionMesh(None, triangles.astype(float))
 
 
 @pytest.mark.parametrize("name", FRAMES)

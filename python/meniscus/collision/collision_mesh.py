@@ -252,16 +252,3 @@ def _flags(value: Bools | None) -> Bools | None:
     if array.ndim != 1:
         raise ValueError(f"changed must have shape (n,), not {array.shape}")
     return np.ascontiguousarray(array)
-
-
-def _edges(name: str, value: Ints) -> Ints:
-    """Check an (e, 2) int32 C-contiguous array."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array or None, not {type(value).__name__}")
-    if value.dtype != np.int32:
-        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
-    if value.ndim != 2 or value.shape[1] != 2:
-        raise ValueError(f"{name} must have shape (e, 2), not {value.shape}")
-    if not value.flags.c_contiguous:
-        raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
-    return value

@@ -6,6 +6,7 @@ Topology, quality measures, generators, file formats, refinement, embedding of p
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.mesh_files import read, write
+from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
@@ -20,6 +21,7 @@ __all__ = [
     "Embedding",
     "HarmonicMorph",
     "MeshQuality",
+    "QuadraticTetMesh",
     "Rows",
     "SegmentMesh",
     "SimplexMesh",
@@ -32,6 +34,7 @@ __all__ = [
     "cloth_mesh",
     "harmonic_morph",
     "icosphere",
+    "quadratic_mesh",
     "read",
     "red_green",
     "tet_block",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -14,8 +14,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
 from meniscus.core.state import Arguments, State
+from meniscus.mesh.placement import Placement
 from meniscus.mesh.surface_like import float_rows, frozen, index_rows, sealed
-from meniscus.numerics.rotation_matrix import rotation_matrix
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
         return self.values[self.starts[i] : self.starts[i + 1]]
 
 
-class SimplexMesh(State):
+class SimplexMesh(Placement, State):
     """Rest positions and the elements between them: what `SegmentMesh`, `TriangleMesh` and `TetMesh` have in common.
 
     A mesh does not change. Its arrays are read-only; whoever deforms it has positions of its own. What is derived (edges, neighbours,
@@ -60,8 +60,8 @@ class SimplexMesh(State):
         e = index_rows(self._elements_name, elements, self._corners)
         _checks.require_finite("vertices", x)
         _mesh.require_valid_elements(e, len(x))
-        self._vertices = _owned(x, vertices)
-        self._elements = _owned(e, elements)
+        self._vertices = owned(x, vertices)
+        self._elements = owned(e, elements)
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         """Vertices and elements, so that `vertices, triangles = mesh` works."""
@@ -175,45 +175,6 @@ class SimplexMesh(State):
             if name in self.__dict__:
                 mesh.__dict__[name] = self.__dict__[name]
         return mesh
-
-    @property
-    def bounds(self) -> tuple[Floats, Floats]:
-        """Lower and upper corner (3,), m, of the box around all vertices at rest. Raises ValueError where there are none."""
-        if not len(self._vertices):
-            raise ValueError("a mesh without vertices has no bounds")
-        return self._vertices.min(axis=0), self._vertices.max(axis=0)
-
-    def translated(self: _M, translation: Sequence[float]) -> _M:
-        """Return the mesh moved by a vector, m. Raises TypeError or ValueError for what is no such vector."""
-        return self.moved(self._vertices + np.array(_checks.vector("translation", translation, 3)))
-
-    def scaled(self: _M, factor: float | Sequence[float], about: Sequence[float] | None = None) -> _M:
-        """Return the mesh scaled from a point.
-
-        Args:
-            factor: positive, or one for each axis.
-            about: the point that stays, m; default: the origin.
-
-        Raises:
-            TypeError, ValueError: a factor that is no positive number, a point that is none.
-        """
-        each = (factor,) * 3 if isinstance(factor, (int, float, np.number)) else _checks.vector("factor", factor, 3)
-        factors = np.array([_checks.positive("factor", f) for f in each])
-        center = _center(about)
-        return self.moved((self._vertices - center) * factors + center)
-
-    def rotated(self: _M, rotation: Any, about: Sequence[float] | None = None) -> _M:
-        """Return the mesh turned around a point.
-
-        Args:
-            rotation: a rotation matrix, or a unit quaternion (w, x, y, z).
-            about: the point that stays, m; default: the origin.
-
-        Raises:
-            TypeError, ValueError: what is no rotation, a point that is none.
-        """
-        center = _center(about)
-        return self.moved((self._vertices - center) @ np.array(rotation_matrix("rotation", rotation, 3)).T + center)
 
     def submesh(self: _M, elements: npt.NDArray[Any]) -> _M:
         """Return the mesh of some elements, given as their indices or as a mask (m,), over the same vertices."""
@@ -366,11 +327,7 @@ def check_out(name: str, out: object, shape: tuple[int, ...], dtype: np.dtype[An
     return out
 
 
-def _center(about: Sequence[float] | None) -> Floats:
-    return np.zeros(3) if about is None else np.array(_checks.vector("about", about, 3))
-
-
-def _owned(array: Any, given: object) -> Any:
+def owned(array: Any, given: object) -> Any:
     """Return a read-only array that nobody else can write to: a converted copy of what was given as it is."""
     return frozen(array) if array is given or np.may_share_memory(array, np.asarray(given)) else sealed(array)
 

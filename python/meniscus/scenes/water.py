@@ -106,7 +106,7 @@ class Water(FluidScene[LiquidSolver]):
         drops = frame.particles.get("spray")
         flying = drops is not None and len(drops["position"]) > 0
         return {
-            "vertices": vertices,
+            "surface": vertices,
             "triangles": triangles,
             "normals": normals,
             "solids": solid_meshes(frame),

@@ -211,9 +211,10 @@ class DeformableBody(NodeConstraints, Stateful):
         `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
         tolerance is not met, else accept the result (True).
 
-        `tangent` is the linearisation of implicit elastic forces: "definite" (default), "exact" (with "definite" where that is indefinite),
-        or "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
-        explicit and limit the step.
+        `tangent` is the linearisation of implicit elastic forces: "definite", "exact" (with "definite" where that is indefinite), or
+        "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
+        explicit and limit the step. The default is "exact" for Newton's method, which then converges quadratically, and "definite" for
+        a single linear solve.
 
         Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
         stays bounded even for large rotations in a step; "first-half-step", "first-full-step": only in the solve for positions, which loses
@@ -222,7 +223,11 @@ class DeformableBody(NodeConstraints, Stateful):
         Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
 
         Options of implicit Euler: `newton`: solve the nonlinear equations (default), or linearise once; `newton_tolerance` of the residual,
-        relative to dt times the forces (1e-8); `max_newton` iterations (200).
+        relative to dt times the forces (1e-8; rounding errors of positions end the iteration as well); `max_newton` iterations (200).
+        Newton's method minimises the potential of the step, of which damping, normals in the wind, the weights of bending by Bridson et
+        al. and the ends of altitude springs are those at the start of the step; drag is that of the new velocities. Its linear solves
+        are looser than `tolerance` while far from the solution. Energy does not grow, unless wind or moved nodes do work, inverted or
+        buckling elements snap, or altitude springs change from one altitude to another.
 
         Returns:
             The report of the step; also stored as `report`.

@@ -44,7 +44,7 @@ class NewtonInfo:
     Attributes:
         iterations: linear solves.
         linear_iterations: of conjugate gradients, all together.
-        halvings: number of halvings by the line search.
+        halvings: number of further trials by the line search, shorter or longer.
         residual: of the momentum equation, relative to dt times the size of the forces.
         converged: whether the residual is within the tolerance, or as small as rounding errors allow.
         round_off: whether it is the latter.
@@ -105,7 +105,7 @@ def step_options(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     preconditioner: bool = True,
-    tangent: Tangent = "definite",
+    tangent: Tangent | None = None,
     elasticity: ImplicitElasticity = "explicit",
     finish: NewmarkFinish = "trapezoid",
     form: VerletForm = "positions",
@@ -121,7 +121,8 @@ def step_options(
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
     o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
-    o.tangent = TANGENT("tangent", tangent)
+    if tangent is not None:
+        o.tangent = o.newton_tangent = TANGENT("tangent", tangent)
     o.elasticity = IMPLICIT_ELASTICITY("elasticity", elasticity)
     o.finish = NEWMARK_FINISH("finish", finish)
     o.verlet = VERLET_FORM("form", form)

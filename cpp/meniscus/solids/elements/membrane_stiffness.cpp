@@ -50,16 +50,16 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
   });
   tangent_ = tangent;
   if (matrix_)
-    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
-      for (int b = 0; b < 3; ++b) row[place[b]] += block(e, a, b, tangent_ == Tangent::frozen);
+    matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(fields_.data(), e, a, b, tangent_ == Tangent::frozen);
     });
 }
 
-void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool frozen) const {
+void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen) const {
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
-      const double* const from = fields_.data() + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
+      const double* const from = fields + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
       const auto get = [&](int k) { return load_pack(from + k * pack_size); };
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
@@ -87,10 +87,10 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool frozen) co
   });
 }
 
-Block3 TriangleMembrane::block(Index element, int a, int b, bool frozen) const {
+Block3 TriangleMembrane::block(const double* fields, Index element, int a, int b, bool frozen) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
-  const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
+  const double* const first = fields + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
@@ -125,25 +125,34 @@ Block3 TriangleMembrane::block(Index element, int a, int b, bool frozen) const {
   return u * k * u.transpose();
 }
 
-void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_ == Tangent::frozen); }
+void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const {
+  multiply(fields_.data(), dx, tangent_ == Tangent::frozen);
+}
 
 void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    multiply(v, true);
-    gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
+    if (matrix_ && in_step()) {
+      matrix_->multiply_kept(v, -scale * step_dt_, f);
+    } else {
+      multiply(damping_fields(), v, true);
+      gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
+    }
   }
   add_mass_damping(v, scale, f);
 }
 
 void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
-  const double damping = options_.damping * damping_scale;
+  const bool kept = matrix_ && in_step();
+  const double damping = kept ? 0 : options_.damping * damping_scale;
+  if (kept) matrix_->add_kept_diagonal(-damping_scale * step_dt_, blocks);
   parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const auto node = static_cast<std::size_t>(i);
       for (const std::int32_t corner : gather_.at(i)) {
         const int k = corner % 3;
-        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(corner / 3, k, k, tangent_ == Tangent::frozen);
-        if (damping != 0) blocks[node] -= damping * block(corner / 3, k, k, true);
+        if (stiffness_scale != 0)
+          blocks[node] -= stiffness_scale * block(fields_.data(), corner / 3, k, k, tangent_ == Tangent::frozen);
+        if (damping != 0) blocks[node] -= damping * block(damping_fields(), corner / 3, k, k, true);
       }
     }
   });

@@ -62,10 +62,10 @@ class TetElements final : public ConstantStrainElements<4> {
   void add_bounds_in(std::span<const mesh::Point> x) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
   /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation. In warped elements `frozen`
-  /// has no effect and `turning` adds the effect of the change of R.
-  void multiply(std::span<const mesh::Point> dx, bool frozen, bool turning) const;
+  /// has no effect and `turning` adds the effect of the change of R. `fields`: those of the linearisation.
+  void multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen, bool turning) const;
   /// The block of that matrix between the corners a and b of an element.
-  Block3 block(Index element, int a, int b, bool frozen, bool turning) const;
+  Block3 block(const double* fields, Index element, int a, int b, bool frozen, bool turning) const;
   void assemble();
   /// Strides in `fields_` between the numbers of one element, and between the same number of consecutive elements of a pack.
   std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }

@@ -106,12 +106,12 @@ void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   if (matrix_) assemble();
 }
 
-void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool turning) const {
+void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen, bool turning) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
-      const detail::FieldReader from{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
+      const detail::FieldReader from{fields + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
       mesh::Point* const out = &corner_[4 * pack_size * i];
       const PackMat3 d = detail::edges_of(e, dx.data());
       if (warped()) {
@@ -145,15 +145,17 @@ void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool tu
 }
 
 void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const {
-  multiply(dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
+  multiply(fields_.data(), dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
 }
 
 void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    if (matrix_ && tangent_ == Tangent::frozen) {
+    if (matrix_ && in_step()) {
+      matrix_->multiply_kept(v, -scale * step_dt_, f);
+    } else if (matrix_ && tangent_ == Tangent::frozen) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
-      multiply(v, true, false);
+      multiply(damping_fields(), v, true, false);
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
@@ -162,21 +164,22 @@ void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std:
 
 void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   const double damping = options_.damping * damping_scale;
-  const bool same = tangent_ == Tangent::frozen;
-  const bool from_matrix = matrix_.has_value();
-  const double direct_stiffness = from_matrix ? 0 : stiffness_scale + (same ? damping : 0);
-  const double direct_damping = same ? 0 : damping;
-  if (from_matrix) matrix_->add_diagonal(-(stiffness_scale + (same ? damping : 0)), blocks);
-  parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const auto node = static_cast<std::size_t>(i);
-      if (direct_stiffness != 0 || direct_damping != 0)
+  const bool frozen = tangent_ == Tangent::frozen;
+  const bool kept = matrix_ && in_step(), same = frozen && !in_step();
+  if (matrix_) matrix_->add_diagonal(-(stiffness_scale + (same ? damping : 0)), blocks);
+  // A matrix of a step contains what it keeps.
+  if (kept) matrix_->add_kept_diagonal(stiffness_scale - damping_scale * step_dt_, blocks);
+  const double direct_stiffness = matrix_ ? 0 : stiffness_scale, direct_damping = kept || (matrix_ && same) ? 0 : damping;
+  if (direct_stiffness != 0 || direct_damping != 0)
+    parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
         for (const std::int32_t corner : gather_.at(i)) {
-          if (direct_stiffness != 0) blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, same, !same);
-          if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, true, false);
+          Block3& to = blocks[static_cast<std::size_t>(i)];
+          const int k = corner % 4;
+          if (direct_stiffness != 0) to -= direct_stiffness * block(fields_.data(), corner / 4, k, k, frozen, !frozen);
+          if (direct_damping != 0) to -= direct_damping * block(damping_fields(), corner / 4, k, k, true, false);
         }
-    }
-  });
+    });
   add_mass_diagonal(damping_scale, blocks);
 }
 

@@ -48,10 +48,11 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
 
  private:
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation.
-  void multiply(std::span<const mesh::Point> dx, bool frozen) const;
+  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation; `fields`: those of
+  /// the linearisation.
+  void multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen) const;
   /// The block of that matrix between the corners a and b of an element.
-  Block3 block(Index element, int a, int b, bool frozen) const;
+  Block3 block(const double* fields, Index element, int a, int b, bool frozen) const;
 
   std::vector<Rest> rest_;
 };

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
+from meniscus.mesh.surface_like import float_rows, index_rows
+from meniscus.mesh.tet_mesh import TetMesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -36,22 +38,27 @@ class TetLocator:
     nothing. Inverted ones contain the points between their corners.
 
     Args:
-        vertices: (n, 3) float64, C-contiguous, m.
-        tets: (m, 4) int32, C-contiguous, of any orientation.
+        vertices: a `mesh.TetMesh`; with `tets`, positions (n, 3), m.
+        tets: (m, 4) integers, of any orientation.
         ranks: (m,) int32; without, all have the same.
         overlapping: False promises that no two tetrahedra ever have inner points in common. Then points are found by walking from
             tetrahedron to tetrahedron from a hint, which is several times faster; the results are the same.
 
     Raises:
-        TypeError, ValueError: wrong dtype, shape or memory order, indices out of range, positions that are not finite.
+        TypeError, ValueError: wrong dtype or shape, indices out of range, positions that are not finite.
 
     Source: Devillers, Pion and Teillaud, "Walking in a triangulation", 2002; Lauterbach et al., "Fast BVH construction on GPUs",
     2009.
     """
 
-    def __init__(self, vertices: Floats, tets: Ints, ranks: Ints | None = None, *, overlapping: bool = True) -> None:
-        x = _checks.points("vertices", vertices, _FLOAT64, 3)
-        t = tetrahedra("tets", tets)
+    def __init__(
+        self, vertices: npt.ArrayLike | TetMesh, tets: npt.ArrayLike | None = None, ranks: Ints | None = None, *, overlapping: bool = True
+    ) -> None:
+        if tets is None:
+            mesh = _checks.one_of_type("vertices", vertices, TetMesh)
+            x, t = mesh.vertices, mesh.tets
+        else:
+            x, t = float_rows("vertices", vertices, 3), index_rows("tets", tets, 4)
         if ranks is not None:
             numbers("ranks", ranks, len(t))
         _checks.one_of_type("overlapping", overlapping, bool)
