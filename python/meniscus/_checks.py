@@ -27,7 +27,10 @@ def number(name: str, value: object) -> float:
     """Return a finite float; raise TypeError for what is no number and ValueError for NaN and infinity."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be a number, not {value!r}")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite, not an integer beyond 1.8e308") from None
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite, not {result}")
     return result
@@ -115,6 +118,13 @@ def triangles(name: str, value: npt.ArrayLike) -> npt.NDArray[np.int32]:
         raise ValueError(f"{name} must have shape (m, 3), not {value.shape}")
     if not value.flags.c_contiguous:
         raise TypeError(f"{name} must be C-contiguous; pass np.ascontiguousarray({name})")
+    return value
+
+
+def function(name: str, value: _C) -> _C:
+    """Return `value` if it can be called; raise TypeError otherwise."""
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, not {value!r}")
     return value
 
 

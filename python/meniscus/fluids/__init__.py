@@ -2,6 +2,7 @@
 
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter
+from meniscus.fluids.flows.given import given_flow
 from meniscus.fluids.flows.inviscid import StepInfo, advance
 from meniscus.fluids.flows.procedural import (
     Flow,
@@ -68,6 +69,7 @@ __all__ = [
     "divergence",
     "energy_spectrum",
     "enstrophy",
+    "given_flow",
     "grid_to_particles",
     "kinetic_energy",
     "particle_density",

@@ -38,8 +38,10 @@ class Wall:
     slip: Slip = "free"
 
     def __post_init__(self) -> None:
-        """Check the option."""
+        """Check the options. Raises TypeError or ValueError."""
         _checks.choice("slip", self.slip, Slip)
+        if self.velocity is not None and not callable(self.velocity):
+            _vector("velocity of a Wall", self.velocity)
 
     def _core(self, dimension: int, components: int) -> Any:
         velocity = (0.0,) * dimension if self.velocity is None else self.velocity
@@ -54,8 +56,12 @@ class Open:
 
     pressure: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Check the pressure. Raises TypeError or ValueError."""
+        _checks.number("pressure of an Open side", self.pressure)
+
     def _core(self, dimension: int, components: int) -> Any:
-        return _grid.open(_checks.number("pressure of an Open side", self.pressure))
+        return _grid.open(float(self.pressure))
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,14 @@ class Prescribed:
 
     value: float | Sequence[float] | BoundaryFunction
 
+    def __post_init__(self) -> None:
+        """Check the value. Raises TypeError or ValueError."""
+        if not callable(self.value):
+            if isinstance(self.value, (Sequence, np.ndarray)):
+                _vector("value of a Prescribed side", self.value)
+            else:
+                _checks.number("value of a Prescribed side", self.value)
+
     def _core(self, dimension: int, components: int) -> Any:
         value = self.value
         if not callable(value):
@@ -85,6 +99,11 @@ class Prescribed:
             else:
                 value = _checks.vector("value of a Prescribed side", value, components)
         return _grid.prescribed(value, dimension)
+
+
+def _vector(name: str, value: Any) -> None:
+    """Check a velocity whose dimension is not known yet."""
+    _checks.vector(name, value, 2 if isinstance(value, (Sequence, np.ndarray)) and len(value) == 2 else 3)
 
 
 SideCondition = Wall | Open | ZeroGradient | Prescribed

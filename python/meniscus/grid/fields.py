@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,14 @@ _Self = TypeVar("_Self", bound="_Field")
 
 def _suffix(grid: Grid, dtype: np.dtype[Any]) -> str:
     return f"{grid.dimension}{'f' if dtype == np.float32 else 'd'}"
+
+
+@runtime_checkable
+class SampledFlow(Protocol):
+    """Flows that set the faces of a velocity themselves: `fluids.Flow`."""
+
+    def sample(self, velocity: MacField, time: float) -> None:
+        """Set a staggered velocity to the flow at `time` (s)."""
 
 
 class _Field(State):
@@ -108,6 +117,21 @@ class ScalarField(_Field):
         core = getattr(_grid, f"Field{_suffix(grid, self._dtype)}")
         self._core = core(grid._core, on_side, to_core(grid, self._boundary, 1))
 
+    def set_from_function(self, function: Callable[..., npt.ArrayLike]) -> None:
+        """Set the samples to function(x, y[, z]), where the coordinates (m) are arrays that broadcast.
+
+        Raises:
+            TypeError: `function` cannot be called.
+            ValueError: values that are not finite or do not broadcast to the samples; then nothing changes.
+        """
+        values = np.asarray(_checks.function("function", function)(*self.coordinates()), dtype=self._dtype)
+        try:
+            values = np.broadcast_to(values, self.shape)
+        except ValueError:
+            raise ValueError(f"function must return values that broadcast to {self.shape}, not {values.shape}") from None
+        _checks.require_finite("the values of function", values)
+        self.array = values
+
     @property
     def array(self) -> npt.NDArray[Any]:
         """Writable view of the samples, indexed [i, j(, k)]. Assigning copies into it and refuses NaN and infinity."""
@@ -167,6 +191,15 @@ class CellField(ScalarField):
         _checks.one_of_type("grid", grid, Grid)
         super().__init__(grid, (0,) * grid.dimension, dtype, boundary)
 
+    @classmethod
+    def from_function(
+        cls, grid: Grid, function: Callable[..., npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None
+    ) -> CellField:
+        """Return a field with the values function(x, y[, z]); see `set_from_function`."""
+        field = cls(grid, dtype, boundary)
+        field.set_from_function(function)
+        return field
+
 
 class NodeField(ScalarField):
     """A scalar at the nodes (corners of cells): shape + 1 samples per axis. Arguments as for `CellField`.
@@ -177,6 +210,15 @@ class NodeField(ScalarField):
     def __init__(self, grid: Grid, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None) -> None:
         _checks.one_of_type("grid", grid, Grid)
         super().__init__(grid, (1,) * grid.dimension, dtype, boundary)
+
+    @classmethod
+    def from_function(
+        cls, grid: Grid, function: Callable[..., npt.ArrayLike], *, dtype: npt.DTypeLike = np.float64, boundary: BoundarySpec = None
+    ) -> NodeField:
+        """Return a field with the values function(x, y[, z]); see `set_from_function`."""
+        field = cls(grid, dtype, boundary)
+        field.set_from_function(function)
+        return field
 
 
 class MacField(_Field):
@@ -197,6 +239,56 @@ class MacField(_Field):
         super().__init__(grid, dtype, boundary)
         core = getattr(_grid, f"MacField{_suffix(grid, self._dtype)}")
         self._core = core(grid._core, to_core(grid, self._boundary, grid.dimension))
+
+    @classmethod
+    def from_function(
+        cls,
+        grid: Grid,
+        function: Callable[..., npt.ArrayLike],
+        time: float = 0.0,
+        *,
+        dtype: npt.DTypeLike = np.float64,
+        boundary: BoundarySpec = None,
+    ) -> MacField:
+        """Return the velocity that a function, or a `fluids.Flow`, has at the centres of the faces.
+
+        Args:
+            grid: the grid.
+            function: f(positions (n, dim) in metres, time in seconds) -> (n, dim), m/s, as boundary conditions take it; or a `Flow`, which
+                is sampled without divergence where it has a potential.
+            time: s.
+            dtype: float64 (default) or float32.
+            boundary: as for the constructor. Faces on walls are set too; see `enforce_boundary`.
+
+        Raises:
+            TypeError: what cannot be called.
+            ValueError: values of another shape, or that are not finite.
+        """
+        field = cls(grid, dtype, boundary)
+        field.set_from_function(function, time)
+        return field
+
+    def set_from_function(self, function: Callable[..., npt.ArrayLike], time: float = 0.0) -> None:
+        """Set the faces to a function or a `fluids.Flow` at `time` (s); arguments and errors as for `from_function`."""
+        t = _checks.number("time", time)
+        if isinstance(function, SampledFlow):
+            function.sample(self, t)
+            return
+        _checks.function("function", function)
+        values = [self._function_values(function, d, t) for d in range(self._grid.dimension)]
+        for d, value in enumerate(values):
+            self._assign(d, value)
+
+    def _function_values(self, function: Callable[..., npt.ArrayLike], axis: int, time: float) -> npt.NDArray[Any]:
+        """Return the component along an axis at its faces."""
+        on_side = tuple(int(d == axis) for d in range(self._grid.dimension))
+        shape = self.component(axis).shape
+        x = np.stack([np.broadcast_to(c, shape).ravel() for c in self._grid.coordinates(on_side)], axis=1)
+        value = np.asarray(function(x, time))
+        if value.shape != x.shape:
+            raise ValueError(f"function must return velocities of shape {x.shape} for as many positions, not {value.shape}")
+        _checks.require_finite("the values of function", value)
+        return value[:, axis].reshape(shape).astype(self._dtype)
 
     def component(self, axis: int) -> npt.NDArray[Any]:
         """Return a writable view of the component along `axis`."""

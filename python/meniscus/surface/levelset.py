@@ -98,13 +98,7 @@ class LevelSet(State):
             TypeError, ValueError: as the constructor; values that are not finite or do not broadcast to the samples.
         """
         result = cls(grid, location, dtype)
-        values = np.asarray(function(*result._field.coordinates()), dtype=result._field.dtype)
-        try:
-            values = np.broadcast_to(values, result._field.shape)
-        except ValueError:
-            raise ValueError(f"function must return values that broadcast to {result._field.shape}, not {values.shape}") from None
-        _checks.require_finite("the values of function", values)
-        result._field.array = values
+        result._field.set_from_function(function)
         return result
 
     @property

@@ -29,7 +29,11 @@ class Flow:
     Source: Brochu 2012, section 5.4.2: a linear superposition of flow primitives.
     """
 
+    _is_function = False  # sums with a function are functions
+
     def __init__(self, core: Any, dimension: int, description: str) -> None:
+        if not isinstance(core, (_fluids.Flow2, _fluids.Flow3)):
+            raise TypeError(f"flows are made by uniform_flow and its like, or by given_flow from a function, not from {core!r}")
         self._core = core
         self._dimension = dimension
         self._description = description
@@ -102,7 +106,7 @@ class Flow:
         if not isinstance(other, Flow):
             return NotImplemented
         self._require_dimension(other._dimension, "the other flow")
-        return self._sum([self, other], [1.0, 1.0], f"{self._description} + {other._description}")
+        return (other if other._is_function else self)._sum([self, other], [1.0, 1.0], f"{self._description} + {other._description}")
 
     def __mul__(self, factor: float) -> Flow:
         """Return the flow scaled by a number."""
