@@ -1,13 +1,16 @@
 """Files of a run: checkpoints (HDF5) and frames (VTK XML). Needs the extras `io` and `vtk`; contains no numerics."""
 
 from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, latest_checkpoint, read_checkpoint, save_checkpoint, write_checkpoint
-from meniscus.io.frames import FrameData, collect
+from meniscus.io.frame_writer import FrameWriter
+from meniscus.io.frames import FrameData, FrameMesh, collect
 from meniscus.io.vtk import read_frame, read_series, write_frame, write_series
 
 __all__ = [
     "Checkpoint",
     "DamagedCheckpoint",
     "FrameData",
+    "FrameMesh",
+    "FrameWriter",
     "collect",
     "latest_checkpoint",
     "read_checkpoint",

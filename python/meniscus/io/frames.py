@@ -1,4 +1,4 @@
-"""Frames of a run: fields on cells and nodes, and particles, as arrays."""
+"""Frames of a run: fields on cells and nodes, particles and meshes, as arrays."""
 
 from __future__ import annotations
 
@@ -10,9 +10,40 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
+from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
 from meniscus.surface import LevelSet
 
-FrameItem: TypeAlias = CellField | NodeField | MacField | LevelSet | Particles | npt.NDArray[Any]
+_MESHES = (SegmentMesh, TriangleMesh, TetMesh, QuadraticTetMesh)
+
+
+@dataclass(frozen=True)
+class FrameMesh:
+    """A mesh of a frame, where it is at that time.
+
+    Attributes:
+        vertices: (n, 3) float64, m.
+        elements: (m, 2 | 3 | 4 | 10) int32: segments, triangles, tetrahedra, quadratic tetrahedra.
+        columns: values at the vertices by name, (n,) or (n, k).
+    """
+
+    vertices: npt.NDArray[np.float64]
+    elements: npt.NDArray[np.int32]
+    columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+
+
+FrameItem: TypeAlias = (
+    CellField
+    | NodeField
+    | MacField
+    | LevelSet
+    | Particles
+    | SegmentMesh
+    | TriangleMesh
+    | TetMesh
+    | QuadraticTetMesh
+    | FrameMesh
+    | npt.NDArray[Any]
+)
 """Objects that a scene may name for its frames."""
 
 
@@ -27,6 +58,8 @@ class FrameData:
         cells: arrays on cells by name, indexed [i, j(, k)]; vectors have their components last.
         nodes: arrays on nodes.
         particles: per set of particles, its columns by name; `position` and `id` among them.
+        meshes: by name.
+        levelsets: names of the arrays on cells or nodes that are level sets; not stored in files.
     """
 
     number: int
@@ -35,6 +68,8 @@ class FrameData:
     cells: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     nodes: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     particles: Mapping[str, Mapping[str, npt.NDArray[Any]]] = field(default_factory=dict)
+    meshes: Mapping[str, FrameMesh] = field(default_factory=dict)
+    levelsets: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         """Return an array on cells or nodes; KeyError names the existing ones."""
@@ -47,19 +82,22 @@ class FrameData:
 def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameData:
     """Return the arrays of the named state: a face velocity is averaged to the cells, all other arrays are not copied.
 
+    A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its vertices too.
+
     Raises:
         TypeError: an object that cannot be part of a frame.
         ValueError: fields on different grids, or an array that has neither one value per cell nor one per node.
     """
     grid = None
     for name, item in items.items():
-        own = None if isinstance(item, (Particles, np.ndarray)) else getattr(item, "grid", None)
+        own = None if isinstance(item, (Particles, np.ndarray, FrameMesh, *_MESHES)) else getattr(item, "grid", None)
         if grid is not None and own is not None and own != grid:
             raise ValueError(f"all fields of a frame must be on one grid, but {name!r} is on {own}, the others on {grid}")
         grid = own or grid
     cells: dict[str, npt.NDArray[Any]] = {}
     nodes: dict[str, npt.NDArray[Any]] = {}
     particles: dict[str, Mapping[str, npt.NDArray[Any]]] = {}
+    meshes: dict[str, FrameMesh] = {}
     for name, item in items.items():
         samples = item.field if isinstance(item, LevelSet) else item
         if isinstance(samples, Particles):
@@ -71,11 +109,17 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
             cells[name] = samples.array
         elif isinstance(samples, NodeField):
             nodes[name] = samples.array
+        elif isinstance(samples, _MESHES):
+            meshes[name] = FrameMesh(samples.vertices, samples.elements)
+        elif isinstance(samples, FrameMesh):
+            meshes[name] = samples
         elif isinstance(samples, np.ndarray):
             (cells if _on_cells(name, samples, grid) else nodes)[name] = samples
         else:
-            raise TypeError(f"a frame takes fields, level sets, particles and arrays, but {name!r} is a {type(item).__name__}")
-    return FrameData(number, time, grid, cells, nodes, particles)
+            raise TypeError(f"a frame takes fields, level sets, particles, meshes and arrays, but {name!r} is a {type(item).__name__}")
+    return FrameData(
+        number, time, grid, cells, nodes, particles, meshes, tuple(n for n, item in items.items() if isinstance(item, LevelSet))
+    )
 
 
 def _cell_averages(velocity: MacField) -> npt.NDArray[Any]:

@@ -1,7 +1,7 @@
 """Frames as VTK XML files, which ParaView, PyVista and others open; needs the extra `vtk`.
 
 Fields go to an image (`.vti`), cells as cell data and nodes as point data; particles to a `.vtp` each; a `.pvd` lists the files of all
-frames with their times. Values are appended as raw binary.
+frames with their times; meshes to a `.vtu` each. Values are appended as raw binary.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from meniscus.core.atomic_file import atomic_path, write_text
 from meniscus.grid import Grid
-from meniscus.io.frames import FrameData
+from meniscus.io.frames import FrameData, FrameMesh
+from meniscus.io.names import frame_stem
 
-
-def frame_stem(number: int, frames: int) -> str:
-    """Return `frame-NNNN`, padded so that the names of all `frames` sort."""
-    return f"frame-{number:0{max(4, len(str(frames)))}d}"
+# Corners of VTK's cells by their kind: lines, triangles, tetrahedra, quadratic tetrahedra.
+_CORNERS = {3: 2, 5: 3, 10: 4, 24: 10}
+SUFFIXES = (".vti", ".vtp", ".vtu")
 
 
 def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path]:
@@ -44,6 +44,8 @@ def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path
         written.append(_write(folder / f"{stem}.vti", "vtkXMLImageDataWriter", _image(frame, frame.grid)))
     for name, columns in frame.particles.items():
         written.append(_write(folder / f"{stem}-{name}.vtp", "vtkXMLPolyDataWriter", _points(columns, frame.time)))
+    for name, mesh in frame.meshes.items():
+        written.append(_write(folder / f"{stem}-{name}.vtu", "vtkXMLUnstructuredGridWriter", _cells(mesh, frame.time)))
     return written
 
 
@@ -57,7 +59,7 @@ def read_frame(paths: Sequence[Path], number: int) -> FrameData:
     time, grid = 0.0, None
     cells: Mapping[str, npt.NDArray[Any]] = {}
     nodes: Mapping[str, npt.NDArray[Any]] = {}
-    particles = {}
+    particles, meshes = {}, {}
     for path in paths:
         if path.suffix == ".vti":
             data = _read(path, "vtkXMLImageDataReader")
@@ -67,14 +69,21 @@ def read_frame(paths: Sequence[Path], number: int) -> FrameData:
             grid = Grid(shape, float(info["spacing"][0]), tuple(info["origin"]), [bool(p) for p in info["periodic"]])
             cells = {n: _to_grid(a, shape, dimension) for n, a in _arrays(data.GetCellData()).items()}
             nodes = {n: _to_grid(a, tuple(s + 1 for s in shape), dimension) for n, a in _arrays(data.GetPointData()).items()}
+        elif path.suffix == ".vtu":
+            data = _read(path, "vtkXMLUnstructuredGridReader")
+            info = _arrays(data.GetFieldData())
+            corners = _CORNERS[data.GetCellType(0)] if data.GetNumberOfCells() else int(info["corners"][0])
+            elements = _from_vtk(data.GetCells().GetConnectivityArray()).astype(np.int32).reshape(-1, corners)
+            points = _from_vtk(data.GetPoints().GetData()).reshape(-1, 3)
+            meshes[_name_in(path)] = FrameMesh(points, elements, _arrays(data.GetPointData()))
         else:
             data = _read(path, "vtkXMLPolyDataReader")
             info = _arrays(data.GetFieldData())
             columns = _arrays(data.GetPointData())
             positions = _from_vtk(data.GetPoints().GetData())[:, : int(info["dimension"][0])]
-            particles[path.stem.split("-", 2)[2]] = {"position": np.ascontiguousarray(positions), **columns}
+            particles[_name_in(path)] = {"position": np.ascontiguousarray(positions), **columns}
         time = float(info["TimeValue"][0])
-    return FrameData(number, time, grid, cells, nodes, particles)
+    return FrameData(number, time, grid, cells, nodes, particles, meshes)
 
 
 def write_series(path: Path, frames: Sequence[tuple[float, Sequence[Path]]]) -> None:
@@ -103,6 +112,11 @@ def read_series(path: Path) -> list[tuple[float, list[Path]]]:
 def available() -> bool:
     """Return whether frames can be written and read."""
     return importlib.util.find_spec("vtkmodules") is not None
+
+
+def require() -> None:
+    """Raise ImportError if vtk is missing."""
+    _module("vtkCommonCore")
 
 
 def _image(frame: FrameData, grid: Grid) -> Any:
@@ -139,6 +153,29 @@ def _points(columns: Mapping[str, npt.NDArray[Any]], time: float) -> Any:
     for name, values in {"TimeValue": [time], "dimension": [dimension]}.items():
         data.GetFieldData().AddArray(_to_vtk(name, np.asarray(values)))
     return data
+
+
+def _cells(mesh: FrameMesh, time: float) -> Any:
+    """Return a vtkUnstructuredGrid of one kind of cells."""
+    m, corners = mesh.elements.shape
+    data = _new("vtkCommonDataModel", "vtkUnstructuredGrid")
+    points = _new("vtkCommonCore", "vtkPoints")
+    points.SetData(_to_vtk("position", mesh.vertices))
+    data.SetPoints(points)
+    cells = _new("vtkCommonDataModel", "vtkCellArray")
+    offsets = np.arange(0, corners * m + 1, corners, dtype=np.int64)
+    cells.SetData(_to_vtk("offsets", offsets), _to_vtk("connectivity", mesh.elements.ravel().astype(np.int64)))
+    data.SetCells(next(kind for kind, n in _CORNERS.items() if n == corners), cells)
+    for name, array in mesh.columns.items():
+        data.GetPointData().AddArray(_to_vtk(name, array))
+    for name, values in {"TimeValue": [time], "corners": [corners]}.items():
+        data.GetFieldData().AddArray(_to_vtk(name, np.asarray(values)))
+    return data
+
+
+def _name_in(path: Path) -> str:
+    """Return the name of the particles or the mesh in the name of their file."""
+    return path.stem.split("-", 2)[2]
 
 
 def _from_grid(array: npt.NDArray[Any], dimension: int) -> npt.NDArray[Any]:

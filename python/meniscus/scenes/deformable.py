@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus.grid import Particles
-from meniscus.io.frames import FrameData, FrameItem
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import QuadraticTetMesh, TetMesh, TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
@@ -49,7 +48,6 @@ class Deforming(Scene):
         """Create the body."""
         self.mesh = self.make_mesh()
         self.body = self.declare("body", self.make_body(self.mesh))
-        self.nodes = Particles(self.body.positions, velocity=self.body.velocities)
         return TimeStepper(_checks.positive("end", self.end), self.frames)
 
     def max_dt(self) -> float:
@@ -69,10 +67,8 @@ class Deforming(Scene):
         return {**e, "max speed": speed, "mean x": float(mean[0]), "mean y": float(mean[1]), "mean z": float(mean[2])}
 
     def frame_data(self) -> Mapping[str, FrameItem]:
-        """The nodes with their velocities."""
-        self.nodes.positions[...] = self.body.positions
-        self.nodes["velocity"][...] = self.body.velocities
-        return {"nodes": self.nodes}
+        """The mesh where it is, with the velocities of its nodes."""
+        return {"body": FrameMesh(self.body.positions, self.mesh.elements, {"velocity": self.body.velocities})}
 
     def triangles(self) -> npt.NDArray[np.int32]:
         """Return the triangles that are drawn, from the parameters alone."""
@@ -86,7 +82,7 @@ class Deforming(Scene):
         """Show the surface."""
         from meniscus import viz
 
-        x = frame.particles["nodes"]["position"]
+        x = frame.meshes["body"].vertices
         return viz.surface(x, self.triangles(), eye=self.eye, box=self.box, title=f"{self.name}, t = {frame.time:.2f} s")
 
     def path_tracing_scene(self, frame: FrameData, size: tuple[int, int] | None = None) -> dict[str, Any]:
@@ -96,7 +92,7 @@ class Deforming(Scene):
         triangles = self.triangles()
         cloth = isinstance(self.mesh, TriangleMesh)
         shown = path_tracing.Surface(
-            vertices=np.asarray(frame.particles["nodes"]["position"], np.float64),
+            vertices=frame.meshes["body"].vertices,
             triangles=triangles,
             color=(0.20, 0.36, 0.66) if cloth else (0.62, 0.16, 0.10),
             back=(0.80, 0.46, 0.18) if cloth else None,

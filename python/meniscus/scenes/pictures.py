@@ -11,7 +11,8 @@ from typing import Any, Literal
 from meniscus import _checks
 from meniscus.core.atomic_file import write_bytes
 from meniscus.io.frames import FrameData
-from meniscus.io.vtk import frame_stem, read_frame, read_series
+from meniscus.io.names import frame_stem
+from meniscus.io.vtk import read_frame, read_series
 from meniscus.scenes.catalogue import find
 from meniscus.scenes.record import read_run_file
 from meniscus.scenes.scene import Scene

@@ -1,0 +1,98 @@
+"""Writing of frames from a script."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, get_args
+
+from meniscus import _checks
+from meniscus.io import ply, usd, vtk
+from meniscus.io.folder_lock import FolderLock
+from meniscus.io.frames import FrameData, FrameItem, collect
+
+Format = Literal["vtk", "ply", "usd"]
+SERIES_FILE = "frames.pvd"
+
+_WRITERS: dict[str, Callable[..., list[Path]]] = {"vtk": vtk.write_frame, "ply": ply.write_frame, "usd": usd.write_frame}
+
+
+class FrameWriter:
+    """Writer of the frames of a simulation, for scripts that take their own steps; runs of scenes write theirs themselves.
+
+        with FrameWriter("out") as frames:
+            for step in range(100):
+                body.step(1 / 24)
+                frames.write(body.time, jelly=mesh.moved(body.positions))
+
+    Each file appears only once it is complete. `frames.pvd` lists the files of all frames with their times, after each frame. The folder
+    belongs to this writer until it is closed, and another one is refused.
+
+    Args:
+        folder: made if it is not there; frames in it are replaced by those of the same numbers.
+        formats: one or several of "vtk" (fields on cells and nodes `.vti`, particles `.vtp`, meshes `.vtu`; needs the extra `vtk`), "ply"
+            (surfaces of meshes and level sets, and particles, a file each) and "usd" (the same in one `.usd` file per frame, for films;
+            needs the extra `usd`).
+
+    Raises:
+        TypeError, ValueError: an unknown format.
+        OSError: the folder cannot be made, or belongs to another writer.
+        ImportError: the library of a format is missing.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], formats: Format | Sequence[Format] = "vtk") -> None:
+        names = (formats,) if isinstance(formats, str) else tuple(formats)
+        self._formats = tuple(_checks.choice("formats", name, Format) for name in names)
+        if not self._formats:
+            raise ValueError(f"formats must name at least one of {', '.join(map(repr, get_args(Format)))}")
+        for name in self._formats:
+            {"vtk": vtk, "ply": ply, "usd": usd}[name].require()
+        self._folder = Path(folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock = FolderLock(self._folder)
+        self._series: list[tuple[float, list[Path]]] = []
+
+    def __len__(self) -> int:
+        """Number of frames written."""
+        return len(self._series)
+
+    def write(self, time: float, **items: FrameItem) -> list[Path]:
+        """Write a frame.
+
+        Args:
+            time: s.
+            **items: fields, level sets, particles, meshes and `FrameMesh`es, by the names that they get.
+
+        Returns:
+            The files.
+
+        Raises:
+            TypeError, ValueError: an object that cannot be part of a frame, or fields on different grids.
+            OSError: the disk is full, or a file cannot be written; frames written before stay whole.
+        """
+        self._lock.require_held()
+        frame: FrameData = collect(items, len(self._series), _checks.number("time", time))
+        files = [file for name in self._formats for file in _WRITERS[name](self._folder, frame)]
+        self._series.append((frame.time, files))
+        if "vtk" in self._formats:
+            listed = [(t, [f for f in written if f.suffix in vtk.SUFFIXES]) for t, written in self._series]
+            vtk.write_series(self._folder / SERIES_FILE, listed)
+        return files
+
+    def close(self) -> None:
+        """Give the folder free."""
+        self._lock.release()
+
+    def __enter__(self) -> FrameWriter:
+        """Return the writer."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Give the folder free."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """One line: folder, formats, frames."""
+        return f"<FrameWriter to {str(self._folder)!r}: {', '.join(self._formats)}, {len(self)} frames>"
