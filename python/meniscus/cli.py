@@ -18,6 +18,7 @@ import numpy as np
 from meniscus import __version__, core, scenes
 from meniscus._progress import ProgressBar
 from meniscus.numerics.solve import ConvergenceError
+from meniscus.scenes.interrupts import Terminated
 from meniscus.scenes.scene import choices_of
 
 # Modules that optional parts need, and what they are for.
@@ -117,9 +118,9 @@ def _run(name: str, argv: Sequence[str]) -> int:
     try:
         with ProgressBar(name) as bar:
             last = scenes.run(kind(**options), out, pictures=pictures, files=files, resume=resume, checkpoint_every=every, on_step=bar.step)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print(f"interrupted{_how_to_go_on(name, argv, out)}", file=sys.stderr)
-        return 130
+        return 143 if isinstance(interrupt, Terminated) else 130
     except OSError as error:
         # A folder that could not even be made or written at the start is not worth more than the reason.
         kept = _how_to_go_on(name, argv, out) if Path(out or "", scenes.CHECKPOINT_FOLDER).is_dir() else ""

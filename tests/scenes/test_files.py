@@ -125,7 +125,7 @@ def test_full_disk_keeps_finished_frames_and_names_the_file(tmp_path, monkeypatc
                 if stage == "row":
                     monkeypatch.setattr(scenes.record.csv, "writer", full)
                 elif stage == "picture":
-                    monkeypatch.setattr(scenes.pictures, "_png", full)
+                    monkeypatch.setattr(scenes.pictures, "png", full)
                 elif stage == "checkpoint":
                     monkeypatch.setattr(scenes.running.checkpoints, "write_checkpoint", full)
                 else:

@@ -237,7 +237,7 @@ def test_meshes_that_cannot_be_used_are_refused_in_one_sentence(tmp_path):
         ("missing.obj", "the obstacle cannot be read: there is no file"),
         ("text.obj", "the obstacle cannot be read: .* holds no triangle mesh"),
         ("point.obj", "the obstacle cannot be used: all of its vertices are at one point"),
-        ("holes.obj", "the obstacle cannot be used: .* not finite"),
+        ("holes.obj", "the obstacle cannot be read: .*vertices must be finite"),
     ):
         with pytest.raises(ValueError, match=sentence) as caught:
             scenes.run("plume", **TINY["plume"], mesh=str(tmp_path / name))

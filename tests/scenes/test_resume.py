@@ -322,3 +322,71 @@ def test_ctrl_c_while_a_frame_is_written_writes_it_again(whole, tmp_path, monkey
     assert next(scenes.frames(dust(frames=25), tmp_path, resume=True)).number == 5
     scenes.run(dust(frames=25), tmp_path, resume=True)
     assert_same_run(tmp_path, whole)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_sigterm_leaves_a_checkpoint_too(tmp_path):
+    before = signal.getsignal(signal.SIGTERM)
+    scene = dust(frames=25)
+    advance, count = scene.advance, 0
+
+    def told_to_end(t, dt):
+        nonlocal count
+        count += 1
+        if count == 7:
+            os.kill(os.getpid(), signal.SIGTERM)
+        advance(t, dt)
+
+    scene.advance = told_to_end
+    with pytest.raises(scenes.interrupts.Terminated):
+        scenes.run(scene, tmp_path, checkpoint_every=1e9)
+    assert signal.getsignal(signal.SIGTERM) is before
+    found, _ = io.latest_checkpoint(tmp_path / "checkpoints")
+    assert found.progress["step"] == 7
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_the_timer_and_the_handlers_of_the_caller_are_left_alone(tmp_path):
+    rang = []
+    handlers = signal.signal(signal.SIGALRM, lambda *_: rang.append("alarm")), signal.signal(signal.SIGTERM, lambda *_: rang.append("told"))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1000.0)
+        scene = dust(frames=2)
+        advance = scene.advance
+
+        def told(t, dt):
+            os.kill(os.getpid(), signal.SIGTERM)
+            advance(t, dt)
+
+        scene.advance = told
+        scenes.run(scene, tmp_path)
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+        assert 900 < left <= 1000
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        time.sleep(0.2)
+        assert "alarm" in rang
+        assert "told" in rang
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handlers[0])
+        signal.signal(signal.SIGTERM, handlers[1])
+
+
+def test_a_handler_that_is_not_of_python_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(signal, "getsignal", lambda number: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: pytest.fail("a handler of the host was replaced"))
+    scenes.run(dust(frames=2), tmp_path)
+
+
+def test_a_folder_takes_one_run_at_a_time(tmp_path):
+    running = scenes.frames(dust(frames=5), tmp_path)
+    next(running)
+    with pytest.raises(BlockingIOError, match="writes to this folder"):
+        scenes.run(dust(frames=5), tmp_path)
+    running.close()
+    scenes.run(dust(frames=5), tmp_path)
+    broken = dust(frames=5)
+    broken.setup = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        scenes.run(broken, tmp_path)
+    scenes.run(dust(frames=5), tmp_path)

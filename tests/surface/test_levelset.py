@@ -133,7 +133,7 @@ def test_what_is_refused() -> None:
         LevelSet.from_mesh(ms.Grid((4, 4, 4), 0.5, periodic=True), v, t)
     with pytest.raises(ValueError, match="band must be positive"):
         LevelSet.from_mesh(grid, v, t, band=0)
-    with pytest.raises(TypeError, match="triangles must be of dtype int32"):
-        LevelSet.from_mesh(grid, v, t.astype(np.int64))
+    with pytest.raises(TypeError, match="triangles must hold integers, not float64"):
+        LevelSet.from_mesh(grid, v, t.astype(float))
     with pytest.raises(TypeError, match="points must be of dtype float64"):
         LevelSet(grid).sample(np.zeros((1, 3), np.float32))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import tempfile
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from meniscus._meniscus import __version__
 from meniscus.io import checkpoint as checkpoints
 from meniscus.io import vtk
 from meniscus.io.checkpoint import Checkpoint, grids_of
+from meniscus.io.folder_lock import FolderLock
 from meniscus.io.frames import FrameData, collect
 from meniscus.scenes.interrupts import Interruption
 from meniscus.scenes.pictures import SERIES_FILE, picture_path, save_picture
@@ -91,7 +91,7 @@ def frames(scene: Scene, out: str | os.PathLike[str] | None = None, **options: A
         **options: the attributes of `RunOptions`.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: the folder cannot be written, or another run writes to it.
         ValueError: the checkpoint is of another scene or of other parameters; nothing to resume from.
         ImportError: a required library is missing.
     """
@@ -124,13 +124,22 @@ class _Run:
     def __init__(self, scene: Scene, folder: Path | None, options: RunOptions) -> None:
         self._scene, self._folder, self._options = scene, folder, options
         self._log_file: Diagnostics | None = None
+        self._lock: FolderLock | None = None
         if options.checkpoint_every is not None and _checks.number("checkpoint_every", options.checkpoint_every) < 0:
             raise ValueError(f"checkpoint_every must be at least 0 s, not {options.checkpoint_every:g}")
         found = self._find_checkpoint()
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass  # a folder that cannot be written is noticed before a long setup
+            self._lock = FolderLock(folder)  # a folder that cannot be written is noticed before a long setup
+        try:
+            self._set_up(found)
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(self, found: Checkpoint | None) -> None:
+        """Make the scene's objects, or restore them from a checkpoint, and open the files."""
+        scene, folder, options = self._scene, self._folder, self._options
         self._stepper = scene.setup()
         self._stages = StageTimes(scene, options.on_stage)
         self._frames_done = 0
@@ -166,22 +175,24 @@ class _Run:
     def close(self) -> None:
         if self._log_file is not None:
             self._log_file.close()
+        if self._lock is not None:
+            self._lock.release()
 
     def _next_frame(self) -> Frame:
-        """Step to the next frame, finish it and save the state. Ctrl-C leaves a checkpoint of the last completed step."""
+        """Step to the next frame, finish it and save the state. Ctrl-C and SIGTERM leave a checkpoint of the last completed step."""
         interruption = Interruption()
         try:
             with interruption.deferred():
                 while self._stepper.frame < self._frames_done:
                     self._step()
-                    self._end_if(interruption)
+                    interruption.raise_if_noted()
                     every = self._options.checkpoint_every
                     if every is not None and clock.monotonic() - self._saved_at >= every:
                         self._save(self._progress(), self._scene.snapshot())
                 frame = self._finish_frame()
                 self._frames_done += 1
                 self._save(self._progress(), self._scene.snapshot())
-                self._end_if(interruption)
+                interruption.raise_if_noted()
                 return frame
         except KeyboardInterrupt:
             if self._whole:
@@ -324,7 +335,3 @@ class _Run:
             _log.warning("no VTK files are written, because vtk is not installed (pip install 'meniscus[vtk]')")
             return False
         return True
-
-    def _end_if(self, interruption: Interruption) -> None:
-        if interruption.pressed:
-            raise KeyboardInterrupt
