@@ -18,17 +18,29 @@ collision::Motion motion_of(const py::array& start, const py::array& end) {
   return {positions_of(start, "start"), positions_of(end, "end")};
 }
 
-collision::DetectionOptions options_of(const collision::Motion& motion, const std::optional<py::array>& changed,
-                                       bool moving_frame) {
-  collision::DetectionOptions options;
-  if (changed) {
-    const bool* first = data_of<bool>(*changed, "changed");
-    require(static_cast<std::size_t>(changed->size()) == motion.start.size(), "changed must have one flag per position, ",
-            motion.start.size(), ", not ", changed->size());
-    options.changed = {reinterpret_cast<const std::uint8_t*>(first), static_cast<std::size_t>(changed->size())};
-  }
-  options.moving_frame = moving_frame;
-  return options;
+collision::MutualMotion motion_of(const py::array& start, const py::array& end, const py::array& other_start,
+                                  const py::array& other_end) {
+  return {motion_of(start, end), {positions_of(other_start, "other_start"), positions_of(other_end, "other_end")}};
+}
+
+using Flags = std::optional<py::array>;
+
+std::span<const std::uint8_t> flags_of(const Flags& changed, const char* name, std::size_t positions) {
+  if (!changed) return {};
+  const bool* first = data_of<bool>(*changed, name);
+  require(static_cast<std::size_t>(changed->size()) == positions, name, " must have one flag per position, ", positions, ", not ",
+          changed->size());
+  return {reinterpret_cast<const std::uint8_t*>(first), positions};
+}
+
+collision::MutualOptions options_of(const collision::MutualMotion& motion, const Flags& changed, const Flags& other_changed,
+                                    bool moving_frame) {
+  return {flags_of(changed, "changed", motion.first.start.size()),
+          flags_of(other_changed, "other_changed", motion.second.start.size()), moving_frame};
+}
+
+collision::DetectionOptions options_of(const collision::Motion& motion, const Flags& changed, bool moving_frame) {
+  return {flags_of(changed, "changed", motion.start.size()), moving_frame};
 }
 
 /// Pairs as a (k, 2) array over the memory they lie in.
@@ -38,6 +50,10 @@ py::array array_of(Block<collision::ElementPair>& pairs) {
 
 py::tuple arrays_of(collision::CollisionPairs pairs) {
   return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.edge_edge));
+}
+
+py::tuple arrays_of(collision::MutualPairs pairs) {
+  return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.face_vertex), array_of(pairs.edge_edge));
 }
 
 /// A copy of edges or triangles.
@@ -82,11 +98,8 @@ void bind_collision_mesh(py::module_& m) {
           "candidates_with",
           [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& start, const py::array& end,
              const py::array& other_start, const py::array& other_end, double inflation) {
-            const collision::Motion motion = motion_of(start, end);
-            const collision::Motion other_motion{positions_of(other_start, "other_start"), positions_of(other_end, "other_end")};
-            collision::MutualPairs pairs =
-                interruptible([&] { return self.candidates_with(other, motion, other_motion, inflation); });
-            return py::make_tuple(array_of(pairs.vertex_face), array_of(pairs.face_vertex), array_of(pairs.edge_edge));
+            const collision::MutualMotion motion = motion_of(start, end, other_start, other_end);
+            return arrays_of(interruptible([&] { return self.candidates_with(other, motion.first, motion.second, inflation); }));
           },
           py::arg("other"), py::arg("start"), py::arg("end"), py::arg("other_start"), py::arg("other_end"), py::arg("inflation"))
       .def(
@@ -116,6 +129,50 @@ void bind_collision_mesh(py::module_& m) {
             return interruptible([&] { return self.time_of_impact(motion, tolerance, options); });
           },
           py::arg("start"), py::arg("end"), py::arg("tolerance"), py::arg("changed"), py::arg("moving_frame"))
+      .def(
+          "collides_with",
+          [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& start, const py::array& end,
+             const py::array& other_start, const py::array& other_end, collision::ContactMode mode, const Flags& changed,
+             const Flags& other_changed, bool moving_frame) {
+            const collision::MutualMotion motion = motion_of(start, end, other_start, other_end);
+            const collision::MutualOptions options = options_of(motion, changed, other_changed, moving_frame);
+            return interruptible([&] { return self.collides_with(other, motion, mode, options); });
+          },
+          py::arg("other"), py::arg("start"), py::arg("end"), py::arg("other_start"), py::arg("other_end"), py::arg("mode"),
+          py::arg("changed"), py::arg("other_changed"), py::arg("moving_frame"))
+      .def(
+          "collisions_with",
+          [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& start, const py::array& end,
+             const py::array& other_start, const py::array& other_end, collision::ContactMode mode, const Flags& changed,
+             const Flags& other_changed, bool moving_frame) {
+            const collision::MutualMotion motion = motion_of(start, end, other_start, other_end);
+            const collision::MutualOptions options = options_of(motion, changed, other_changed, moving_frame);
+            return arrays_of(interruptible([&] { return self.collisions_with(other, motion, mode, options); }));
+          },
+          py::arg("other"), py::arg("start"), py::arg("end"), py::arg("other_start"), py::arg("other_end"), py::arg("mode"),
+          py::arg("changed"), py::arg("other_changed"), py::arg("moving_frame"))
+      .def(
+          "time_of_impact_with",
+          [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& start, const py::array& end,
+             const py::array& other_start, const py::array& other_end, double tolerance, const Flags& changed,
+             const Flags& other_changed, bool moving_frame) {
+            const collision::MutualMotion motion = motion_of(start, end, other_start, other_end);
+            const collision::MutualOptions options = options_of(motion, changed, other_changed, moving_frame);
+            return interruptible([&] { return self.time_of_impact_with(other, motion, tolerance, options); });
+          },
+          py::arg("other"), py::arg("start"), py::arg("end"), py::arg("other_start"), py::arg("other_end"), py::arg("tolerance"),
+          py::arg("changed"), py::arg("other_changed"), py::arg("moving_frame"))
+      .def(
+          "intersections_with",
+          [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& positions,
+             const py::array& other_positions, collision::DegenerateContact degenerate) {
+            const auto x = positions_of(positions, "positions");
+            const auto y = positions_of(other_positions, "other_positions");
+            collision::MutualIntersections pairs =
+                interruptible([&] { return self.intersections_with(other, x, y, degenerate); });
+            return py::make_tuple(array_of(pairs.edge_face), array_of(pairs.face_edge));
+          },
+          py::arg("other"), py::arg("positions"), py::arg("other_positions"), py::arg("degenerate"))
       .def(
           "self_intersections",
           [](collision::CollisionMesh& self, const py::array& positions, collision::DegenerateContact degenerate) {

@@ -2,6 +2,7 @@
 #include "meniscus/collision/collision_mesh.hpp"
 #include "meniscus/collision/continuous/moving_frame.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/lower_to.hpp"
 #include "meniscus/core/parallel.hpp"
 
 #include <atomic>
@@ -10,12 +11,6 @@ namespace meniscus::collision {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-void lower_to(std::atomic<double>& value, double wanted) {
-  double seen = value.load(std::memory_order_relaxed);
-  while (wanted < seen && !value.compare_exchange_weak(seen, wanted, std::memory_order_relaxed)) {
-  }
-}
 
 }  // namespace
 

@@ -207,7 +207,8 @@ MutualPairs CollisionMesh::candidates_with(CollisionMesh& other, const Motion& m
 Index CollisionMesh::nbytes() const {
   const std::lock_guard lock(mutex_);
   Index bytes = static_cast<Index>(edges_.capacity() * sizeof(Edge) + triangles_.capacity() * sizeof(mesh::Triangle) +
-                                   vertex_boxes_.capacity() * sizeof(mesh::Box));
+                                   vertex_boxes_.capacity() * sizeof(mesh::Box) +
+                                   (joined_start_.capacity() + joined_end_.capacity()) * sizeof(mesh::Point));
   for (const FollowingTree* t : {&vertex_tree_, &edge_tree_, &face_tree_}) bytes += t->tree.nbytes() + t->marks.nbytes();
   for (const ElementGrid& g : grids_) bytes += g.nbytes();
   return bytes + scratch_.nbytes() + workspace_.bytes();

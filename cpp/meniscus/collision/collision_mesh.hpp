@@ -36,11 +36,32 @@ struct MutualPairs {
   Block<ElementPair> edge_edge{0};
 };
 
+/// Edges of one mesh that meet triangles of the other: (edge of the first, triangle of the second), and (triangle of the first,
+/// edge of the second).
+struct MutualIntersections {
+  Block<ElementPair> edge_face{0};
+  Block<ElementPair> face_edge{0};
+};
+
 /// Options of a detection.
 struct DetectionOptions {
   /// One flag per vertex: only pairs with a flagged vertex are tested. Empty: all are.
   std::span<const std::uint8_t> changed;
   /// Test the boxes of a pair once more in a frame that moves with it before the exact test. This changes no result.
+  bool moving_frame = false;
+};
+
+/// Motions of two meshes.
+struct MutualMotion {
+  Motion first;
+  Motion second;
+};
+
+/// Options of a detection between two meshes.
+struct MutualOptions {
+  /// One flag per vertex of each mesh: only pairs with a flagged vertex are tested. Both empty: all are.
+  std::span<const std::uint8_t> changed;
+  std::span<const std::uint8_t> other_changed;
   bool moving_frame = false;
 };
 
@@ -75,6 +96,13 @@ class CollisionMesh {
   /// Edges and triangles without a common vertex that have a point in common.
   Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, DegenerateContact policy);
 
+  /// The same queries for elements of two meshes, which are different objects.
+  bool collides_with(CollisionMesh& other, const MutualMotion& motion, ContactMode mode, const MutualOptions& options);
+  MutualPairs collisions_with(CollisionMesh& other, const MutualMotion& motion, ContactMode mode, const MutualOptions& options);
+  double time_of_impact_with(CollisionMesh& other, const MutualMotion& motion, double tolerance, const MutualOptions& options);
+  MutualIntersections intersections_with(CollisionMesh& other, std::span<const mesh::Point> positions,
+                                         std::span<const mesh::Point> other_positions, DegenerateContact policy);
+
   /// Bytes held, without the results of calls.
   Index nbytes() const;
 
@@ -101,12 +129,26 @@ class CollisionMesh {
   template <class Found>
   void detect(PairKind kind, const Motion& motion, ContactMode mode, const DetectionOptions& options, Found&& found);
   Block<ElementPair> kept_pairs(Index chunks);
+  /// The trees of both meshes at their motions; positions of both in one array.
+  void follow_both(CollisionMesh& other, const MutualMotion& motion, const MutualOptions& options);
+  /// Calls sink(block) for blocks of pairs of an element of `first` and one of `second`, trees of two meshes, whose stencils hold
+  /// rows of the joined positions: those of trees of this mesh first.
+  template <class Sink>
+  void for_each_mutual_pair(PairKind kind, const FollowingTree& first, const FollowingTree& second, bool first_is_own,
+                            const MutualOptions& options, Sink&& sink);
+  template <class Visit>
+  void for_each_mutual_kind(CollisionMesh& other, Visit&& visit);
+  void forget_kept();
 
   std::vector<Edge> edges_;
   std::vector<mesh::Triangle> triangles_;
   std::int32_t largest_index_ = -1;
   mutable std::mutex mutex_;
   std::vector<mesh::Box> vertex_boxes_;
+  /// Positions of this mesh and of another one, of queries between two.
+  std::vector<mesh::Point> joined_start_;
+  std::vector<mesh::Point> joined_end_;
+  std::int32_t own_positions_ = 0;
   FollowingTree vertex_tree_;
   FollowingTree edge_tree_;
   FollowingTree face_tree_;

@@ -1,7 +1,7 @@
 """Collision detection, proximity and intersection of triangle meshes and their elements, closest points and winding numbers."""
 
 from meniscus.collision.broad_phase.spatial_hash import BodyPoints, cell_buckets, overlapping_boxes, points_of_bodies, vertices_in_tets
-from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualPairs
+from meniscus.collision.collision_mesh import CollisionMesh, CollisionPairs, MutualIntersections, MutualPairs
 from meniscus.collision.continuous.comparison import (
     SpaceTimeContacts,
     cubic_edge_edge,
@@ -37,6 +37,7 @@ __all__ = [
     "DegenerateContact",
     "ElementDistances",
     "FaceVisibility",
+    "MutualIntersections",
     "MutualPairs",
     "RayHits",
     "SpaceTimeContacts",

@@ -50,6 +50,18 @@ class MutualPairs(NamedTuple):
     edge_edge: Ints
 
 
+class MutualIntersections(NamedTuple):
+    """Intersections of two meshes, in lexicographic order.
+
+    Attributes:
+        edge_face: (k, 2) int32, an edge of the first mesh and a triangle of the second.
+        face_edge: (k, 2) int32, a triangle of the first mesh and an edge of the second.
+    """
+
+    edge_face: Ints
+    face_edge: Ints
+
+
 class CollisionMesh:
     """Collision queries of a mesh whose vertices move: which elements may collide within a step, which do, and when first.
 
@@ -137,10 +149,8 @@ class CollisionMesh:
         Raises:
             TypeError, ValueError: as for `candidates`, or if `other` is this mesh.
         """
-        mesh = _checks.one_of_type("other", other, CollisionMesh)
-        mine = _positions("start", start), _positions("end", end)
-        theirs = _positions("other_start", other_start), _positions("other_end", other_end)
-        return MutualPairs(*self._core.candidates_with(mesh._core, *mine, *theirs, _checks.number("inflation", inflation)))
+        motion = self._mutual(other, start, end, other_start, other_end)
+        return MutualPairs(*self._core.candidates_with(*motion, _checks.number("inflation", inflation)))
 
     def collides(
         self,
@@ -216,6 +226,112 @@ class CollisionMesh:
         checked = _checks.positive("tolerance", tolerance)
         return float(self._core.time_of_impact(*self._detection(start, end), checked, _flags(changed), bool(moving_frame)))
 
+    def collides_with(
+        self,
+        other: CollisionMesh,
+        start: Floats,
+        end: Floats,
+        other_start: Floats,
+        other_end: Floats,
+        mode: ContactMode = "any",
+        *,
+        changed: Bools | None = None,
+        other_changed: Bools | None = None,
+        moving_frame: bool = False,
+    ) -> bool:
+        """Tell whether any element of this mesh collides with one of another within the step. No pair is stored.
+
+        Args:
+            other: another mesh; collisions within one mesh are those of `collides`.
+            start: (n, 3) float64, C-contiguous, m: positions of this mesh.
+            end: (n, 3) float64, C-contiguous, m.
+            other_start: (k, 3) float64, C-contiguous, m: positions of the other mesh.
+            other_end: (k, 3) float64, C-contiguous, m.
+            mode: definition of a collision, as for `vertex_face`.
+            changed: (n,) bool, and
+            other_changed: (k,) bool: test only pairs with one of these vertices, where all others are known not to collide. A mesh without
+                flags beside one with flags has not changed; without both, all pairs are tested.
+            moving_frame: as for `collides`.
+
+        Raises:
+            TypeError, ValueError: as for `collides`, or if `other` is this mesh.
+
+        Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
+        """
+        motion = self._mutual(other, start, end, other_start, other_end)
+        flags = _flags(changed), _flags(other_changed, "other_changed")
+        return bool(self._core.collides_with(*motion, CONTACT_MODE("mode", mode), *flags, bool(moving_frame)))
+
+    def collisions_with(
+        self,
+        other: CollisionMesh,
+        start: Floats,
+        end: Floats,
+        other_start: Floats,
+        other_end: Floats,
+        mode: ContactMode = "any",
+        *,
+        changed: Bools | None = None,
+        other_changed: Bools | None = None,
+        moving_frame: bool = False,
+    ) -> MutualPairs:
+        """Return the pairs of an element of this mesh and one of another that collide within the step. No other pair is stored.
+
+        Arguments and errors are those of `collides_with`.
+
+        Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
+        """
+        motion = self._mutual(other, start, end, other_start, other_end)
+        flags = _flags(changed), _flags(other_changed, "other_changed")
+        return MutualPairs(*self._core.collisions_with(*motion, CONTACT_MODE("mode", mode), *flags, bool(moving_frame)))
+
+    def time_of_impact_with(
+        self,
+        other: CollisionMesh,
+        start: Floats,
+        end: Floats,
+        other_start: Floats,
+        other_end: Floats,
+        tolerance: float = 1e-6,
+        *,
+        changed: Bools | None = None,
+        other_changed: Bools | None = None,
+        moving_frame: bool = False,
+    ) -> float:
+        """Return a time up to which certainly no element of this mesh touches one of another.
+
+        Arguments are those of `collides_with`, and `tolerance` and the result those of `time_of_impact`.
+
+        Raises:
+            TypeError, ValueError: as for `collides_with`; `tolerance` <= 0.
+
+        Source: Brochu 2012, section 4.5.1; Selle 2008, section 6.4 (moving frame, changed vertices).
+        """
+        checked = _checks.positive("tolerance", tolerance)
+        motion = self._mutual(other, start, end, other_start, other_end)
+        flags = _flags(changed), _flags(other_changed, "other_changed")
+        return float(self._core.time_of_impact_with(*motion, checked, *flags, bool(moving_frame)))
+
+    def intersections_with(
+        self, other: CollisionMesh, positions: Floats, other_positions: Floats, degenerate: DegenerateContact = "counts"
+    ) -> MutualIntersections:
+        """Return the edges of each of two meshes that intersect triangles of the other.
+
+        Args:
+            other: another mesh; intersections within one mesh are those of `self_intersections`.
+            positions: (n, 3) float64, C-contiguous, m: of this mesh.
+            other_positions: (k, 3) float64, C-contiguous, m: of the other.
+            degenerate: as for `edge_triangle`: whether elements that only touch, or lie in one plane, intersect.
+
+        Raises:
+            TypeError, ValueError: as for `self_intersections`, or if `other` is this mesh.
+
+        Source: Brochu 2012, section 3.2.3.
+        """
+        mesh = _checks.one_of_type("other", other, CollisionMesh)
+        x, y = _positions("positions", positions), _positions("other_positions", other_positions)
+        return MutualIntersections(*self._core.intersections_with(mesh._core, x, y, DEGENERATE_CONTACT("degenerate", degenerate)))
+
     def self_intersections(self, positions: Floats, degenerate: DegenerateContact = "counts") -> Ints:
         """Return the pairs (k, 2) of an edge and a triangle without a common vertex that intersect, in lexicographic order.
 
@@ -233,6 +349,12 @@ class CollisionMesh:
         return pairs  # type: ignore[no-any-return]
 
     @staticmethod
+    def _mutual(other: CollisionMesh, start: Floats, end: Floats, other_start: Floats, other_end: Floats) -> tuple[Any, ...]:
+        mesh = _checks.one_of_type("other", other, CollisionMesh)
+        mine = _positions("start", start), _positions("end", end)
+        return mesh._core, *mine, _positions("other_start", other_start), _positions("other_end", other_end)
+
+    @staticmethod
     def _detection(start: Floats, end: Floats) -> tuple[Floats, Floats]:
         return _positions("start", start), _positions("end", end)
 
@@ -242,13 +364,13 @@ def _positions(name: str, value: Floats) -> Floats:
     return checked
 
 
-def _flags(value: Bools | None) -> Bools | None:
+def _flags(value: Bools | None, name: str = "changed") -> Bools | None:
     """Check the flags of vertices; how many there must be is checked with the positions."""
     if value is None:
         return None
     array = np.asarray(value)
     if array.dtype != np.bool_:
-        raise TypeError(f"changed must be of dtype bool, not {array.dtype}")
+        raise TypeError(f"{name} must be of dtype bool, not {array.dtype}")
     if array.ndim != 1:
-        raise ValueError(f"changed must have shape (n,), not {array.shape}")
+        raise ValueError(f"{name} must have shape (n,), not {array.shape}")
     return np.ascontiguousarray(array)

@@ -31,7 +31,7 @@ def _times(kind: Any, start: Floats, end: Floats, tolerance: float) -> Floats:
     return result
 
 
-def vertex_face(start: Floats, end: Floats, mode: ContactMode = "parity") -> Bools:
+def vertex_face(start: Floats, end: Floats, mode: ContactMode = "any") -> Bools:
     """Tell for n pairs of a moving vertex and a moving face whether they collide within the step.
 
     The points move from `start` (t = 0) to `end` (t = 1) on straight lines at constant speed. The answers are those of real arithmetic: no
@@ -56,7 +56,7 @@ def vertex_face(start: Floats, end: Floats, mode: ContactMode = "parity") -> Boo
     return _contacts(_collision.PairKind.vertex_face, start, end, mode)
 
 
-def edge_edge(start: Floats, end: Floats, mode: ContactMode = "parity") -> Bools:
+def edge_edge(start: Floats, end: Floats, mode: ContactMode = "any") -> Bools:
     """Tell for n pairs of moving edges whether they collide within the step.
 
     Args:
