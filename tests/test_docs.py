@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from meniscus import fluids, scenes
+from meniscus import fluids, io, scenes
 
 ROOT = Path(__file__).parents[1]
 METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
@@ -65,6 +65,19 @@ def test_the_first_code_of_the_page_on_running_describes_a_scene() -> None:
     names: dict[str, Any] = {}
     exec(description, names)
     assert names["scene"]["smoke"]["interior"]["albedo"] == 0.5
+
+
+def test_the_script_of_the_page_on_running_writes_its_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("vtk")
+    page = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
+    (code,) = (c for c in re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE) if "FrameWriter" in c)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "running.md", "exec"), {})
+    series = io.read_series(Path("out/jelly/frames.pvd"))
+    assert len(series) == 24
+    first, last = (io.read_frame(files, 0).meshes["jelly"].vertices for files in (series[0][1], series[-1][1]))
+    # Free fall: implicit Euler adds g dt^2 n (n + 1) / 2 in n steps.
+    np.testing.assert_allclose(last - first, np.broadcast_to((0, -9.81 * (24 * 25 - 2) / 2 / 24**2, 0), first.shape), atol=1e-6)
 
 
 def test_the_page_on_running_names_every_scene() -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core.state import Arguments, State
+from meniscus.grid import conversion
 from meniscus.grid.boundary import BoundarySpec, SideCondition, resolve, to_core
 from meniscus.grid.uniform import AXES, Grid
 
@@ -146,6 +147,14 @@ class ScalarField(_Field):
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """`array`, so that NumPy takes the field as one: `np.asarray(field)` is the writable view, `np.max(field)` a number."""
         return np.array(self.array, dtype=dtype, copy=copy) if copy or dtype is not None else self.array
+
+    def to_xarray(self, name: str | None = None) -> Any:
+        """Return an `xarray.DataArray` over the memory of the field, with positions (m) of the samples; ImportError without xarray."""
+        return conversion.scalar_to_xarray(self, name)
+
+    def to_pyvista(self, name: str = "values") -> Any:
+        """Return a `pyvista.ImageData` with a copy of the samples on its cells or points; ImportError without PyVista."""
+        return conversion.scalar_to_pyvista(self, name)
 
     @property
     def with_ghosts(self) -> npt.NDArray[Any]:
@@ -289,6 +298,14 @@ class MacField(_Field):
             raise ValueError(f"function must return velocities of shape {x.shape} for as many positions, not {value.shape}")
         _checks.require_finite("the values of function", value)
         return value[:, axis].reshape(shape).astype(self._dtype)
+
+    def to_xarray(self) -> Any:
+        """Return an `xarray.Dataset` of u, v[, w] over the memory of the velocity, with positions (m); ImportError without xarray."""
+        return conversion.velocity_to_xarray(self)
+
+    def to_pyvista(self, name: str = "velocity") -> Any:
+        """Return a `pyvista.ImageData` with the means of opposite faces on its cells; ImportError without PyVista."""
+        return conversion.velocity_to_pyvista(self, name)
 
     def component(self, axis: int) -> npt.NDArray[Any]:
         """Return a writable view of the component along `axis`."""

@@ -1,7 +1,9 @@
-"""Pictures: plots, smoke, water, surfaces and animations, all without a display. Needs the extra `viz`; `path_tracing` needs `render`."""
+"""Pictures: plots, smoke, water, surfaces and animations, all without a display. Needs the extra `viz`; `path_tracing` needs `render`,
+`view3d` needs `view`."""
 
 from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
+from meniscus.viz.interactive import View, view3d
 from meniscus.viz.meshes import surface
 from meniscus.viz.picture import Picture
 from meniscus.viz.plots import contours, image, lines, liquid2d, streamlines
@@ -11,6 +13,7 @@ from meniscus.viz.water import water
 __all__ = [
     "Camera",
     "Picture",
+    "View",
     "animate",
     "animations",
     "contours",
@@ -21,5 +24,6 @@ __all__ = [
     "smoke",
     "streamlines",
     "surface",
+    "view3d",
     "water",
 ]
