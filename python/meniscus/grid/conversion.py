@@ -1,21 +1,18 @@
-"""Fields as objects of xarray and PyVista."""
+"""Fields as objects of xarray and PyVista: what the methods `to_xarray` and `to_pyvista` of fields do."""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from meniscus.grid.uniform import AXES
 
-if TYPE_CHECKING:
-    from meniscus.grid.fields import MacField, ScalarField
-
 _EXTRA = {"xarray": "xarray", "pyvista": "'meniscus[view]'"}
 
 
-def scalar_to_xarray(field: ScalarField, name: str | None) -> Any:
+def scalar_to_xarray(field: Any, name: str | None) -> Any:
     """Return a DataArray that shares the memory of the field."""
     x = field.coordinates()
     axes = AXES[: field.grid.dimension]
@@ -26,7 +23,7 @@ def scalar_to_xarray(field: ScalarField, name: str | None) -> Any:
     return made
 
 
-def velocity_to_xarray(velocity: MacField) -> Any:
+def velocity_to_xarray(velocity: Any) -> Any:
     """Return a Dataset of the components, which share the memory of the velocity."""
     xarray, grid = library("xarray"), velocity.grid
     axes = AXES[: grid.dimension]
@@ -42,14 +39,14 @@ def velocity_to_xarray(velocity: MacField) -> Any:
     return made
 
 
-def scalar_to_pyvista(field: ScalarField, name: str) -> Any:
+def scalar_to_pyvista(field: Any, name: str) -> Any:
     """Return a `pyvista.ImageData` with a copy of the samples, on its cells or on its points."""
     data = _image(field.grid)
     (data.point_data if all(field.on_side) else data.cell_data)[name] = field.array.ravel(order="F")
     return data
 
 
-def velocity_to_pyvista(velocity: MacField, name: str) -> Any:
+def velocity_to_pyvista(velocity: Any, name: str) -> Any:
     """Return a `pyvista.ImageData` with the means of opposite faces on its cells."""
     grid = velocity.grid
     mean = np.zeros((*grid.local_shape, 3), velocity.dtype)

@@ -46,7 +46,7 @@ class Interruption:
                 raise self.cause
             self.cause = Terminated if number == signal.SIGTERM else KeyboardInterrupt
             # Not a timer of the system: the program may need the only one that it has.
-            timer = threading.Timer(GRACE, _signal_main_thread, (number,))
+            timer = threading.Timer(GRACE, _signal_main_thread, (signal.Signals(number),))
             timer.daemon = True
             timers.append(timer)
             timer.start()
@@ -61,11 +61,11 @@ class Interruption:
         finally:
             for timer in timers:
                 timer.cancel()
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            for which, handler in before.items():
+                signal.signal(which, handler)
 
 
-def _signal_main_thread(number: int) -> None:
+def _signal_main_thread(number: signal.Signals) -> None:
     """Send a signal to the main thread: a real one, which ends its waiting, where the system has that."""
     if hasattr(signal, "pthread_kill"):
         signal.pthread_kill(threading.main_thread().ident or 0, number)

@@ -63,7 +63,7 @@ class GivenFlow(Flow):
             total += weight * v
         x += step * total
 
-    def _velocity(self, points: Floats, time: float) -> Floats:
+    def _velocity(self, points: npt.NDArray[Any], time: float) -> Floats:
         v = np.ascontiguousarray(self._function(points, time), dtype=np.float64)
         if v.shape != points.shape:
             raise ValueError(f"the function of a flow must return velocities of shape {points.shape}, not {v.shape}")

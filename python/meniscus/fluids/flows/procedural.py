@@ -30,6 +30,7 @@ class Flow:
     """
 
     _is_function = False  # sums with a function are functions
+    _core: Any
 
     def __init__(self, core: Any, dimension: int, description: str) -> None:
         if not isinstance(core, (_fluids.Flow2, _fluids.Flow3)):
