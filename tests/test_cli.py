@@ -211,7 +211,7 @@ def test_parameters_of_every_kind_become_options(tmp_path, capsys):
 
 
 def test_progress_tells_frames_steps_and_speed():
-    from meniscus._progress import describe
+    from meniscus.scenes.progress import describe
 
     step = meniscus.scenes.Step(120, 3, 48, 0.1, 2.0, 0.01, 0.5, 393216)
     assert describe(step, 786432.0) == "frame 3 of 48, step 120, 0.786 Mcells/s"

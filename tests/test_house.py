@@ -28,7 +28,6 @@ LAYERS = [
     {"viz"},
     {"scenes"},
     {""},  # the package itself
-    {"_progress"},
     {"cli"},
     {"__main__"},
 ]

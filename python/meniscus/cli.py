@@ -16,9 +16,9 @@ from typing import Any, get_args
 import numpy as np
 
 from meniscus import __version__, core, scenes
-from meniscus._progress import ProgressBar
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.scenes.interrupts import Terminated
+from meniscus.scenes.progress import ProgressBar
 from meniscus.scenes.scene import choices_of
 
 # Modules that optional parts need, and what they are for.

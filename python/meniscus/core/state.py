@@ -7,6 +7,7 @@ tuple, list or dict of these.
 from __future__ import annotations
 
 import copy
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -74,6 +75,10 @@ class State(ABC):
         """Same as `copy`."""
         memo[id(self)] = other = self.copy()
         return other
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return f"<code>{html.escape(repr(self))}</code>"
 
     def _backed_up(self, last: Any) -> Any:
         """Return a backup: `last`, an earlier one, made equal to this object, or a new one if that is None."""

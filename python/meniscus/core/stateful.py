@@ -10,10 +10,13 @@ and everything else follows from the declarations. `meniscus.core.state` says wh
 from __future__ import annotations
 
 import copy
+import html
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from meniscus.core.memory import MemoryOwner
 from meniscus.core.state import Arguments, Backup, State, assigned, backed_up, require_part, restored, same_memory, snapshot_of
@@ -142,6 +145,14 @@ class Stateful(MemoryOwner, State):
         """One line: what the state is made of, and how much memory is held."""
         return f"<{type(self).__name__} of {', '.join(self._declared) or 'nothing'}, {self.nbytes / 1e6:.3g} MB>"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the line of `repr`, and a row for each part."""
+        rows = "".join(
+            f'<tr><th style="text-align:left">{html.escape(name)}</th><td style="text-align:left">{html.escape(_short(part))}</td></tr>'
+            for name, part in self.state.items()
+        )
+        return f"<code>{html.escape(repr(self))}</code><table>{rows}</table>"
+
     def _arguments(self) -> Arguments:
         return self._made_with
 
@@ -194,6 +205,14 @@ class Stateful(MemoryOwner, State):
         present = getattr(self, name)
         if present is not value and not same_memory(present, value):
             setattr(self, name, value)
+
+
+def _short(part: Any) -> str:
+    """Return a part in one line: an array by its shape."""
+    if isinstance(part, np.ndarray):
+        return f"{part.dtype} {part.shape}"
+    line = repr(part).replace("\n", " ")
+    return line if len(line) <= 160 else line[:157] + "..."
 
 
 def _made(kind: type[_F], arguments: tuple[Any, ...], named: dict[str, Any], settings: Mapping[str, Any], has_parts: bool) -> _F:

@@ -3,6 +3,7 @@
 from meniscus.io.checkpoint import Checkpoint, DamagedCheckpoint, latest_checkpoint, read_checkpoint, save_checkpoint, write_checkpoint
 from meniscus.io.frame_writer import FrameWriter
 from meniscus.io.frames import FrameData, FrameMesh, collect
+from meniscus.io.table import Table
 from meniscus.io.vtk import read_frame, read_series, write_frame, write_series
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "FrameData",
     "FrameMesh",
     "FrameWriter",
+    "Table",
     "collect",
     "latest_checkpoint",
     "read_checkpoint",

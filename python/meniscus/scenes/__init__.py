@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from meniscus import _checks
 from meniscus.scenes.catalogue import SCENES, find
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.pictures import Renderer, render
+from meniscus.scenes.progress import NotebookBar, ProgressBar, in_notebook
 from meniscus.scenes.running import CHECKPOINT_FOLDER, Frame, RunOptions, Step, frames
 from meniscus.scenes.running import run as _run_scene
 from meniscus.scenes.scene import Scene, parameter
@@ -52,6 +54,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     *,
     on_frame: Callable[[Frame, int], None] | None = None,
+    progress: bool | None = None,
     **options_and_parameters: Any,
 ) -> Frame:
     """Run a scene to its end and return its last frame: `run("swirl", resolution=64, frames=48, out="out/")`.
@@ -60,6 +63,7 @@ def run(
         scene: a name, the path of a Python file that defines one scene, or a scene.
         out: folder for frames, pictures, checkpoints, `run.json` and `diagnostics.csv`; default: nothing is written.
         on_frame: called with each frame and the number of frames.
+        progress: whether a notebook, or a terminal, shows a bar; default: notebooks do.
         **options_and_parameters: the attributes of `RunOptions` (`resume`, `checkpoint_every`, ...) and, with a name, the parameters of the
             scene.
 
@@ -79,4 +83,15 @@ def run(
         scene = kind(**parameters)
     elif parameters:
         raise TypeError(f"parameters go with a scene's name, not with a scene; options of a run are {', '.join(_OPTIONS)}")
-    return _run_scene(scene, out, on_frame=on_frame, **options)
+    wanted = in_notebook() if progress is None else _checks.one_of_type("progress", progress, bool)
+    if not wanted:
+        return _run_scene(scene, out, on_frame=on_frame, **options)
+    given = options.pop("on_step", None)
+    with (NotebookBar if in_notebook() else ProgressBar)(scene.name) as bar:
+
+        def show(step: Step) -> None:
+            bar.step(step)
+            if given is not None:
+                given(step)
+
+        return _run_scene(scene, out, on_frame=on_frame, on_step=show, **options)

@@ -1,12 +1,16 @@
-"""Progress bar for runs on a terminal, through rich where it is installed; silent otherwise."""
+"""Progress of runs: a bar on a terminal, through rich where it is installed, and one in a notebook; silent otherwise."""
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import sys
+import time
 from typing import Any
 
-from meniscus.scenes import Step
+from meniscus.scenes.running import Step
+
+_REFRESH = 0.25  # s between changes of the bar in a notebook
 
 
 class ProgressBar:
@@ -58,3 +62,45 @@ def describe(step: Step, cells_per_second: float) -> str:
     """Return 'frame 3 of 48, step 120, 1.25 Mcells/s'."""
     speed = f", {cells_per_second / 1e6:.3g} Mcells/s" if step.cells else ""
     return f"frame {step.frame} of {step.frames}, step {step.number}{speed}"
+
+
+class NotebookBar:
+    """The same bar below the cell of a notebook that runs a scene."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._handle: Any = None
+        self._shown_at = 0.0
+        self._rate = 0.0
+
+    def __enter__(self) -> NotebookBar:
+        """Show the bar."""
+        from IPython.display import HTML, display
+
+        self._handle = display(HTML(_bar(self._title, 0.0, "setting up")), display_id=True)
+        return self
+
+    def step(self, step: Step) -> None:
+        """Show where the run is after a step, at most some times per second."""
+        now = step.cells / max(step.seconds, 1e-9)
+        self._rate = now if self._rate == 0.0 else 0.9 * self._rate + 0.1 * now
+        last = step.time >= step.end
+        if last or time.monotonic() - self._shown_at >= _REFRESH:
+            from IPython.display import HTML
+
+            self._handle.update(HTML(_bar(self._title, step.time / step.end, describe(step, self._rate))))
+            self._shown_at = time.monotonic()
+
+    def __exit__(self, *error: object) -> None:
+        """Leave the bar where the run ended."""
+
+
+def in_notebook() -> bool:
+    """Return whether this process runs the cells of a notebook."""
+    shell = sys.modules.get("IPython")
+    active = shell.get_ipython() if shell is not None else None
+    return active is not None and type(active).__name__ == "ZMQInteractiveShell"
+
+
+def _bar(title: str, done: float, where: str) -> str:
+    return f'{html.escape(title)} <progress value="{done:.4f}" max="1"></progress> {html.escape(where)}'
