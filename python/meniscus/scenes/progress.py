@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import importlib.util
 import sys
 import time
@@ -75,9 +76,8 @@ class NotebookBar:
 
     def __enter__(self) -> NotebookBar:
         """Show the bar."""
-        from IPython.display import HTML, display
-
-        self._handle = display(HTML(_bar(self._title, 0.0, "setting up")), display_id=True)
+        self._ipython: Any = importlib.import_module("IPython.display")
+        self._handle = self._ipython.display(self._ipython.HTML(_bar(self._title, 0.0, "setting up")), display_id=True)
         return self
 
     def step(self, step: Step) -> None:
@@ -86,9 +86,7 @@ class NotebookBar:
         self._rate = now if self._rate == 0.0 else 0.9 * self._rate + 0.1 * now
         last = step.time >= step.end
         if last or time.monotonic() - self._shown_at >= _REFRESH:
-            from IPython.display import HTML
-
-            self._handle.update(HTML(_bar(self._title, step.time / step.end, describe(step, self._rate))))
+            self._handle.update(self._ipython.HTML(_bar(self._title, step.time / step.end, describe(step, self._rate))))
             self._shown_at = time.monotonic()
 
     def __exit__(self, *error: object) -> None:
