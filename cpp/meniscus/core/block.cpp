@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <new>
+#include <sstream>
+#include <string>
 
 #if defined(__linux__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace meniscus::core {
@@ -22,6 +26,40 @@ constexpr std::align_val_t large_alignment{std::size_t{2} << 20};
 /// Large blocks begin at different distances from the start of a page. Else entry i of all arrays would compete for the same
 /// places in the caches.
 std::size_t stagger(Index number) { return static_cast<std::size_t>(number % 32) * 13 * 64; }
+
+/// Memory that cannot be had (becomes MemoryError in Python), with the amounts.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+/// Bytes of memory of this machine. Systems promise more than that, and end the process that believes them.
+std::size_t machine_bytes() {
+#if defined(__linux__)
+  static const std::size_t bytes = [] {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long size = sysconf(_SC_PAGE_SIZE);
+    return pages > 0 && size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(size)
+                                 : std::numeric_limits<std::size_t>::max();
+  }();
+  return bytes;
+#else
+  return std::numeric_limits<std::size_t>::max() / 2;
+#endif
+}
+
+void require_memory(std::size_t bytes) {
+  if (bytes <= machine_bytes()) return;
+  std::ostringstream message;
+  message.precision(3);
+  message << "this needs a block of " << static_cast<double>(bytes) / 1e9 << " GB, and the machine has "
+          << static_cast<double>(machine_bytes()) / 1e9 << " GB";
+  throw OutOfMemory(message.str());
+}
 }  // namespace
 
 Index block_allocations() { return allocations.load(std::memory_order_relaxed); }
@@ -31,11 +69,12 @@ namespace detail {
 
 std::shared_ptr<std::byte> allocate_block(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 1);
+  require_memory(size);
   const Index number = allocations.fetch_add(1, std::memory_order_relaxed);
-  live_bytes.fetch_add(static_cast<Index>(size), std::memory_order_relaxed);
   if (size >= large) {
     const std::size_t offset = stagger(number);
     auto* base = static_cast<std::byte*>(::operator new(size + offset, large_alignment));
+    live_bytes.fetch_add(static_cast<Index>(size), std::memory_order_relaxed);
 #if defined(__linux__)
     madvise(base, size + offset, MADV_HUGEPAGE);  // a wish; without it everything works the same
 #endif
@@ -45,6 +84,7 @@ std::shared_ptr<std::byte> allocate_block(std::size_t bytes) {
             }};
   }
   auto* p = static_cast<std::byte*>(::operator new(size, alignment));
+  live_bytes.fetch_add(static_cast<Index>(size), std::memory_order_relaxed);
   return {p, [size](std::byte* q) {
             live_bytes.fetch_sub(static_cast<Index>(size), std::memory_order_relaxed);
             ::operator delete(q, alignment);

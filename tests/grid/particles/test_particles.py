@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.build import grid_of, same_bits
 
 import meniscus as ms
+from meniscus import core
 
 
 def make(n: int, dimension: int, dtype: Any, rng: np.random.Generator) -> ms.Particles:
@@ -366,3 +367,19 @@ def test_no_leaks(dimension: int, dtype: type, rng: np.random.Generator) -> None
     del view
     gc.collect()
     assert ms.core.block_bytes() == start
+
+
+def test_memory_that_cannot_be_is_refused_and_changes_nothing() -> None:
+    particles = ms.Particles(np.ones((3, 2)), mass=np.ones(3))
+    held = core.block_bytes()
+    for capacity, error in ((2**62, ValueError), (2**55, MemoryError), (2**38, MemoryError)):
+        with pytest.raises(error, match="capacity must be lower|the machine has"):
+            particles.reserve(capacity)
+    for width, error in ((2**63 - 1, ValueError), (2**31 - 1, MemoryError)):
+        with pytest.raises(error, match="width must be|the machine has"):
+            particles.add_column("a", width=width)
+    assert list(particles.columns) == ["mass"]
+    assert core.block_bytes() == held
+    np.testing.assert_array_equal(particles.positions, np.ones((3, 2)))
+    with pytest.raises(MemoryError, match="this needs a block of"):
+        ms.CellField(ms.Grid((2**20, 2**20), 1.0))

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace meniscus::grid {
 namespace {
@@ -41,6 +42,11 @@ std::uint64_t cell_key(const Grid<D>& grid, const T* x, Index particle) {
   for (int d = 0; d < D; ++d)
     require(std::isfinite(x[d]), "positions must be finite, but component ", d, " of particle ", particle, " is ", x[d]);
   return static_cast<std::uint64_t>(cell_index<D>(grid, locate_in_domain(grid, x).cell));
+}
+
+/// Refuses a number of rows whose bytes no integer counts; what memory cannot hold is refused when it is allocated.
+void require_countable(Index rows, Index row_bytes, const char* name, Index given) {
+  require(rows <= std::numeric_limits<Index>::max() / row_bytes, name, " must be lower, not ", given);
 }
 
 }  // namespace
@@ -83,7 +89,9 @@ void ParticleSet::add_column(const std::string& name, ColumnType type, Index wid
   require(!name.empty(), "a column needs a name");
   require(std::none_of(columns_.begin(), columns_.end(), [&](const ParticleColumn& c) { return c.name == name; }),
           "particles already have a column '", name, "'");
+  require(width <= std::numeric_limits<std::int32_t>::max(), "width must be at most 2147483647, not ", width);
   ParticleColumn column{name, type, width, {}};
+  require_countable(capacity_, column.row_bytes(), "width", width);
   column.data = Block<std::byte>(capacity_ * column.row_bytes());
   std::fill(column.data.begin(), column.data.end(), std::byte{0});
   columns_.push_back(std::move(column));
@@ -91,6 +99,7 @@ void ParticleSet::add_column(const std::string& name, ColumnType type, Index wid
 
 void ParticleSet::reserve(Index capacity) {
   if (capacity <= capacity_) return;
+  for (const ParticleColumn& c : columns_) require_countable(capacity, c.row_bytes(), "capacity", capacity);
   std::vector<Block<std::byte>> grown;
   grown.reserve(columns_.size());
   for (const ParticleColumn& c : columns_) {
