@@ -13,6 +13,7 @@ from pathlib import Path
 import bandwidth
 import collision
 import environment
+import geometry
 import harness
 import levelsets
 import liquid
@@ -65,7 +66,7 @@ def main(given: list[str] | None = None) -> None:
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     others = libraries.all_peers(worlds, chosen)
-    for room in (solids, springs, levelsets, surfaces, particles, particle_liquid, liquid):
+    for room in (solids, springs, levelsets, surfaces, particles, particle_liquid, liquid, geometry):
         cases += room.cases(options.quick, chosen)
         others += room.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)

@@ -16,7 +16,7 @@ from meniscus.surface import LevelSet, components, curvature, extract, measure, 
 
 FULL = {"256": 256, "384": 384}
 QUICK = {"tiny": 24}
-NAMES = ("mesh", "mesh-normals", "volume", "fractions", "components", "curvature/surface", "curvature/columns")
+NAMES = ("mesh", "mesh-normals", "volume", "fractions", "components", "labels", "curvature/surface", "curvature/columns")
 THREADS = (1, 2)
 
 
@@ -51,6 +51,7 @@ def level_set_cases(key: str, phi: LevelSet) -> list[Case]:
         "volume": (partial(measure, phi, workspace=space), 0),
         "fractions": (partial(volume_fractions, phi, out=out, workspace=space), out.array.nbytes),
         "components": (partial(components, phi, out=labels, workspace=space), labels.nbytes),
+        "labels": (partial(components, phi, volumes=False, out=labels, workspace=space), labels.nbytes),
         "curvature/surface": (partial(curvature, phi, out=out), out.array.nbytes),
         "curvature/columns": (partial(curvature, phi, kind="columns", out=out), out.array.nbytes),
     }
@@ -88,7 +89,7 @@ def peers(quick: bool, chosen: Callable[[str], bool]) -> list[Peer]:
     full = f"{key}/float32"
     wanted = {
         "scikit-image": ("skimage.measure", "mesh", "marching_cubes with normals of its own, on the lattice of cells, open at the sides"),
-        "scipy": ("scipy.ndimage", "components", "label of phi <= 0, without volumes (ours: with volumes)"),
+        "scipy": ("scipy.ndimage", "labels", "label of phi <= 0, which it is given (ours: with the comparison)"),
     }
     found = []
     phi: LevelSet | None = None
@@ -108,7 +109,7 @@ def peers(quick: bool, chosen: Callable[[str], bool]) -> list[Peer]:
         inside = samples <= 0
         if library == "scipy":
             run: Callable[[], Any] = partial(other.label, inside)
-            peer.compare(run()[0], phi.components().labels)
+            peer.compare(run()[0], phi.components(volumes=False).labels)
         else:
             run = partial(other.marching_cubes, samples, 0.0, spacing=(phi.grid.spacing,) * 3, allow_degenerate=True)
             # Vertices of both lie on the same edges; positions are compared in spacings. Some cells get one more in their middle.

@@ -29,7 +29,7 @@ def with_singular_values(s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def matrices(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Of all kinds: random, nearly rigid, inverted, of rank 0, 1 and 2, equal singular values, tiny and huge."""
+    """Of all kinds: random, nearly rigid, inverted, of rank 0, 1 and 2, nearly of rank 2, equal singular values, tiny and huge."""
     a = rng.normal(size=(n, 3, 3))
     part = n // 10
     a[:part] = random_rotations(part, rng) + 0.1 * a[:part]
@@ -43,6 +43,9 @@ def matrices(n: int, rng: np.random.Generator) -> np.ndarray:
     a[5 * part : 6 * part] *= 10.0 ** rng.integers(-150, 150, size=(part, 1, 1))
     a[6 * part : 7 * part] = with_singular_values(
         np.column_stack([np.ones(part), np.ones(part), -(10.0 ** rng.uniform(-16, 0, part))]), rng
+    )
+    a[7 * part : 8 * part] = with_singular_values(
+        np.column_stack([np.ones(part), rng.uniform(0.2, 1, part), 10.0 ** rng.uniform(-16, 0, part)]), rng
     )
     return a
 

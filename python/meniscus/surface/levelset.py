@@ -207,9 +207,11 @@ class LevelSet(State):
         """Return the curvature at the samples, 1/m; see `surface.curvature`."""
         return extraction.curvature(self, kind=kind, limit=limit, out=out)
 
-    def components(self, *, both: bool = False, out: Integers | None = None, workspace: Workspace | None = None) -> Components:
+    def components(
+        self, *, both: bool = False, volumes: bool = True, out: Integers | None = None, workspace: Workspace | None = None
+    ) -> Components:
         """Return the connected components and their volumes; see `surface.components`."""
-        return extraction.components(self, both=both, out=out, workspace=workspace)
+        return extraction.components(self, both=both, volumes=volumes, out=out, workspace=workspace)
 
     def unite(self, other: LevelSet | Shape) -> None:
         """Make this the union with a level set on the same samples, or with a shape: min(phi, other).

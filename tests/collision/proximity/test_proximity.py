@@ -179,8 +179,10 @@ def test_the_greatest_doubles() -> None:
     assert far.normals.tolist() == [[-1, 0, 0]]
     start = np.array([[(-most, 0, 1), (-most, -1, 0), (-most, 2, -1), (-most, -1, 2)]])
     moved = vertex_face_contact(start, start * [-1, 1, 1])
-    assert np.isfinite(moved.weights).all()
-    assert np.isfinite(moved.normals).all()
+    assert moved.weights[0, 0] == 1
+    assert moved.weights.sum() == pytest.approx(0, abs=1e-15)
+    assert (moved.weights[0, 1:] <= 0).all()
+    assert np.linalg.norm(moved.normals) == pytest.approx(1, rel=1e-15)
 
 
 def test_the_order_of_ends_and_edges_does_not_matter(rng: np.random.Generator) -> None:

@@ -1,7 +1,5 @@
 """Absence of leaks through closed thickened surfaces, wherever segments are aimed."""
 
-import os
-
 import numpy as np
 import pytest
 from support.meshes import Mesh, box, random_points, real_mesh, sphere_like, torus
@@ -10,8 +8,8 @@ from support.segments import aimed_segments, dyadic, segment_distances
 import meniscus as ms
 from meniscus.collision import VISIBLE, ThickSurface, edge_triangle
 
-# Segments of the long leak test: 10^8 in all is a matter of minutes.
-SEGMENTS = int(os.environ.get("MENISCUS_LEAK_SEGMENTS", "6000000"))
+# Segments of the long leak test, in parts that may run at the same time.
+SEGMENTS, PARTS = 100_000_000, 16
 
 
 def check_no_leak(mesh: Mesh, surface: ThickSurface, solid: ms.surface.MeshDistance, a: np.ndarray, b: np.ndarray) -> int:
@@ -29,11 +27,12 @@ def leak_run(meshes: list[Mesh], n: int, thickness: float, rng: np.random.Genera
         visible = 0
         for start in range(0, n, 500_000):
             k = min(500_000, n - start)
-            visible += check_no_leak(m, surface, solid, *aimed_segments(m, k // 2, bits, rng))
+            # The exact middle of these is a point of the surface.
+            assert not (surface.classify(*aimed_segments(m, k // 2, bits, rng)) == VISIBLE).any()
             a = random_points(m, k // 2, rng)
             b = np.where(rng.random((k // 2, 1)) < 0.5, random_points(m, k // 2, rng), a + 0.02 * rng.normal(size=a.shape))
             visible += check_no_leak(m, surface, solid, a, b)
-        assert 0.01 * n < visible < 0.9 * n
+        assert 0.1 * n < visible < 0.45 * n
 
 
 @pytest.mark.parametrize("thickness", [1e-6, 1e-3])
@@ -42,10 +41,12 @@ def test_nothing_leaks(thickness: float, rng: np.random.Generator) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["spot", "rocker-arm", "coarse", "fine"])
-def test_nothing_leaks_through_many_segments(name: str, rng: np.random.Generator) -> None:
-    made = {"coarse": [torus(n=9, m=5)], "fine": [sphere_like(60, rng)]}
-    leak_run(made[name] if name in made else [real_mesh(name)], SEGMENTS // 4, 1e-6, rng)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_leaks_through_a_hundred_million_segments(part: int) -> None:
+    """Exactly aimed at the surface: none is visible. At random: none that is visible changes sides, by an independent test of the sides."""
+    rng = np.random.default_rng([20080601, part])
+    meshes = [real_mesh("spot"), real_mesh("rocker-arm"), torus(n=9, m=5), sphere_like(60, rng)]
+    leak_run([meshes[part % 4]], SEGMENTS // PARTS, [1e-6, 1e-4, 1e-9, 1e-12][part // 4], rng)
 
 
 def exactly_met(mesh: Mesh, a: np.ndarray, b: np.ndarray, bits: int) -> np.ndarray:

@@ -63,6 +63,33 @@ def test_against_all_pairs(rng: np.random.Generator) -> None:
                 assert (swept == (every_contact(mesh, end, p, q) | in_wedge)).all()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))
+def test_no_contact_of_ten_million_pairs_is_missed(part: int) -> None:
+    """Moving triangles and points, at rest or moving, against the exact test of every pair: general, on a lattice that puts points on
+    edges and vertices, and in the plane of a face."""
+    rng = np.random.default_rng([20080601, part])
+    n, pairs, met_some = 4_000, 0, 0
+    while pairs < 1_000_000:
+        mesh = [box((-1, -1, -1), (1, 1, 1)), sphere_like(3, rng), torus(n=6, m=4)][rng.integers(3)]
+        v, t = np.round(mesh[0] * 16) / 16, mesh[1]
+        ends = [*motions((v, t), rng), np.round(v * 4 + rng.integers(-2, 3, v.shape)) / 4]
+        end = ends[rng.integers(len(ends))]
+        p = random_points(mesh, n, rng, 0.5)
+        p[: n // 2] = np.round(p[: n // 2] * 16) / 16
+        q = [p, p + rng.normal(size=p.shape) * 0.2, np.round(p + rng.normal(size=p.shape) * 2) / 2][rng.integers(3)]
+        surface = ThickSurface(v, t, 0.0)
+        swept = surface.swept_points(p, end, end_points=None if q is p else q)
+        met = np.zeros(n, bool)
+        for corners in t:
+            start, stop = (np.stack([x, *(np.broadcast_to(c, (n, 3)) for c in y[corners])], axis=1) for x, y in ((p, v), (q, end)))
+            met |= vertex_face(start, stop, mode="any")
+        assert (swept == met).all()
+        pairs += n * len(t)
+        met_some += int(met.sum())
+    assert met_some > 2000
+
+
 def test_who_changes_sides_is_swept_over(rng: np.random.Generator) -> None:
     total = 0
     for mesh in (box((-1, -1, -1), (1, 1, 1)), sphere_like(6, rng), torus(n=20, m=10)):

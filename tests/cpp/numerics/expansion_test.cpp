@@ -1,7 +1,10 @@
 // Tests of expansions against residues modulo two primes (value) and long integers (sign), and of their invariants.
 #include "meniscus/numerics/expansion.hpp"
 
+#include "meniscus/core/parallel.hpp"
+
 #include "random_doubles.hpp"
+#include "test_size.hpp"
 
 #include <doctest/doctest.h>
 
@@ -48,6 +51,44 @@ bool correct(const numerics::Expansion<N>& e, const Residues& r) {
   return well_formed(e) && residues(e) == r && e.sign() == integer_sign(e);
 }
 
+/// Differences, a minor of two of them, its products, its packed form and its square.
+void check_case(RandomDoubles& random, Index n) {
+  const int spread = n % 4 == 0 ? 2 : n % 4 == 1 ? 30 : n % 4 == 2 ? 60 : 150;
+  std::array<double, 8> v;
+  std::array<Residues, 8> r;
+  for (std::size_t i = 0; i < 8; ++i) {
+    v[i] = i > 0 && random.integer(0, 9) == 0 ? v[i - 1] : random.with_exponent(-spread, spread);
+    r[i] = Residues::of(v[i]);
+  }
+  const auto a = numerics::Expansion<2>::difference(v[0], v[1]);
+  const auto b = numerics::Expansion<2>::difference(v[2], v[3]);
+  const auto c = numerics::Expansion<2>::difference(v[4], v[5]);
+  const auto d = numerics::Expansion<2>::difference(v[6], v[7]);
+  const Residues ra = r[0] - r[1], rb = r[2] - r[3], rc = r[4] - r[5], rd = r[6] - r[7];
+  const numerics::Expansion<16> minor = a * d - b * c;
+  const Residues rm = ra * rd - rb * rc;
+  REQUIRE(correct(a, ra));
+  REQUIRE(correct(minor, rm));
+  REQUIRE(correct(minor * c, rm * rc));
+  REQUIRE(correct(c * minor, rm * rc));
+  REQUIRE(correct(minor.scaled(v[3]), rm * r[3]));
+  REQUIRE(correct((-minor).grown(v[5]), r[5] - rm));
+  REQUIRE((minor - minor).sign() == 0);
+  REQUIRE((minor - minor).size() == 0);
+  const numerics::Expansion<16> packed = minor.compressed();
+  REQUIRE(correct(packed, rm));
+  REQUIRE(packed.size() <= minor.size());
+  numerics::BitRange bits;
+  for (int i = 0; i < minor.size(); ++i) bits.add(minor[i]);
+  REQUIRE(packed.size() <= bits.width() / 53 + 2);
+  if (const int last = packed.size() - 1; last > 0) REQUIRE(packed[last - 1] + packed[last] == packed[last]);
+  const double estimate = minor.estimate();
+  if (minor.size() > 0) REQUIRE(std::abs(estimate - packed[packed.size() - 1]) <= 4e-16 * std::abs(estimate));
+  const numerics::Expansion<512> square = packed * packed;
+  REQUIRE(correct(square, rm * rm));
+  REQUIRE(square.sign() == (minor.sign() == 0 ? 0 : 1));
+}
+
 }  // namespace
 
 TEST_CASE("errors of sums and products of two doubles") {
@@ -70,43 +111,10 @@ TEST_CASE("errors of sums and products of two doubles") {
 }
 
 TEST_CASE("sums, products and differences of expansions") {
-  RandomDoubles random(12);
-  for (int n = 0; n < 80000; ++n) {
-    const int spread = n % 4 == 0 ? 2 : n % 4 == 1 ? 30 : n % 4 == 2 ? 60 : 150;
-    std::array<double, 8> v;
-    std::array<Residues, 8> r;
-    for (std::size_t i = 0; i < 8; ++i) {
-      v[i] = i > 0 && random.integer(0, 9) == 0 ? v[i - 1] : random.with_exponent(-spread, spread);
-      r[i] = Residues::of(v[i]);
-    }
-    const auto a = numerics::Expansion<2>::difference(v[0], v[1]);
-    const auto b = numerics::Expansion<2>::difference(v[2], v[3]);
-    const auto c = numerics::Expansion<2>::difference(v[4], v[5]);
-    const auto d = numerics::Expansion<2>::difference(v[6], v[7]);
-    const Residues ra = r[0] - r[1], rb = r[2] - r[3], rc = r[4] - r[5], rd = r[6] - r[7];
-    const numerics::Expansion<16> minor = a * d - b * c;
-    const Residues rm = ra * rd - rb * rc;
-    REQUIRE(correct(a, ra));
-    REQUIRE(correct(minor, rm));
-    REQUIRE(correct(minor * c, rm * rc));
-    REQUIRE(correct(c * minor, rm * rc));
-    REQUIRE(correct(minor.scaled(v[3]), rm * r[3]));
-    REQUIRE(correct((-minor).grown(v[5]), r[5] - rm));
-    REQUIRE((minor - minor).sign() == 0);
-    REQUIRE((minor - minor).size() == 0);
-    const numerics::Expansion<16> packed = minor.compressed();
-    REQUIRE(correct(packed, rm));
-    REQUIRE(packed.size() <= minor.size());
-    numerics::BitRange bits;
-    for (int i = 0; i < minor.size(); ++i) bits.add(minor[i]);
-    REQUIRE(packed.size() <= bits.width() / 53 + 2);
-    if (const int last = packed.size() - 1; last > 0) REQUIRE(packed[last - 1] + packed[last] == packed[last]);
-    const double estimate = minor.estimate();
-    if (minor.size() > 0) REQUIRE(std::abs(estimate - packed[packed.size() - 1]) <= 4e-16 * std::abs(estimate));
-    const numerics::Expansion<512> square = packed * packed;
-    REQUIRE(correct(square, rm * rm));
-    REQUIRE(square.sign() == (minor.sign() == 0 ? 0 : 1));
-  }
+  core::parallel_for(0, choose(80'000, 1'000'000), 10'000, [](Index begin, Index end) {
+    RandomDoubles random(12 + static_cast<std::uint64_t>(begin));
+    for (Index n = begin; n < end; ++n) check_case(random, n);
+  });
 }
 
 TEST_CASE("capacity is checked") {

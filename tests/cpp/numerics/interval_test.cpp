@@ -1,9 +1,11 @@
 // Tests of intervals: they contain the exact result of every operation, for all finite doubles, and little more.
 #include "meniscus/numerics/interval.hpp"
 
+#include "meniscus/core/parallel.hpp"
 #include "meniscus/numerics/fixed_integer.hpp"
 
 #include "random_doubles.hpp"
+#include "test_size.hpp"
 
 #include <doctest/doctest.h>
 
@@ -50,11 +52,19 @@ bool holds(const numerics::Interval& x, const Integer& exact, int low) {
   return compare(x.low(), exact, low) <= 0 && compare(x.high(), exact, low) >= 0;
 }
 
+/// Calls check(random) n times, in pieces that run at the same time; it returns whether all is as it should be.
+template <class Check>
+void check_many(std::uint64_t seed, int n, Check&& check) {
+  core::parallel_for(0, n, 10'000, [&](Index begin, Index end) {
+    RandomDoubles random(seed + static_cast<std::uint64_t>(begin));
+    for (Index i = begin; i < end; ++i) REQUIRE(check(random));
+  });
+}
+
 }  // namespace
 
 TEST_CASE("sums, differences and products are contained") {
-  RandomDoubles random(22);
-  for (int n = 0; n < 400000; ++n) {
+  check_many(22, choose(400'000, 10'000'000), [](RandomDoubles& random) {
     const numerics::Interval a = random_interval(random);
     const numerics::Interval b = random_interval(random);
     const numerics::Interval sum = a + b;
@@ -64,22 +74,19 @@ TEST_CASE("sums, differences and products are contained") {
     const double y = member(b, random.integer(0, 3), random);
     const Integer ix = Integer::scaled(x, -1074);
     const Integer iy = Integer::scaled(y, -1074);
-    const bool contained = holds(sum, ix + iy, -1074) && holds(difference, ix - iy, -1074) && holds(product, ix * iy, -2148) &&
-                           holds(-a, -ix, -1074) && holds(numerics::Interval::difference(x, y), ix - iy, -1074);
-    REQUIRE(contained);
-    REQUIRE(sum.low() <= sum.high());
-    REQUIRE(product.low() <= product.high());
+    bool good = holds(sum, ix + iy, -1074) && holds(difference, ix - iy, -1074) && holds(product, ix * iy, -2148) &&
+                holds(-a, -ix, -1074) && holds(numerics::Interval::difference(x, y), ix - iy, -1074);
+    good = good && sum.low() <= sum.high() && product.low() <= product.high();
     // A sign that is certain is that of every member.
     const int sign = product.sign();
-    if (sign != numerics::Interval::undecided) REQUIRE(sign == (ix * iy).sign());
+    good = good && (sign == numerics::Interval::undecided || sign == (ix * iy).sign());
     const int sum_sign = sum.sign();
-    if (sum_sign != numerics::Interval::undecided) REQUIRE(sum_sign == (ix + iy).sign());
-  }
+    return good && (sum_sign == numerics::Interval::undecided || sum_sign == (ix + iy).sign());
+  });
 }
 
 TEST_CASE("bounds are at most the second doubles outside of the exact ones") {
-  RandomDoubles random(23);
-  for (int n = 0; n < 200000; ++n) {
+  check_many(23, choose(200'000, 2'000'000), [](RandomDoubles& random) {
     const double x = random.any();
     const double y = random.any();
     const Integer ix = Integer::scaled(x, -1074);
@@ -95,10 +102,10 @@ TEST_CASE("bounds are at most the second doubles outside of the exact ones") {
       return (r.low() == -infinity || compare(inside_low, exact, low) > 0) &&
              (r.high() == infinity || compare(inside_high, exact, low) < 0);
     };
-    REQUIRE(tight(numerics::Interval(x) + numerics::Interval(y), ix + iy, -1074));
-    REQUIRE(tight(numerics::Interval(x) - numerics::Interval(y), ix - iy, -1074));
-    REQUIRE(tight(numerics::Interval(x) * numerics::Interval(y), ix * iy, -2148));
-  }
+    return tight(numerics::Interval(x) + numerics::Interval(y), ix + iy, -1074) &&
+           tight(numerics::Interval(x) - numerics::Interval(y), ix - iy, -1074) &&
+           tight(numerics::Interval(x) * numerics::Interval(y), ix * iy, -2148);
+  });
 }
 
 TEST_CASE("overflow, infinity and what is no number") {

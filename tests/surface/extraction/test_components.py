@@ -60,11 +60,16 @@ def test_equal_to_a_flood_fill(location: str, dimension: int, dtype: type, rng: 
                     expected = np.concatenate([expected.take([-1], d), expected], axis=d)
         assert found.labels.dtype == np.int32
         assert np.array_equal(found.labels, expected)
-        assert (found.count, len(found.air_volumes)) == (inside.max(initial=0), outside.max(initial=0))
+        assert (found.count, found.air_count) == (inside.max(initial=0), outside.max(initial=0))
+        assert (len(found.volumes), len(found.air_volumes)) == (found.count, found.air_count)
         only = phi.components()
         assert np.array_equal(only.labels, np.maximum(expected, 0))
         assert same_bits(only.volumes, found.volumes)
-        assert len(only.air_volumes) == 0
+        assert (len(only.air_volumes), only.air_count) == (0, 0)
+        labelled = phi.components(both=True, volumes=False)
+        assert np.array_equal(labelled.labels, expected)
+        assert (labelled.count, labelled.air_count) == (found.count, found.air_count)
+        assert (len(labelled.volumes), len(labelled.air_volumes)) == (0, 0)
         whole = float(np.prod(phi.grid.extent))
         assert found.volumes.sum() == pytest.approx(phi.volume(), abs=1e-12 * whole)
         assert found.volumes.sum() + found.air_volumes.sum() == pytest.approx(whole, rel=1e-12)

@@ -2,19 +2,20 @@
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/core/simd.hpp"
 #include "meniscus/surface/extraction/cut_cell.hpp"
 
 #include <atomic>
 #include <limits>
+#include <numeric>
+#include <type_traits>
 
 namespace meniscus::surface {
 namespace {
 
 std::size_t z(Index i) { return static_cast<std::size_t>(i); }
 
-using Run = std::array<std::int32_t, 2>;  // first sample and one past the last
-
-/// The runs of one sign.
+/// The runs of one sign: consecutive samples of a row. They are numbered row by row, and known by the bits where they start.
 template <class T, int D>
 class Runs {
  public:
@@ -25,46 +26,105 @@ class Runs {
     for_rows([&](Index r, const Coord<D>& at) {
       n[r + 1] = 0;
       if (!own(at)) return;
-      for (Index w = 0; w < signs_.words(); ++w) n[r + 1] += std::popcount(starts(r, w));
+      for_words(r, [&](const Word& word) { n[r + 1] += std::popcount(word.starts); });
     });
     for (Index r = 0; r < signs_.rows(); ++r) n[r + 1] += n[r];
     const Index count = n[signs_.rows()];
     require(count <= std::numeric_limits<std::int32_t>::max(), "the level set has ", count,
             " runs of samples of one sign, at most ", std::numeric_limits<std::int32_t>::max(), " can be numbered");
-    runs_ = workspace.take<Run>(count);
-    parent_ = workspace.take<std::int32_t>(count);
-    for_rows([&](Index r, const Coord<D>& at) {
-      if (own(at)) find_runs(r);
+    // One more in front: the run before the first of all.
+    parent_ = workspace.take<std::int32_t>(count + 1);
+    parent_.data()[0] = 0;
+    parallel_for(0, count, 1 << 16,
+                 [&](Index b, Index e) { std::iota(parents() + b, parents() + e, static_cast<std::int32_t>(b)); });
+    for_rows([&](Index r, const Coord<D>& at, Index begin, Index end) {
+      join(r, at, [&](Index q) { return q >= begin && q < end; }, [&](Index i, Index j) { unite_in_piece(i, j); });
     });
-    for_rows([&](Index r, const Coord<D>& at) {
-      if (own(at)) join(r, at);
+    for_rows([&](Index r, const Coord<D>& at, Index begin, Index end) {
+      join(r, at, [&](Index q) { return q < begin || q >= end; }, [&](Index i, Index j) { unite(i, j); });
     });
   }
 
   /// Gives every run the number of its part instead of its parent; returns how many there are.
   Index number() {
     const Index count = start_.data()[signs_.rows()];
-    std::int32_t* const p = parent_.data();
+    std::int32_t* const p = parents();
     // Roots come before all runs of their part, so one sweep finds every number.
     Index parts = 0;
     for (Index i = 0; i < count; ++i) p[i] = p[i] == i ? static_cast<std::int32_t>(++parts) : p[p[i]];
     return parts;
   }
 
-  /// Calls f(at, run, number) for all runs; `at` is the row.
-  template <class F>
-  void for_runs(F&& f) const {
+  /// Writes sign * number for the samples of all runs, and 0 for the others unless they are `kept`.
+  template <bool kept>
+  void write(std::int32_t* labels, const Coord<D>& strides, std::int32_t sign) const {
+    constexpr int few_starts = 2;  // up to here, runs are filled one by one
+    const Index shift = lattice_.on_nodes() ? 0 : 1;
     for_rows([&](Index r, const Coord<D>& at) {
-      for (Index i = start_.data()[r]; i < start_.data()[r + 1]; ++i) f(at, runs_.data()[i], parent_.data()[i]);
+      if (!own(at)) return;
+      std::int32_t* row = labels - shift;
+      for (int d = 0; d < D - 1; ++d) row += (at[z(d)] - shift) * strides[z(d)];
+      const std::int32_t* number = parents() + start_.data()[r] - 1;
+      for_words(r, [&](const Word& word) {
+        const Index first = std::max(64 * word.index, lattice_.first(D - 1));
+        const Index end = std::min(64 * word.index + 64, lattice_.end(D - 1));
+        std::uint64_t samples = word.samples >> (first & 63);
+        std::uint64_t starts = word.starts >> (first & 63);
+        if (std::popcount(starts) <= few_starts) {
+          for (Index k = first; k < end;) {
+            const bool set = samples & 1;
+            const Index n = std::min<Index>(set ? std::countr_one(samples) : std::countr_zero(samples), end - k);
+            number += starts & 1;
+            if (set || !kept) std::fill_n(row + k, n, set ? sign * *number : 0);
+            k += n;
+            samples = n < 64 ? samples >> n : 0;
+            starts = n < 64 ? starts >> n : 0;
+          }
+          return;
+        }
+        // Without branches: what comes next is a coin toss.
+        for (Index k = first; k < end; ++k, samples >>= 1, starts >>= 1) {
+          number += starts & 1;
+          const auto mask = -static_cast<std::int32_t>(samples & 1);
+          row[k] = (sign * *number & mask) | (kept ? row[k] & ~mask : 0);
+        }
+      });
     });
   }
 
  private:
+  /// 64 samples of a row: those of the field that have the sign asked for, and of these the first ones of runs.
+  struct Word {
+    Index index;
+    std::uint64_t samples;
+    std::uint64_t starts;
+  };
+
+  /// Calls f(row, its index), or with the first and the last row of its piece too: few pieces, so that most rows that touch are
+  /// in one.
   template <class F>
   void for_rows(F&& f) const {
-    parallel_for(0, signs_.rows(), rows_per_piece<D>(signs_), [&](Index begin, Index end) {
-      for (Index r = begin; r < end; ++r) f(r, lattice_row<D>(signs_.extents(), r));
+    constexpr Index pieces = 32;
+    const Index rows = signs_.rows();
+    parallel_for(0, rows, std::max(rows_per_piece<D>(signs_), (rows + pieces - 1) / pieces), [&](Index begin, Index end) {
+      simd_dispatch([&] {
+        for (Index r = begin; r < end; ++r)
+          if constexpr (std::is_invocable_v<F, Index, Coord<D>, Index, Index>)
+            f(r, lattice_row<D>(signs_.extents(), r), begin, end);
+          else
+            f(r, lattice_row<D>(signs_.extents(), r));
+      });
     });
+  }
+
+  template <class F>
+  MENISCUS_INLINE void for_words(Index r, F&& f) const {
+    std::uint64_t before = 0;
+    for (Index w = 0; w < signs_.words(); ++w) {
+      const std::uint64_t s = samples(r, w);
+      f(Word{w, s, s & ~(s << 1 | before)});
+      before = s >> 63;
+    }
   }
 
   bool own(const Coord<D>& at) const {
@@ -73,8 +133,7 @@ class Runs {
     return true;
   }
 
-  /// The samples of the field in word w of row r that have the sign asked for.
-  std::uint64_t samples(Index r, Index w) const {
+  MENISCUS_INLINE std::uint64_t samples(Index r, Index w) const {
     const auto below = [&](Index k) {
       const Index n = k - 64 * w;
       return n >= 64 ? ~std::uint64_t{0} : n <= 0 ? 0 : (std::uint64_t{1} << n) - 1;
@@ -82,56 +141,67 @@ class Runs {
     const std::uint64_t bits = inside_ ? signs_.word(r, w) : ~signs_.word(r, w);
     return bits & below(lattice_.end(D - 1)) & ~below(lattice_.first(D - 1));
   }
-  std::uint64_t starts(Index r, Index w) const {
-    const std::uint64_t s = samples(r, w);
-    return s & ~(s << 1 | (w > 0 ? samples(r, w - 1) >> 63 : 0));
-  }
-  std::uint64_t ends(Index r, Index w) const {
-    const std::uint64_t s = samples(r, w);
-    return s & ~(s >> 1 | (w + 1 < signs_.words() ? samples(r, w + 1) << 63 : 0));
-  }
 
-  void find_runs(Index r) {
-    Index first = start_.data()[r];
-    Index last = first;
-    for (Index w = 0; w < signs_.words(); ++w) {
-      for_each_bit(starts(r, w), [&](int bit) {
-        parent_.data()[first] = static_cast<std::int32_t>(first);
-        runs_.data()[first++][0] = static_cast<std::int32_t>(64 * w + bit);
-      });
-      for_each_bit(ends(r, w), [&](int bit) { runs_.data()[last++][1] = static_cast<std::int32_t>(64 * w + bit + 1); });
-    }
-  }
-
-  /// Unites the runs of a row with those they touch in the rows before it, and around the periods.
-  void join(Index r, const Coord<D>& at) {
+  /// Unites the runs of a row with those they touch in the chosen ones of the rows before it, and around the periods.
+  template <class Chosen, class Unite>
+  MENISCUS_INLINE void join(Index r, const Coord<D>& at, Chosen&& chosen, Unite&& unite_runs) const {
+    if (!own(at)) return;
     for (int d = 0; d < D - 1; ++d) {
+      Index q = r;
       if (at[z(d)] > lattice_.first(d))
-        join(r, r - signs_.stride(d));
-      else if (lattice_.closes(d) && lattice_.end(d) - lattice_.first(d) > 1)
-        join(r, r + (lattice_.end(d) - 1 - at[z(d)]) * signs_.stride(d));
+        q = r - signs_.stride(d);
+      else if (lattice_.closes(d))
+        q = r + (lattice_.end(d) - 1 - at[z(d)]) * signs_.stride(d);
+      if (q != r && chosen(q)) join_rows(r, q, unite_runs);
     }
     const Index begin = start_.data()[r];
     const Index end = start_.data()[r + 1];
-    if (lattice_.closes(D - 1) && end - begin > 1 && runs_.data()[begin][0] == lattice_.first(D - 1) &&
-        runs_.data()[end - 1][1] == lattice_.end(D - 1))
-      unite(begin, end - 1);
+    if (lattice_.closes(D - 1) && chosen(r) && end - begin > 1 && has(r, lattice_.first(D - 1)) &&
+        has(r, lattice_.end(D - 1) - 1))
+      unite_runs(begin, end - 1);
   }
 
-  void join(Index r, Index q) {
-    Index i = start_.data()[r];
-    Index j = start_.data()[q];
-    const Run* const run = runs_.data();
-    while (i < start_.data()[r + 1] && j < start_.data()[q + 1]) {
-      if (run[i][0] < run[j][1] && run[j][0] < run[i][1]) unite(i, j);
-      if (run[i][1] < run[j][1])
-        ++i;
-      else
-        ++j;
+  bool has(Index r, Index k) const { return samples(r, k >> 6) >> (k & 63) & 1; }
+
+  template <class Unite>
+  MENISCUS_INLINE void join_rows(Index r, Index q, Unite&& unite_runs) const {
+    Index i = start_.data()[r] - 1;
+    Index j = start_.data()[q] - 1;
+    std::uint64_t before_r = 0;
+    std::uint64_t before_q = 0;
+    for (Index w = 0; w < signs_.words(); ++w) {
+      const std::uint64_t a = samples(r, w);
+      const std::uint64_t b = samples(q, w);
+      const std::uint64_t starts_r = a & ~(a << 1 | before_r);
+      const std::uint64_t starts_q = b & ~(b << 1 | before_q);
+      // Where two runs begin to be side by side.
+      for (std::uint64_t met = a & b & ~((a & b) << 1 | (before_r & before_q)); met; met &= met - 1) {
+        const std::uint64_t up_to = met ^ (met - 1);
+        unite_runs(i + std::popcount(starts_r & up_to), j + std::popcount(starts_q & up_to));
+      }
+      i += std::popcount(starts_r);
+      j += std::popcount(starts_q);
+      before_r = a >> 63;
+      before_q = b >> 63;
     }
   }
 
-  std::atomic_ref<std::int32_t> parent(std::int32_t i) const { return std::atomic_ref<std::int32_t>(parent_.data()[i]); }
+  std::int32_t* parents() const { return parent_.data() + 1; }
+  std::atomic_ref<std::int32_t> parent(std::int32_t i) const { return std::atomic_ref<std::int32_t>(parents()[i]); }
+
+  /// For runs of which no other thread knows.
+  MENISCUS_INLINE void unite_in_piece(Index i, Index j) const {
+    std::int32_t* const p = parents();
+    const auto root_of = [p](Index k) {
+      auto x = static_cast<std::int32_t>(k);
+      while (p[x] != x) x = p[x] = p[p[x]];
+      return x;
+    };
+    const std::int32_t a = root_of(i);
+    const std::int32_t b = root_of(j);
+    // No branch: whether the two have met before is a coin toss.
+    p[std::max(a, b)] = std::min(a, b);
+  }
 
   std::int32_t root(std::int32_t i) const {
     for (;;) {
@@ -161,7 +231,6 @@ class Runs {
   const SignBits<D>& signs_;
   bool inside_;
   Workspace::Lease<Index> start_;
-  Workspace::Lease<Run> runs_;
   Workspace::Lease<std::int32_t> parent_;
 };
 
@@ -196,25 +265,16 @@ ComponentCounts label_components(const grid::Field<T, D>& phi, bool both, std::i
   const LevelSetLattice<T, D> lattice(phi);
   const SignBits<D> signs(phi, lattice, workspace);
   const Coord<D> strides = c_strides<D>(phi.extents());
-  const Index shift = lattice.on_nodes() ? 0 : 1;
-  const auto write = [&](Runs<T, D>& runs, std::int32_t sign) {
-    const Index parts = runs.number();
-    runs.for_runs([&](const Coord<D>& at, const Run& run, std::int32_t number) {
-      Index first = run[0] - shift;
-      for (int d = 0; d < D - 1; ++d) first += (at[z(d)] - shift) * strides[z(d)];
-      std::fill_n(labels + first, run[1] - run[0], sign * number);
-    });
-    return parts;
-  };
   ComponentCounts counts;
-  if (!both) parallel_for(0, product<D>(phi.extents()), 1 << 16, [&](Index b, Index e) { std::fill(labels + b, labels + e, 0); });
   {
     Runs<T, D> runs(lattice, signs, true, workspace);
-    counts.inside = write(runs, 1);
+    counts.inside = runs.number();
+    runs.template write<false>(labels, strides, 1);
   }
   if (both) {
     Runs<T, D> runs(lattice, signs, false, workspace);
-    counts.outside = write(runs, -1);
+    counts.outside = runs.number();
+    runs.template write<true>(labels, strides, -1);
   }
   // Copies of nodes on shared sides follow their owners.
   phi.layout().copies().exchange(labels);

@@ -2,39 +2,36 @@
 // filters answer almost all queries first.
 
 #include "ccd_queries.hpp"
+#include "test_size.hpp"
 
 #include "meniscus/collision/continuous/ccd_exact.hpp"
 #include "meniscus/collision/continuous/root_parity.hpp"
+#include "meniscus/core/parallel.hpp"
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <string_view>
-
 using namespace meniscus;
 using namespace meniscus::oracle;
+using meniscus::tests::choose;
 
 namespace {
 
 constexpr std::array kinds{collision::PairKind::vertex_face, collision::PairKind::edge_edge};
 
-int choose(int few, int many) {
-  const char* value = std::getenv("MENISCUS_CCD_QUERIES");
-  return value && std::string_view(value) == "full" ? many : few;
-}
-
 template <class Check>
 void for_each_query(int generic, int degenerate, Check&& check) {
+  constexpr int piece = 100;
   for (const collision::PairKind kind : kinds)
     for (const auto& [families, count] : {std::pair{generic_families(), generic}, std::pair{degenerate_families(), degenerate}})
-      for (const Family& family : families) {
-        Random random(90125);
-        for (int i = 0; i < count / static_cast<int>(families.size()) + 1; ++i) {
-          CAPTURE(family.name);
-          CAPTURE(i);
-          check(kind, family.make(random, kind));
-        }
-      }
+      for (const Family& family : families)
+        core::parallel_for(0, count / static_cast<int>(families.size()) + 1, piece, [&](Index begin, Index end) {
+          Random random(90125 + static_cast<std::uint64_t>(begin));
+          for (Index i = begin; i < end; ++i) {
+            CAPTURE(family.name);
+            CAPTURE(i);
+            check(kind, family.make(random, kind));
+          }
+        });
 }
 
 }  // namespace
