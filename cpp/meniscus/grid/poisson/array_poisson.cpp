@@ -10,12 +10,28 @@
 namespace meniscus::grid {
 namespace {
 
-/// The most common coefficient, guessed from a sample: a wrong guess costs time, never correctness.
+/// The most common positive coefficient of a sample of the faces: a wrong guess costs time, never correctness.
 double guess_open_coupling(const double* faces, Index n) {
   constexpr Index samples = 1024;
-  double largest = 0;
-  for (Index k = 0; k < samples; ++k) largest = std::max(largest, faces[k * std::max<Index>(1, n / samples) % n]);
-  return largest > 0 ? largest : 1.0;
+  std::array<double, samples> values;
+  Index found = 0;
+  // A stride without a common factor with the usual sizes of boxes, or all samples could lie on one side.
+  const Index stride = std::max<Index>(1, n / samples) | 1;
+  for (Index k = 0; k < samples; ++k)
+    if (const double w = faces[(n / 2 + k * stride) % n]; w > 0) values[static_cast<std::size_t>(found++)] = w;
+  std::sort(values.begin(), values.begin() + found);
+  double common = 1.0;
+  Index most = 0;
+  for (Index k = 0; k < found;) {
+    Index end = k + 1;
+    while (end < found && values[static_cast<std::size_t>(end)] == values[static_cast<std::size_t>(k)]) ++end;
+    if (end - k > most) {
+      most = end - k;
+      common = values[static_cast<std::size_t>(k)];
+    }
+    k = end;
+  }
+  return common;
 }
 
 }  // namespace
@@ -34,7 +50,8 @@ void ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>&
   prepared_ = false;
   FaceMatrix<double, D>& a = solver_.matrix;
   fit(a, layout_, true);
-  a.open_coupling.fill(guess_open_coupling(faces[0], layout_.count()));
+  for (std::size_t d = 0; d < D; ++d)
+    a.open_coupling[d] = guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] * (layout_.cells[d] + 1));
   for (int d = 0; d < D; ++d) {
     const auto axis = static_cast<std::size_t>(d);
     Coord<D> extents = layout_.cells;

@@ -3,6 +3,8 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
 
+#include <cstring>
+
 namespace meniscus::grid {
 namespace {
 
@@ -21,29 +23,58 @@ Index slab_count(const CellLayout<D>& layout) {
 
 template <int D>
 void PoissonLevel<D>::prepare() {
-  const Index n = matrix.layout.size;
-  for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
-    if (block->size() != n) *block = Block<float>(n);
-  // Of the others, only what has been written is ever read.
-  parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const float d = matrix.diagonal[i];
-      inverse_diagonal[i] = d > 0 ? 1.0f / d : 0.0f;
-      x[i] = 0.0f;
-    }
-  });
-  damp_odd_seams();
+  RowChanges<D> all;
+  all.mark_all(matrix.layout);
+  prepare(all);
 }
 
 template <int D>
-void PoissonLevel<D>::damp_odd_seams() {
+void PoissonLevel<D>::prepare(const RowChanges<D>& changed) {
+  const CellLayout<D>& layout = matrix.layout;
+  const auto derive = [&](Index begin, Index end) {
+    const float* diagonal = matrix.diagonal.data();
+    float *inverse = inverse_diagonal.data(), *values = x.data();
+    for (Index i = begin; i < end; ++i) {
+      inverse[i] = diagonal[i] > 0 ? 1.0f / diagonal[i] : 0.0f;
+      values[i] = 0.0f;
+    }
+  };
+  if (x.size() != layout.size || changed.all()) {
+    for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
+      if (block->size() != layout.size) *block = Block<float>(layout.size);
+    // Of the right-hand side, only what has been written is ever read. Ghosts beyond sides keep a residual of zero.
+    parallel_for(0, layout.size, 1 << 16, [&](Index begin, Index end) {
+      derive(begin, end);
+      std::memset(residual.data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
+    });
+  } else {
+    // Sweeps and residuals write rows without unknowns no more.
+    for_each_changed_row(changed, [&](Index r) {
+      const Index first = layout.row(r), length = layout.cells[D - 1];
+      derive(first, first + length);
+      std::memset(residual.data() + first, 0, static_cast<std::size_t>(length) * sizeof(float));
+    });
+  }
+  damp_odd_seams(changed);
+}
+
+template <int D>
+template <class Body>
+void PoissonLevel<D>::for_each_changed_row(const RowChanges<D>& changed, Body&& body) const {
+  parallel_for(0, matrix.layout.rows(), std::max<Index>(1, 16384 / matrix.layout.cells[D - 1]), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r)
+      if (changed[r]) body(r);
+  });
+}
+
+template <int D>
+void PoissonLevel<D>::damp_odd_seams(const RowChanges<D>& changed) {
   const CellLayout<D>& layout = matrix.layout;
   damped_ = false;
   for (std::size_t d = 0; d < D; ++d) damped_ |= layout.has_odd_seam(d);
   if (!damped_) return;
   const Index length = layout.cells[D - 1];
-  parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
+  for_each_changed_row(changed, [&](Index r) {
       Coord<D> c = layout.row_coordinate(r);
       bool row = false;
       for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
@@ -61,7 +92,6 @@ void PoissonLevel<D>::damp_odd_seams() {
         }
         inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
       }
-    }
   });
 }
 
