@@ -48,6 +48,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   const bool was_prepared = prepared_;
   prepared_ = false;
   const bool changed = set_matrix(problem) || !was_prepared;
+  if (!was_prepared) changes_.mark_all(layout_);
   prepared_ = !changed;
   return changed;
 }
@@ -183,14 +184,14 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
   const auto liquid = [&](Index i) { return is_liquid(i); };
   if (!has_solid_ && !has_given_ && !problem.density_field && !problem.liquid) {
     const bool fresh = grid::fit(a, layout_, false);
-    return grid::assemble_open<D>(a, side_coefficient_, liquid) || fresh;
+    return mark_fresh(grid::assemble_open<D>(a, side_coefficient_, liquid, &changes_), fresh);
   }
   const bool fresh = grid::fit(a, layout_, true);
   a.open_coupling.fill(1.0);
   if (problem.density_field) copy_cells(*problem.density_field, density_);
   const double* density = problem.density_field ? density_.data() : nullptr;
   const double* phi = has_phi_ ? phi_.data() : nullptr;
-  return grid::assemble<D>(
+  const bool changed = grid::assemble<D>(
              a,
              [&](int d, Index lower, Index upper, int side) -> double {
                const auto axis = static_cast<std::size_t>(d);
@@ -223,12 +224,20 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
                if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
                return w;
              },
-             liquid) ||
-         fresh;
+             liquid, 0.0, &changes_);
+  return mark_fresh(changed, fresh);
+}
+
+template <int D>
+bool PressureSolver<D>::mark_fresh(bool changed, bool fresh) {
+  if (fresh) changes_.mark_all(layout_);
+  return changed || fresh;
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template bool PressureSolver<D>::describe<T>(const grid::MacField<T, D>&, const PressureProblem<T, D>&);
+template bool PressureSolver<2>::mark_fresh(bool, bool);
+template bool PressureSolver<3>::mark_fresh(bool, bool);
 template double PressureSolver<2>::face_coefficient(int, Index, int) const;
 template double PressureSolver<3>::face_coefficient(int, Index, int) const;
 MENISCUS_INSTANTIATE(float, 2)

@@ -2,10 +2,12 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/simd.hpp"
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 namespace meniscus::grid {
 namespace {
@@ -47,54 +49,76 @@ void ArrayPoissonSolver<D>::for_each_row(Body&& body) const {
 
 template <int D>
 void ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active) {
+  const auto start = std::chrono::steady_clock::now();
+  const bool known = prepared_;
   prepared_ = false;
   FaceMatrix<double, D>& a = solver_.matrix;
   fit(a, layout_, true);
   for (std::size_t d = 0; d < D; ++d)
-    a.open_coupling[d] = guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] * (layout_.cells[d] + 1));
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    Coord<D> extents = layout_.cells;
-    ++extents[axis];
-    const Coord<D> strides = c_strides<D>(extents);
-    for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
-      std::copy_n(faces[axis] + dot<D>(c, strides), count, a.faces[axis].data() + layout_.index(c));
-    });
-  }
+    a.open_coupling[d] = layout_.single_cell_ring(d) ? 0.0
+                                                     : guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] *
+                                                                                         (layout_.cells[d] + 1));
+  if (unknown_.size() != layout_.count()) unknown_ = Block<std::uint8_t>(layout_.count());
+  changes_.clear(layout_);
+  if (!known) changes_.mark_all(layout_);
+  copy_faces(faces);
   set_diagonal(active);
-  disconnect_single_cells();
-  const auto start = std::chrono::steady_clock::now();
-  solver_.prepare();
+  solver_.prepare(changes_);
   prepared_ = true;
   setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 template <int D>
-void ArrayPoissonSolver<D>::set_diagonal(const std::uint8_t* active) {
+void ArrayPoissonSolver<D>::copy_faces(const std::array<const double*, D>& faces) {
   FaceMatrix<double, D>& a = solver_.matrix;
-  for_each_row([&](Index row, Index at) {
-    for (Index k = 0; k < layout_.cells[D - 1]; ++k) {
-      const Index i = row + k;
-      double sum = 0;
-      if (!active || active[at + k])
-        for (std::size_t d = 0; d < D; ++d) {
-          const bool own_neighbour = layout_.single_cell_ring(d);
-          if (!own_neighbour) sum += a.faces[d][i] + a.faces[d][i + layout_.strides[d]];
-        }
-      a.diagonal[i] = sum;
-    }
-  });
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    // A cell that is its own neighbour around a periodic axis exchanges nothing with itself: these faces remain zero.
+    if (layout_.single_cell_ring(axis)) continue;
+    Coord<D> extents = layout_.cells;
+    ++extents[axis];
+    const Coord<D> strides = c_strides<D>(extents);
+    for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
+      const double* from = faces[axis] + dot<D>(c, strides);
+      double* to = a.faces[axis].data() + layout_.index(c);
+      if (std::memcmp(from, to, static_cast<std::size_t>(count) * sizeof(double)) == 0) return;
+      std::copy_n(from, count, to);
+      changes_.mark_faces(c, d);
+    });
+  }
 }
 
-/// A cell that is its own neighbour around a periodic axis exchanges nothing with itself.
 template <int D>
-void ArrayPoissonSolver<D>::disconnect_single_cells() {
+void ArrayPoissonSolver<D>::set_diagonal(const std::uint8_t* active) {
   FaceMatrix<double, D>& a = solver_.matrix;
-  for (std::size_t d = 0; d < D; ++d)
-    if (layout_.single_cell_ring(d)) {
-      std::fill(a.faces[d].begin(), a.faces[d].end(), 0.0);
-      a.open_coupling[d] = 0;
+  const Index length = layout_.cells[D - 1];
+  parallel_for(0, layout_.rows(), std::max<Index>(1, 8192 / length), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) {
+      const Index first = layout_.row(r), at = dot<D>(layout_.row_coordinate(r), c_strides<D>(layout_.cells));
+      double* diagonal = a.diagonal.data() + first;
+      if (!changes_[r]) {
+        // The unknowns may have changed where faces have not; cells without any coefficient are none.
+        int differs = 0;
+        for (Index k = 0; k < length; ++k) {
+          const bool unknown = !active || active[at + k] != 0;
+          differs |= (unknown != unknown_[at + k]);
+        }
+        if (!differs) continue;
+        changes_.mark(r);
+      }
+      std::array<const double*, D> face;
+      for (std::size_t d = 0; d < D; ++d) face[d] = a.faces[d].data() + first;
+      std::uint8_t* unknown = unknown_.data() + at;
+      simd_dispatch([=, strides = layout_.strides] {
+        for (Index k = 0; k < length; ++k) {
+          double sum = 0;
+          for (std::size_t d = 0; d < D; ++d) sum += face[d][k] + face[d][k + strides[d]];
+          unknown[k] = !active || active[at + k] != 0;
+          diagonal[k] = unknown[k] ? sum : 0.0;
+        }
+      });
     }
+  });
 }
 
 template <int D>
