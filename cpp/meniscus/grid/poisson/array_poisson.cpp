@@ -109,13 +109,13 @@ void ArrayPoissonSolver<D>::set_diagonal(const std::uint8_t* active) {
       std::array<const double*, D> face;
       for (std::size_t d = 0; d < D; ++d) face[d] = a.faces[d].data() + first;
       std::uint8_t* unknown = unknown_.data() + at;
+      for (Index k = 0; k < length; ++k) unknown[k] = !active || active[at + k] != 0;
       simd_dispatch([=, strides = layout_.strides] {
-        for (Index k = 0; k < length; ++k) {
-          double sum = 0;
-          for (std::size_t d = 0; d < D; ++d) sum += face[d][k] + face[d][k + strides[d]];
-          unknown[k] = !active || active[at + k] != 0;
-          diagonal[k] = unknown[k] ? sum : 0.0;
-        }
+        for (Index k = 0; k < length; ++k) diagonal[k] = face[0][k] + face[0][k + strides[0]];
+        for (std::size_t d = 1; d < D; ++d)
+          for (Index k = 0; k < length; ++k) diagonal[k] += face[d][k] + face[d][k + strides[d]];
+        if (active)
+          for (Index k = 0; k < length; ++k) diagonal[k] = unknown[k] ? diagonal[k] : 0.0;
       });
     }
   });

@@ -61,11 +61,20 @@ void FaceMatrix<C, D>::derive_rough(Index row) {
   std::array<const C*, D> face;
   for (std::size_t d = 0; d < D; ++d) face[d] = faces[d].data();
   simd_dispatch([=, open = open_coupling, strides = layout.strides] {
-    for (Index i = first; i < first + length; ++i) {
-      std::uint8_t bits = 0;
-      for (std::size_t d = 0; d < D; ++d)
-        bits |= static_cast<std::uint8_t>((here[i] & here[i - strides[d]] & static_cast<std::uint8_t>(face[d][i] != open[d])) << d);
-      to[i] = bits;
+    std::uint8_t bits[segment_cells], differs[segment_cells];
+    for (Index from = first; from < first + length; from += segment_cells) {
+      const Index count = std::min<Index>(segment_cells, first + length - from);
+      std::memset(bits, 0, sizeof bits);
+      for (std::size_t d = 0; d < D; ++d) {
+        const C* f = face[d] + from;
+        const C inner = open[d];
+        const std::uint8_t *own = here + from, *below = here + from - strides[d];
+        const int bit = 1 << d;
+        for (Index l = 0; l < count; ++l) differs[l] = f[l] != inner;
+        for (Index l = 0; l < count; ++l)
+          bits[l] = static_cast<std::uint8_t>(bits[l] | (own[l] & below[l] & differs[l]) * bit);
+      }
+      std::memcpy(to + from, bits, static_cast<std::size_t>(count));
     }
   });
 }

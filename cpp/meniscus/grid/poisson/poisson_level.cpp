@@ -105,13 +105,15 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
   float* values = x.data();
   if (from_zero) {
     simd_dispatch([=] {
+      float relaxed[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         const int mine = parity ^ colour;
-        // Nobody has set the right-hand side behind the last cell of a row.
-        for (int l = 0; l < cells; ++l)
-          values[first + l] = (((l ^ mine) & 1) == 0) & (kind == SegmentKind::constant || inverse[first + l] != 0)
-                                  ? rhs[first + l] * inverse[first + l]
-                                  : 0.0f;
+        // Loops of one selection each: the compiler makes no vector code of more. Nobody has set the right-hand side behind the
+        // last cell of a row.
+        for (int l = 0; l < cells; ++l) relaxed[l] = rhs[first + l] * inverse[first + l];
+        if constexpr (kind != SegmentKind::constant)
+          for (int l = 0; l < cells; ++l) relaxed[l] = inverse[first + l] != 0 ? relaxed[l] : 0.0f;
+        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : 0.0f;
       });
     });
   } else {
@@ -202,9 +204,9 @@ void PoissonLevel<D>::compute_residual() {
   // The last half-sweep leaves no residual in black cells, unless two of them meet across a periodic side.
   bool black_too = false;
   for (std::size_t d = 0; d < D; ++d) black_too |= layout.has_odd_seam(d) || layout.single_cell_ring(d);
-  parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first, Index last) {
-    const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first)];
-    const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last)];
+  parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first_plane, Index last_plane) {
+    const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first_plane)];
+    const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last_plane)];
     const Couplings<float, D> couplings(matrix);
     const float open_diagonal = matrix.open_diagonal();
     const float* diagonal = matrix.diagonal.data();
@@ -212,14 +214,19 @@ void PoissonLevel<D>::compute_residual() {
     const float* values = x.data();
     float* out = residual.data();
     simd_dispatch([=] {
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first_cell, int cells, int parity) {
-        for (int l = 0; l < cells; ++l) {
-          const Index i = first_cell + l;
-          const float d = kind == SegmentKind::constant ? open_diagonal : diagonal[i];
-          const float r = rhs[i] + couplings.template sum<kind>(values, i) - d * values[i];
-          const bool unknown = kind == SegmentKind::constant || d != 0;
-          out[i] = (black_too | (((l ^ parity) & 1) == 0)) & unknown ? r : 0.0f;
+      float rest[segment_cells];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
+        for (int l = 0; l < cells; ++l) rest[l] = rhs[first + l] + couplings.template sum<kind>(values, first + l);
+        if constexpr (kind == SegmentKind::constant) {
+          for (int l = 0; l < cells; ++l) rest[l] -= open_diagonal * values[first + l];
+        } else {
+          for (int l = 0; l < cells; ++l) rest[l] -= diagonal[first + l] * values[first + l];
+          for (int l = 0; l < cells; ++l) rest[l] = diagonal[first + l] != 0 ? rest[l] : 0.0f;
         }
+        if (black_too)
+          for (int l = 0; l < cells; ++l) out[first + l] = rest[l];
+        else
+          for (int l = 0; l < cells; ++l) out[first + l] = ((l ^ parity) & 1) == 0 ? rest[l] : 0.0f;
       });
     });
   });
