@@ -55,9 +55,9 @@ void ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>&
   FaceMatrix<double, D>& a = solver_.matrix;
   fit(a, layout_, true);
   for (std::size_t d = 0; d < D; ++d)
-    a.open_coupling[d] = layout_.single_cell_ring(d) ? 0.0
-                                                     : guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] *
-                                                                                         (layout_.cells[d] + 1));
+    a.open_coupling[d] = layout_.single_cell_ring(d)
+                             ? 0.0
+                             : guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] * (layout_.cells[d] + 1));
   if (unknown_.size() != layout_.count()) unknown_ = Block<std::uint8_t>(layout_.count());
   changes_.clear(layout_);
   if (!known) changes_.mark_all(layout_);

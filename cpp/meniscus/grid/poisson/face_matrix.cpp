@@ -71,8 +71,7 @@ void FaceMatrix<C, D>::derive_rough(Index row) {
         const std::uint8_t *own = here + from, *below = here + from - strides[d];
         const int bit = 1 << d;
         for (Index l = 0; l < count; ++l) differs[l] = f[l] != inner;
-        for (Index l = 0; l < count; ++l)
-          bits[l] = static_cast<std::uint8_t>(bits[l] | (own[l] & below[l] & differs[l]) * bit);
+        for (Index l = 0; l < count; ++l) bits[l] = static_cast<std::uint8_t>(bits[l] | (own[l] & below[l] & differs[l]) * bit);
       }
       std::memcpy(to + from, bits, static_cast<std::size_t>(count));
     }
@@ -102,10 +101,10 @@ void FaceMatrix<C, D>::derive_kinds(Index row) {
     }
     const bool at_seam =
         seam || (k == 0 && layout.on_odd_seam(D - 1, 0)) || (k == row_blocks - 1 && layout.on_odd_seam(D - 1, length - 1));
-    kinds[k] = !any                                ? SegmentKind::empty
-               : general                           ? SegmentKind::general
-               : all && !varies && !at_seam        ? SegmentKind::constant
-                                                   : SegmentKind::simple;
+    kinds[k] = !any                         ? SegmentKind::empty
+               : general                    ? SegmentKind::general
+               : all && !varies && !at_seam ? SegmentKind::constant
+                                            : SegmentKind::simple;
   }
   merge_short_runs(kinds, row_blocks);
 }

@@ -40,8 +40,8 @@ void for_each_face_row(const CellLayout<D>& layout, int axis, Body&& body) {
 
 /// Sets every face to coefficient(axis, lower cell, upper cell, side): indices into the layout, and the number of the domain's
 /// side that the face lies on, or -1; there, one of the cells is a ghost. Diagonals become the sum over the faces of a cell and
-/// its mass where unknown(cell), else zero. Returns whether anything has changed, and in `changes` (if not null) in which rows. The
-/// matrix must have face arrays, and is not finished yet.
+/// its mass where unknown(cell), else zero. Returns whether anything has changed, and in `changes` (if not null) in which rows.
+/// The matrix must have face arrays, and is not finished yet.
 template <int D, class Coefficient, class Unknown>
 bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&& unknown, double mass = 0,
               RowChanges<D>* changes = nullptr) {

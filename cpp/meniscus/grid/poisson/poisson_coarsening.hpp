@@ -30,12 +30,13 @@ struct CellJoining {
   static constexpr std::uint8_t split = 2;
   /// Full, and all couplings between the children are those of the open medium.
   static constexpr std::uint8_t plain = 4;
+  /// No child is an unknown.
+  static constexpr std::uint8_t empty = 8;
   Block<std::uint8_t> state;
 
   /// Per coarse cell, one bit per axis: this block and the lower one are both full, and so is the connection between them.
   static constexpr std::uint8_t link(int axis) { return static_cast<std::uint8_t>(1 << axis); }
   Block<std::uint8_t> links;
-
 };
 
 template <int D>

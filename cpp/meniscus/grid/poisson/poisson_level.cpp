@@ -75,23 +75,23 @@ void PoissonLevel<D>::damp_odd_seams(const RowChanges<D>& changed) {
   if (!damped_) return;
   const Index length = layout.cells[D - 1];
   for_each_changed_row(changed, [&](Index r) {
-      Coord<D> c = layout.row_coordinate(r);
-      bool row = false;
-      for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
-      for (Index k = 0; k < length; k += row ? 1 : std::max<Index>(1, length - 1)) {
-        c[D - 1] = k;
-        const Index i = layout.index(c);
-        if (!matrix.active[i]) continue;
-        float across = 0;
-        for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
-          if (!layout.on_odd_seam(axis, c[axis])) continue;
-          const Index s = layout.strides[axis];
-          const bool upper = layout.first[axis] + c[axis] > 0;
-          if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
-        }
-        inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
+    Coord<D> c = layout.row_coordinate(r);
+    bool row = false;
+    for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
+    for (Index k = 0; k < length; k += row ? 1 : std::max<Index>(1, length - 1)) {
+      c[D - 1] = k;
+      const Index i = layout.index(c);
+      if (!matrix.active[i]) continue;
+      float across = 0;
+      for (int d = 0; d < D; ++d) {
+        const auto axis = static_cast<std::size_t>(d);
+        if (!layout.on_odd_seam(axis, c[axis])) continue;
+        const Index s = layout.strides[axis];
+        const bool upper = layout.first[axis] + c[axis] > 0;
+        if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
       }
+      inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
+    }
   });
 }
 

@@ -48,7 +48,7 @@ class PoissonTransfer {
 
   void sort_blocks(const FaceMatrix<float, D>& fine, const BlockGeometry<D>& geometry, const CellJoining<D>& joining,
                    const RowChanges<D>& changed);
-  void list_runs(const BlockGeometry<D>& geometry);
+  void list_runs(const BlockGeometry<D>& geometry, const CellJoining<D>& joining);
   /// Fills the ghosts of a coarse correction beyond sides of the domain.
   void mirror(float* x) const;
   void clear_mirrors(float* x) const;
@@ -82,7 +82,8 @@ class PoissonTransfer {
   std::vector<std::uint32_t> coarse_cells_;
   std::vector<Index> coarse_begin_;
   std::vector<TransferEntry> coarse_entries_;
-  /// Blocks with listed residuals, the first of their listed fine cells, and per such block its number.
+  /// Blocks with listed residuals, the first of their listed fine cells, and per block that is not regular its
+  /// number, or -1 if it has no unknowns.
   std::vector<Coord<D>> blocks_;
   std::vector<Index> block_begin_;
   Block<std::int32_t> block_number_;

@@ -35,9 +35,7 @@ class RowChanges {
   }
 
   bool all() const { return all_; }
-  bool any() const {
-    return all_ || std::find(rows_.begin(), rows_.end(), std::uint8_t(1)) != rows_.end();
-  }
+  bool any() const { return all_ || std::find(rows_.begin(), rows_.end(), std::uint8_t(1)) != rows_.end(); }
   bool operator[](Index row) const { return all_ || rows_[static_cast<std::size_t>(row)] != 0; }
 
   /// Also marks the rows next to marked ones, those across edges and around periodic sides included.
