@@ -258,7 +258,8 @@ class Builder : public CellJoiner<D> {
     return sum;
   }
 
-  /// The Dirichlet conditions next to the cells of one owner, each half a cell farther away.
+  /// The Dirichlet conditions next to the cells of one owner, each as far away as from the centre of what that owner has there:
+  /// half a cell more where it has both cells along the axis.
   float dirichlet(const Coord<D>& block, std::uint8_t owner) const {
     float sum = 0;
     const float open = *std::max_element(fine_.open_coupling.begin(), fine_.open_coupling.end());
@@ -266,9 +267,24 @@ class Builder : public CellJoiner<D> {
       const Index i = geometry_.child(block, c);
       if (i < 0 || owner_[i] != owner) continue;
       const float e = dirichlet_coupling<float, D>(fine_, i);
-      if (e > 0) sum += 1 / (1 / e + 0.5f / open);
+      if (e > 0) sum += 1 / (1 / e + 0.5f * part_with_both(block, c, i, owner) / open);
     }
     return sum;
+  }
+
+  /// The part of the faces of a cell towards no unknowns behind which the owner has both cells of the block. Where all neighbours
+  /// are unknowns, nobody knows where a value is given: all.
+  float part_with_both(const Coord<D>& block, int c, Index cell, std::uint8_t owner) const {
+    float towards_none = 0, with_both = 0;
+    for (int d = 0; d < D; ++d)
+      for (int side = 0; side < 2; ++side) {
+        const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+        if (fine_.active[side ? cell + s : cell - s]) continue;
+        ++towards_none;
+        const Index sibling = geometry_.child(block, c ^ (1 << d));
+        if (((c >> d) & 1) == side && sibling >= 0 && owner_[sibling] == owner) ++with_both;
+      }
+    return towards_none > 0 ? with_both / towards_none : 1.0f;
   }
 
   FaceMatrix<float, D>& coarse_;
