@@ -121,6 +121,8 @@ def open_fractions(phi: Array, axis: int) -> Array:
 # Coefficient on the sides: beyond them the value is zero one cell away, or half a cell away, which is on the faces; or there are walls.
 SIDES = {"far": 1.0, "faces": 2.0, "closed": 0.0, "top": 0.0, "periodic": 1.0}
 INSIDES = ("empty", "sphere", "half")
+# With which the others are compared.
+BOX = "far-empty"
 # Cells that the sphere has moved along every axis when the set-up is timed again.
 MOVED = 1.0
 
@@ -164,9 +166,9 @@ def _divergence(faces: list[Array], n: int) -> Array:
 def problem(sides: str, inside: str, n: int, moved: float = 0.0) -> Problem:
     """One of the kinds, with what is inside moved by so many cells along every axis (waves: along the horizontal ones).
 
-    The sphere is solid and has the open fractions of the faces as coefficients (linear cuts, nothing rounded or left out). Half full: air is
-    no unknown, and faces at the surface have ghost-fluid coefficients 1/theta. Where constants are in the null space, the right-hand side is
-    the divergence of a smooth velocity through the open faces, else one.
+    The sphere is solid and has the open fractions of the faces as coefficients (linear cuts, nothing rounded or left out). Half full: air
+    is no unknown, and faces at the surface have ghost-fluid coefficients 1/theta. Where constants are in the null space, the right-hand
+    side is the divergence of a smooth velocity through the open faces, else one.
     """
     active: Array | None = None
     if inside == "half":

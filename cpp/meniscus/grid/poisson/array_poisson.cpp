@@ -6,8 +6,10 @@
 #include "meniscus/grid/poisson/poisson_assembly.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <limits>
 
 namespace meniscus::grid {
 namespace {
@@ -48,24 +50,53 @@ void ArrayPoissonSolver<D>::for_each_row(Body&& body) const {
 }
 
 template <int D>
-void ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active) {
+bool ArrayPoissonSolver<D>::set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active) {
   const auto start = std::chrono::steady_clock::now();
-  const bool known = prepared_;
-  prepared_ = false;
   FaceMatrix<double, D>& a = solver_.matrix;
   fit(a, layout_, true);
+  changes_.clear(layout_);
+  if (!compare_faces(faces)) return false;
+  const bool known = prepared_;
+  prepared_ = false;
   for (std::size_t d = 0; d < D; ++d)
     a.open_coupling[d] = layout_.single_cell_ring(d)
                              ? 0.0
                              : guess_open_coupling(faces[d], layout_.count() / layout_.cells[d] * (layout_.cells[d] + 1));
   if (unknown_.size() != layout_.count()) unknown_ = Block<std::uint8_t>(layout_.count());
-  changes_.clear(layout_);
   if (!known) changes_.mark_all(layout_);
   copy_faces(faces);
   set_diagonal(active);
   solver_.prepare(changes_);
   prepared_ = true;
   setup_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return true;
+}
+
+template <int D>
+bool ArrayPoissonSolver<D>::compare_faces(const std::array<const double*, D>& faces) {
+  std::atomic<bool> valid{true};
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> extents = layout_.cells;
+    ++extents[axis];
+    const Coord<D> strides = c_strides<D>(extents);
+    for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
+      const double* from = faces[axis] + dot<D>(c, strides);
+      const double* known = solver_.matrix.faces[axis].data() + layout_.index(c);
+      // What is in the matrix has been looked at before.
+      if (std::memcmp(from, known, static_cast<std::size_t>(count) * sizeof(double)) == 0) return;
+      changes_.mark_faces(c, d);
+      bool good = true;
+      simd_dispatch([=, &good] {
+        int bad = 0;
+        // Comparisons with NaN are false.
+        for (Index k = 0; k < count; ++k) bad |= !(from[k] >= 0) | !(from[k] <= std::numeric_limits<double>::max());
+        good = bad == 0;
+      });
+      if (!good) valid.store(false, std::memory_order_relaxed);
+    });
+  }
+  return valid;
 }
 
 template <int D>
@@ -81,9 +112,7 @@ void ArrayPoissonSolver<D>::copy_faces(const std::array<const double*, D>& faces
     for_each_face_row<D>(layout_, d, [&](const Coord<D>& c, Index count, int, int) {
       const double* from = faces[axis] + dot<D>(c, strides);
       double* to = a.faces[axis].data() + layout_.index(c);
-      if (std::memcmp(from, to, static_cast<std::size_t>(count) * sizeof(double)) == 0) return;
-      std::copy_n(from, count, to);
-      changes_.mark_faces(c, d);
+      if (changes_.beside_faces(c, d)) std::copy_n(from, count, to);
     });
   }
 }

@@ -19,7 +19,8 @@ class ArrayPoissonSolver {
 
   /// Sets the matrix. `faces`: per axis, one more value along that axis than cells; not negative. `active`: nonzero where a cell
   /// is an unknown; null: everywhere. Rows in which nothing has changed since the last call keep what was derived from them.
-  void set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active);
+  /// Returns false, and changes nothing, if a coefficient is negative or not finite.
+  bool set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active);
 
   /// Solves for one right-hand side. `x` is the initial guess with `warm_start`, and gets the solution; zero where there is no
   /// unknown. Throws InvalidArgument before the first set_coefficients.
@@ -36,6 +37,8 @@ class ArrayPoissonSolver {
   int levels() { return solver_.hierarchy().levels(); }
 
  private:
+  /// Marks the rows of faces that differ from those of the matrix; false if one holds a value that is no coefficient.
+  bool compare_faces(const std::array<const double*, D>& faces);
   void copy_faces(const std::array<const double*, D>& faces);
   void set_diagonal(const std::uint8_t* active);
   /// Calls body(index of the first cell of a row in the layout, index in an array), in parallel.

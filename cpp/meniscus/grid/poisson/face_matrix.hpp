@@ -66,6 +66,10 @@ struct FaceMatrix {
   /// on the last face of a periodic axis (a copy of the first). With `changed`, only where coefficients have changed since.
   void finish(const RowChanges<D>* changed = nullptr);
 
+  /// The rows for which the last `finish` derived something anew: those that had changed, and those next to them.
+  const RowChanges<D>& derived() const { return around_; }
+  Index unknowns_in_row(Index row) const { return active_in_row_[static_cast<std::size_t>(row)]; }
+
   /// Takes what the same matrix in another precision has derived; the unknowns share their memory.
   template <class Other>
   void take_derived(const FaceMatrix<Other, D>& a) {

@@ -64,6 +64,13 @@ void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, co
 
 template <int D>
 void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowChanges<D>* changed) {
+  // What lies beyond the sides is set once for a layout.
+  if (!levels_.empty() && !(levels_.front().matrix.layout == matrix.layout)) {
+    levels_.clear();
+    transfers_.clear();
+    joinings_.clear();
+    changes_.resize(1);
+  }
   if (changed && !levels_.empty())
     changes_.front() = *changed;
   else

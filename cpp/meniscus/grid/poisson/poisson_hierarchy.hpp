@@ -31,6 +31,8 @@ class PoissonHierarchy {
   void solve_coarsest();
 
   const PoissonLevel<D>& level(int l) const { return levels_[static_cast<std::size_t>(l)]; }
+  /// The rows of a level that the last build has derived anew.
+  const RowChanges<D>& changes(int l) const { return changes_[static_cast<std::size_t>(l)]; }
   const PoissonTransfer<D>& transfer(int l) const { return transfers_[static_cast<std::size_t>(l)]; }
 
  private:

@@ -31,30 +31,28 @@ void PoissonLevel<D>::prepare() {
 template <int D>
 void PoissonLevel<D>::prepare(const RowChanges<D>& changed) {
   const CellLayout<D>& layout = matrix.layout;
-  const auto derive = [&](Index begin, Index end) {
-    const float* diagonal = matrix.diagonal.data();
-    float *inverse = inverse_diagonal.data(), *values = x.data();
-    for (Index i = begin; i < end; ++i) {
-      inverse[i] = diagonal[i] > 0 ? 1.0f / diagonal[i] : 0.0f;
-      values[i] = 0.0f;
-    }
-  };
   if (x.size() != layout.size || changed.all()) {
     for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
       if (block->size() != layout.size) *block = Block<float>(layout.size);
     // Of the right-hand side, only what has been written is ever read. Ghosts beyond sides keep a residual of zero.
     parallel_for(0, layout.size, 1 << 16, [&](Index begin, Index end) {
-      derive(begin, end);
-      std::memset(residual.data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
-    });
-  } else {
-    // Sweeps and residuals write rows without unknowns no more.
-    for_each_changed_row(changed, [&](Index r) {
-      const Index first = layout.row(r), length = layout.cells[D - 1];
-      derive(first, first + length);
-      std::memset(residual.data() + first, 0, static_cast<std::size_t>(length) * sizeof(float));
+      for (Block<float>* block : {&inverse_diagonal, &x, &residual})
+        std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
     });
   }
+  for_each_changed_row(changed, [&](Index r) {
+    const Index first = layout.row(r), length = layout.cells[D - 1];
+    const float* diagonal = matrix.diagonal.data() + first;
+    float* inverse = inverse_diagonal.data() + first;
+    int none = 0;
+    for (Index k = 0; k < length; ++k) {
+      inverse[k] = diagonal[k] > 0 ? 1.0f / diagonal[k] : 0.0f;
+      none |= !(diagonal[k] > 0);
+    }
+    // Sweeps and residuals do not write where there are no unknowns any more.
+    for (Index k = 0; none && k < length; ++k)
+      if (!(diagonal[k] > 0)) x[first + k] = residual[first + k] = 0.0f;
+  });
   damp_odd_seams(changed);
 }
 

@@ -80,10 +80,19 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   const CellLayout<D>& layout = a.layout;
   const Index rows = layout.rows(), length = layout.cells[D - 1];
   const Index rows_per_task = std::max<Index>(1, 16384 / length);
+  const RowChanges<D>& changed = a.derived();
+  intervals_before_.swap(intervals_);
+  row_begin_before_.swap(row_begin_);
+  open_before_.swap(open_);
   row_begin_.assign(static_cast<std::size_t>(rows) + 1, 0);
   parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       Index n = 0;
+      if (!changed[r]) {
+        const Index* before = row_begin_before_.data() + r;
+        row_begin_[static_cast<std::size_t>(r) + 1] = before[1] - before[0];
+        continue;
+      }
       for_each_run_of_row<D>(a, layout.row(r), [&](Index, Index) { ++n; });
       row_begin_[static_cast<std::size_t>(r) + 1] = n;
     }
@@ -96,6 +105,15 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       auto n = static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r)]);
+      if (!changed[r]) {
+        auto before = static_cast<std::size_t>(row_begin_before_[static_cast<std::size_t>(r)]);
+        for (; n < static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r) + 1]); ++n, ++before) {
+          intervals_[n] = intervals_before_[before];
+          open_[n] = open_before_[before];
+          parent_[n] = static_cast<Index>(n);
+        }
+        continue;
+      }
       for_each_run_of_row<D>(a, layout.row(r), [&](Index begin, Index cells) {
         intervals_[n] = {begin, cells, 0};
         parent_[n] = static_cast<Index>(n);

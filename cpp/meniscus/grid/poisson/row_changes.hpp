@@ -34,6 +34,15 @@ class RowChanges {
     if (axis < D - 1 && first[d] > 0) mark(row - (D == 3 && axis == 0 ? layout_.cells[D - 2] : 1));
   }
 
+  /// Whether a row beside the faces of a row is marked, as above.
+  bool beside_faces(const Coord<D>& first, int axis) const {
+    const auto d = static_cast<std::size_t>(axis);
+    const Index row = number(first);
+    const bool upper = (axis == D - 1 || first[d] < layout_.cells[d]) && (*this)[row];
+    return all_ || upper || (axis < D - 1 && first[d] > 0 && (*this)[row - (D == 3 && axis == 0 ? layout_.cells[D - 2] : 1)]);
+  }
+  Index count() const { return all_ ? layout_.rows() : std::count(rows_.begin(), rows_.end(), std::uint8_t(1)); }
+
   bool all() const { return all_; }
   bool any() const { return all_ || std::find(rows_.begin(), rows_.end(), std::uint8_t(1)) != rows_.end(); }
   bool operator[](Index row) const { return all_ || rows_[static_cast<std::size_t>(row)] != 0; }

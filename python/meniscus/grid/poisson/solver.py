@@ -83,14 +83,15 @@ class PoissonSolver(CachedSolver):
                 raise TypeError(f"{name} must be of dtype float64, not {array.dtype}")
             if array.shape != expected:
                 raise ValueError(f"{name} must have shape {expected}, not {array.shape}")
-            # Two passes without temporaries; comparisons with NaN are false.
-            if not (array.min() >= 0 and array.max() < np.inf):
-                _checks.require_finite(name, array)
-                raise ValueError(f"{name} must not be negative, but its smallest value is {array.min():g}")
             if self._grid.periodic[d] and not np.array_equal(array.take(0, axis=d), array.take(-1, axis=d)):
                 raise ValueError(f"{name} must agree on the first and the last face of the periodic axis")
             checked.append(np.ascontiguousarray(array))
-        self._core.set_coefficients(checked, None if active is None else _checks.mask("active", active, shape))
+        if self._core.set_coefficients(checked, None if active is None else _checks.mask("active", active, shape)):
+            return
+        for d, array in enumerate(checked):
+            _checks.require_finite(f"faces[{d}]", array)
+            if array.min() < 0:
+                raise ValueError(f"faces[{d}] must not be negative, but its smallest value is {array.min():g}")
 
     def solve(
         self,
