@@ -72,7 +72,10 @@ void PoissonLevel<D>::damp_odd_seams(const RowChanges<D>& changed) {
   for (std::size_t d = 0; d < D; ++d) damped_ |= layout.has_odd_seam(d);
   if (!damped_) return;
   const Index length = layout.cells[D - 1];
-  for_each_changed_row(changed, [&](Index r) {
+  // The cell across a seam may be in another row.
+  around_ = changed;
+  around_.widen();
+  for_each_changed_row(around_, [&](Index r) {
     Coord<D> c = layout.row_coordinate(r);
     bool row = false;
     for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);

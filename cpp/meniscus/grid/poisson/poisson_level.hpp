@@ -45,6 +45,7 @@ class PoissonLevel {
   void for_each_changed_row(const RowChanges<D>& changed, Body&& body) const;
   void half_sweep(Index plane, int colour, bool from_zero);
 
+  RowChanges<D> around_;
   /// Whether there are odd seams.
   bool damped_ = false;
 };
