@@ -59,7 +59,7 @@ def _below_waves(shape: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray]:
     return faces, phi <= 0
 
 
-def iterations(sides: str, inside: str, shape: tuple[int, ...]) -> int:
+def _coefficients(sides: str, inside: str, shape: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray | None]:
     active = None
     if inside == "liquid":
         faces, active = _below_waves(shape)
@@ -75,6 +75,11 @@ def iterations(sides: str, inside: str, shape: tuple[int, ...]) -> int:
             faces[axis][part] = value * (1.0 if active is None else active[part])
         elif inside == "liquid" and axis == last:
             faces[axis][part] = 0.0
+    return faces, active
+
+
+def iterations(sides: str, inside: str, shape: tuple[int, ...]) -> int:
+    faces, active = _coefficients(sides, inside, shape)
     solver = PoissonSolver(ms.Grid(shape, 1.0, periodic=sides == "periodic"))
     solver.set_coefficients(faces, active=active)
     rhs = np.random.default_rng(3).normal(size=shape) if sides in ("closed", "periodic") and inside != "liquid" else np.ones(shape)
@@ -88,6 +93,40 @@ def test_ceiling(sides: str, inside: str, shape: tuple[int, ...]) -> None:
     if sides == "periodic":
         shape = tuple(n - n % 4 for n in shape)
     assert iterations(sides, inside, shape) <= CEILING
+
+
+def _moved(array: np.ndarray, axis: int) -> np.ndarray:
+    """By a cell along an axis, but not on the sides."""
+    moved = array.copy()
+    inner = (slice(2, -2),) * array.ndim
+    moved[inner] = np.roll(array, 1, axis)[inner]
+    return moved
+
+
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("inside", INSIDES[1:])
+@pytest.mark.parametrize("shape", [(96, 80), (24, 28, 36)], ids=str)
+def test_a_change_of_some_rows_gives_the_bits_of_a_new_solver(sides: str, inside: str, shape: tuple[int, ...]) -> None:
+    faces, active = _coefficients(sides, inside, shape)
+    grid = ms.Grid(shape, 1.0, periodic=sides == "periodic")
+    rhs = np.random.default_rng(4).normal(size=shape)
+    solver = PoissonSolver(grid)
+    solver.set_coefficients(faces, active=active)
+    first = solver.solve(rhs)[0]
+    for axis in range(len(shape)):
+        fresh, others = PoissonSolver(grid), [_moved(f, axis) for f in faces]
+        mask = None if active is None else _moved(active, axis)
+        fresh.set_coefficients(others, active=mask)
+        solver.set_coefficients(others, active=mask)
+        np.testing.assert_array_equal(solver.solve(rhs)[0], fresh.solve(rhs)[0])
+    # What is refused changes nothing.
+    wrong = [f.copy() for f in faces]
+    wrong[-1][(shape[0] // 2,) * len(shape)] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        solver.set_coefficients(wrong, active=active)
+    np.testing.assert_array_equal(solver.solve(rhs)[0], fresh.solve(rhs)[0])
+    solver.set_coefficients(faces, active=active)
+    np.testing.assert_array_equal(solver.solve(rhs)[0], first)
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ void check_same_solvers(grid::PoissonSolver<D>& a, grid::PoissonSolver<D>& b) {
     CAPTURE(l);
     check_same<float, D>(a.hierarchy().level(l).matrix, b.hierarchy().level(l).matrix);
     CHECK(same_rows<D>(a.hierarchy().level(l).matrix.layout, a.hierarchy().level(l).inverse_diagonal,
-                    b.hierarchy().level(l).inverse_diagonal));
+                       b.hierarchy().level(l).inverse_diagonal));
   }
   REQUIRE(a.regions().regions().size() == b.regions().regions().size());
   for (std::size_t n = 0; n < a.regions().regions().size(); ++n) {
@@ -114,6 +114,8 @@ void check_all() {
   std::uint64_t seed = 40;
   for (const PoissonProblem<D>& problem : poisson_problems<D>()) {
     CAPTURE(problem.name);
+    // Many planes concern sweeps alone.
+    if (problem.name.ends_with("slabs")) continue;
     const Coord<D> n = problem.layout.cells;
     grid::PoissonSolver<D> solver, before;
     fill(problem, solver.matrix);
