@@ -192,39 +192,39 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
   const double* density = problem.density_field ? density_.data() : nullptr;
   const double* phi = has_phi_ ? phi_.data() : nullptr;
   const bool changed = grid::assemble<D>(
-             a,
-             [&](int d, Index lower, Index upper, int side) -> double {
-               const auto axis = static_cast<std::size_t>(d);
-               if (layout_.single_cell_ring(axis)) return 0.0;
-               double w = has_solid_ ? open_[axis][upper] : 1.0;
-               if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
-               const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
-               const Index other = inside == lower ? upper : lower;
-               if (side >= 0) {
-                 if (!is_liquid(inside)) return 0.0;
-                 w *= side_coefficient_[static_cast<std::size_t>(side)];
-                 if (density) w *= reference_density_ / density[inside];
-                 if (has_solved_air_ && liquid_[inside] == solved_air) w *= problem.density / problem.air_density;
-                 return w;
-               }
-               const bool here = is_liquid(inside), there = is_liquid(other);
-               if (!here && !there) return 0.0;
-               if (has_solved_air_ && (liquid_[lower] == solved_air || liquid_[upper] == solved_air)) {
-                 if (!here || !there) return 0.0;
-                 // The mean density along the line between the two, in that of the liquid.
-                 double wet = 0.0;
-                 if (liquid_[inside] != solved_air) wet = distance_to_surface<T>(phi_[inside], phi_[other]);
-                 if (liquid_[other] != solved_air) wet = distance_to_surface<T>(phi_[other], phi_[inside]);
-                 return w / (wet + (1.0 - wet) * problem.air_density / problem.density);
-               }
-               // Between two fluids, half the way in each. Air weighs nothing: there, the liquid's own density.
-               if (density)
-                 w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
-                                    : reference_density_ / density[here ? inside : other];
-               if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
-               return w;
-             },
-             liquid, 0.0, &changes_);
+      a,
+      [&](int d, Index lower, Index upper, int side) -> double {
+        const auto axis = static_cast<std::size_t>(d);
+        if (layout_.single_cell_ring(axis)) return 0.0;
+        double w = has_solid_ ? open_[axis][upper] : 1.0;
+        if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
+        const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
+        const Index other = inside == lower ? upper : lower;
+        if (side >= 0) {
+          if (!is_liquid(inside)) return 0.0;
+          w *= side_coefficient_[static_cast<std::size_t>(side)];
+          if (density) w *= reference_density_ / density[inside];
+          if (has_solved_air_ && liquid_[inside] == solved_air) w *= problem.density / problem.air_density;
+          return w;
+        }
+        const bool here = is_liquid(inside), there = is_liquid(other);
+        if (!here && !there) return 0.0;
+        if (has_solved_air_ && (liquid_[lower] == solved_air || liquid_[upper] == solved_air)) {
+          if (!here || !there) return 0.0;
+          // The mean density along the line between the two, in that of the liquid.
+          double wet = 0.0;
+          if (liquid_[inside] != solved_air) wet = distance_to_surface<T>(phi_[inside], phi_[other]);
+          if (liquid_[other] != solved_air) wet = distance_to_surface<T>(phi_[other], phi_[inside]);
+          return w / (wet + (1.0 - wet) * problem.air_density / problem.density);
+        }
+        // Between two fluids, half the way in each. Air weighs nothing: there, the liquid's own density.
+        if (density)
+          w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
+                             : reference_density_ / density[here ? inside : other];
+        if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
+        return w;
+      },
+      liquid, 0.0, &changes_);
   return mark_fresh(changed, fresh);
 }
 
