@@ -9,7 +9,7 @@ namespace meniscus::bindings {
 namespace {
 
 template <int D>
-void set_coefficients(grid::ArrayPoissonSolver<D>& solver, const std::array<py::array, D>& faces,
+bool set_coefficients(grid::ArrayPoissonSolver<D>& solver, const std::array<py::array, D>& faces,
                       const std::optional<py::array>& active) {
   std::array<const double*, D> data;
   for (std::size_t d = 0; d < D; ++d) {
@@ -17,7 +17,9 @@ void set_coefficients(grid::ArrayPoissonSolver<D>& solver, const std::array<py::
     data[d] = data_of<double>(faces[d], "faces", product<D>(extents));
   }
   const auto* mask = active ? mask_of(*active, "active", solver.layout().count()) : nullptr;
-  interruptible([&] { solver.set_coefficients(data, mask); });
+  bool valid = false;
+  interruptible([&] { valid = solver.set_coefficients(data, mask); });
+  return valid;
 }
 
 template <int D>

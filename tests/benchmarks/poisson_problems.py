@@ -1,15 +1,15 @@
-"""Poisson problems of the benchmark, as plain arrays: a box, a sphere in a closed box, a half-filled tank.
+"""Poisson problems of the benchmark, as plain arrays: five kinds of sides, and three kinds of insides.
 
 Spacing one: the equation of a cell is the sum over its faces of coefficient times (own value - value beyond) = right-hand side. Beyond a
 side of the domain, and in cells that are no unknowns, the value is zero, so that a coefficient there is a Dirichlet condition, and
-coefficient zero is a wall.
+coefficient zero is a wall. Around a periodic axis the first and the last face are one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -36,6 +36,7 @@ class Problem:
     active: Array | None
     rhs: Array
     closed: bool  # constants are in the null space
+    periodic: bool = False  # along all axes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -60,20 +61,20 @@ class Problem:
     def links(self, axis: int) -> Array:
         """Coefficient between each cell and its lower neighbour along an axis; zero where one of the two is no unknown."""
         links = self.faces[axis][along(axis, None, -1)].copy()
-        links[along(axis, 0, 1)] = 0.0
+        if not self.periodic:
+            links[along(axis, 0, 1)] = 0.0
         if self.active is not None:
             links[~self.active] = 0.0
-            links[along(axis, 1, None)][~self.active[along(axis, None, -1)]] = 0.0
+            links[~np.roll(self.active, 1, axis)] = 0.0
         return links
 
     def residual(self, x: Array) -> float:
         """Norm of the right-hand side minus matrix times `x`, relative to that of the right-hand side."""
         r = self.rhs - self.diagonal() * x
         for axis in range(3):
-            lower, upper = along(axis, None, -1), along(axis, 1, None)
-            links = self.links(axis)[upper]
-            r[upper] += links * x[lower]
-            r[lower] += links * x[upper]
+            links = self.links(axis)
+            r += links * np.roll(x, 1, axis)
+            r += np.roll(links * x, -1, axis)
         return float(np.linalg.norm(r) / np.linalg.norm(self.rhs))
 
 
@@ -117,47 +118,79 @@ def open_fractions(phi: Array, axis: int) -> Array:
     return fractions
 
 
-def box(n: int) -> Problem:
-    """Every face has coefficient one, also those on the sides, beyond which the value is zero; right-hand side one."""
-    faces = [np.ones(_face_shape(n, axis)) for axis in range(3)]
-    return Problem("box", faces, None, np.ones((n, n, n)), closed=False)
+# Coefficient on the sides: beyond them the value is zero one cell away, or half a cell away, which is on the faces; or there are walls.
+SIDES = {"far": 1.0, "faces": 2.0, "closed": 0.0, "top": 0.0, "periodic": 1.0}
+INSIDES = ("empty", "sphere", "half")
+# With which the others are compared.
+BOX = "far-empty"
+# Cells that the sphere has moved along every axis when the set-up is timed again.
+MOVED = 1.0
 
 
-def sphere(n: int) -> Problem:
-    """A solid sphere in a closed box: coefficients are open fractions; the right-hand side is the divergence of a smooth velocity."""
-    nodes = np.meshgrid(*[np.arange(n + 1) / n] * 3, indexing="ij", sparse=True)
+def _around_sphere(n: int, moved: float) -> list[Array]:
+    """The open part of every face around a solid sphere."""
+    nodes = np.meshgrid(*[(np.arange(n + 1) - moved) / n] * 3, indexing="ij", sparse=True)
     phi = np.sqrt(sum((x - 0.5) ** 2 for x in nodes)) - SPHERE_RADIUS
-    faces, rhs = [], np.zeros((n, n, n))
-    active = np.zeros((n, n, n), dtype=bool)
-    for axis in range(3):
-        fractions = open_fractions(phi, axis)
-        fractions[along(axis, 0, 1)] = 0.0
-        fractions[along(axis, -1, None)] = 0.0
-        x, y, z = (_face_centers(n, axis) * 2)[axis : axis + 3]
-        flux = fractions * (np.sin(2.0 * x + 5.0 * y) * np.cos(3.0 * z - 1.0))
-        rhs += np.diff(flux, axis=axis)
-        active |= (fractions[along(axis, None, -1)] > 0) | (fractions[along(axis, 1, None)] > 0)
-        faces.append(fractions)
-    return Problem("sphere", faces, active, rhs, closed=True)
+    return [open_fractions(phi, axis) for axis in range(3)]
 
 
-def tank(n: int) -> Problem:
-    """Walls all around and liquid below a wave: air cells are no unknowns, faces at the surface have ghost-fluid coefficients."""
-    x, y, z = np.meshgrid(*[(np.arange(n) + 0.5) / n] * 3, indexing="ij", sparse=True)
+def _below_waves(n: int, moved: float) -> tuple[list[Array], Array]:
+    """Ghost-fluid coefficients of a liquid below a wave, one in it and zero in air, and the cells with liquid."""
+    x, y, z = np.meshgrid(*[(np.arange(n) + 0.5 - moved * (axis < 2)) / n for axis in range(3)], indexing="ij", sparse=True)
     phi = z - 0.5 - WAVE_HEIGHT * np.cos(2.0 * np.pi * x) * np.cos(4.0 * np.pi * y)
     active = phi <= 0
     faces = []
     for axis in range(3):
         coefficients = np.zeros(_face_shape(n, axis))
-        lower, upper = phi[along(axis, None, -1)], phi[along(axis, 1, None)]
-        inner = coefficients[along(axis, 1, -1)]
-        inner[(lower <= 0) & (upper <= 0)] = 1.0
+        wrapped = np.concatenate([phi[along(axis, -1, None)], phi, phi[along(axis, 0, 1)]], axis)
+        lower, upper = wrapped[along(axis, None, -1)], wrapped[along(axis, 1, None)]
+        coefficients[(lower <= 0) & (upper <= 0)] = 1.0
         for liquid, air in ((lower, upper), (upper, lower)):
             surface = (liquid <= 0) & (air > 0)
             theta = liquid[surface] / (liquid[surface] - air[surface])
-            inner[surface] = 1.0 / np.maximum(theta, LEAST_THETA)
+            coefficients[surface] = 1.0 / np.maximum(theta, LEAST_THETA)
         faces.append(coefficients)
-    return Problem("tank", faces, active, active.astype(np.float64), closed=False)
+    return faces, active
 
 
-PROBLEMS: dict[str, Callable[[int], Problem]] = {"box": box, "sphere": sphere, "tank": tank}
+def _divergence(faces: list[Array], n: int) -> Array:
+    """Of a smooth periodic velocity through the open parts of the faces."""
+    rhs = np.zeros((n, n, n))
+    for axis, open_part in enumerate(faces):
+        x, y, z = (_face_centers(n, axis) * 2)[axis : axis + 3]
+        velocity = np.sin(2.0 * np.pi * (x + 2.0 * y)) * np.cos(4.0 * np.pi * z - 1.0) + 0.5 * np.cos(2.0 * np.pi * (2.0 * x - z))
+        rhs += np.diff(open_part * velocity, axis=axis)
+    return rhs
+
+
+def problem(sides: str, inside: str, n: int, moved: float = 0.0) -> Problem:
+    """One of the kinds, with what is inside moved by so many cells along every axis (waves: along the horizontal ones).
+
+    The sphere is solid and has the open fractions of the faces as coefficients (linear cuts, nothing rounded or left out). Half full: air
+    is no unknown, and faces at the surface have ghost-fluid coefficients 1/theta. Where constants are in the null space, the right-hand
+    side is the divergence of a smooth velocity through the open faces, else one.
+    """
+    active: Array | None = None
+    if inside == "half":
+        faces, active = _below_waves(n, moved)
+    else:
+        faces = _around_sphere(n, moved) if inside == "sphere" else [np.ones(_face_shape(n, axis)) for axis in range(3)]
+    for axis in range(3):
+        for upper in (False, True):
+            if sides != "periodic":
+                part = along(axis, -1, None) if upper else along(axis, 0, 1)
+                open_top = sides == "top" and axis == 2 and upper
+                inside_it = 1.0 if active is None else active[part]
+                # What the waves do across a side of the domain does not count.
+                faces[axis][part] = inside_it * (2.0 if open_top else SIDES[sides])
+            elif inside == "half" and axis == 2:
+                # Waves do not close around the vertical axis: a floor.
+                faces[axis][along(axis, -1 if upper else 0, None if upper else 1)] = 0.0
+    if inside == "sphere":
+        active = sum((f[along(d, None, -1)] > 0) | (f[along(d, 1, None)] > 0) for d, f in enumerate(faces)) > 0
+    closed = inside != "half" and sides in ("closed", "periodic")
+    rhs = _divergence(faces, n) if closed else np.ones((n, n, n)) if active is None else active.astype(np.float64)
+    return Problem(f"{sides}-{inside}", faces, active, rhs, closed, periodic=sides == "periodic")
+
+
+PROBLEMS: dict[str, Callable[..., Problem]] = {f"{s}-{i}": partial(problem, s, i) for s in SIDES for i in INSIDES}

@@ -140,9 +140,17 @@ def _command(driver: Path, installation: Installation) -> list[str]:
     return command
 
 
-@functools.cache
 def driver(source: str, installation: Installation) -> ctypes.CDLL:
     """The driver of a peer as a loaded library; compiled if that was not done before."""
+    found = _driver(source, installation)
+    if isinstance(found, str):
+        raise PeerError(found)
+    return found
+
+
+@functools.cache
+def _driver(source: str, installation: Installation) -> ctypes.CDLL | str:
+    """The library, or why there is none: what does not compile is not tried again."""
     path = SOURCES / source
     command = _command(path, installation)
     stamp = "\n".join([*command, path.read_text(encoding="utf-8"), platform.node(), *_times(installation.prefix)])
@@ -152,12 +160,12 @@ def driver(source: str, installation: Installation) -> ctypes.CDLL:
         unfinished = library.with_suffix(f".{os.getpid()}.so")
         done = subprocess.run([*command, "-o", str(unfinished)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise PeerError(f"the driver does not compile: {done.stderr.strip().splitlines()[0] if done.stderr else 'no message'}")
+            return f"the driver does not compile: {done.stderr.strip().splitlines()[0] if done.stderr else 'no message'}"
         unfinished.replace(library)
     try:
         return ctypes.CDLL(str(library))
     except OSError as error:
-        raise PeerError(f"cannot be loaded: {error}") from error
+        return f"cannot be loaded: {error}"
 
 
 def _times(prefix: Path) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 from peers import compiled_peers
 from peers.compiled_peers import Installation, Outcome, PeerError
 from peers.libraries import version
-from poisson_problems import Array, Problem, along
+from poisson_problems import Array, Problem
 
 import meniscus as ms
 
@@ -31,6 +31,7 @@ class System:
     """A problem and the forms in which peers take its matrix."""
 
     problem: Problem
+    moved: Problem | None = None  # what is inside has moved by a cell
 
     @cached_property
     def stencil(self) -> list[Array]:
@@ -54,12 +55,8 @@ class System:
 
         def neighbours(axis: int, below: bool) -> tuple[Array, Array]:
             """Values and columns of one of the six neighbours of all unknowns; value zero: there is none."""
-            here, there = along(axis, 1, None), along(axis, None, -1)
-            values, columns = np.zeros(self.problem.shape), np.zeros(self.problem.shape, dtype=np.int32)
-            if not below:
-                here, there = there, here
-            values[here] = -links[axis][along(axis, 1, None)]
-            columns[here] = number[there]
+            values = -(links[axis] if below else np.roll(links[axis], -1, axis))
+            columns = np.roll(number, 1 if below else -1, axis)
             return values[self.active], columns[self.active]
 
         counts = np.ones(self.problem.unknowns, dtype=np.int32)
@@ -86,6 +83,9 @@ class Prepared(Protocol):
     setup_seconds: float
     bytes: int
     settings: str
+
+    def moved(self) -> float | None:
+        """Seconds that the set-up takes when what is inside has moved by a cell; None where that is the same as a new one."""
 
     def solve(self) -> Outcome:
         """From zero, with the right-hand side of the problem."""
@@ -118,7 +118,8 @@ class Ours:
         problem = system.problem
         self.problem, self.method = problem, method
         self.x = np.zeros(problem.shape)
-        grid = ms.Grid(problem.shape, 1.0)
+        self.after = system.moved
+        grid = ms.Grid(problem.shape, 1.0, periodic=problem.periodic)
         start = time.perf_counter()
         self.solver: Any = ms.grid.PoissonSolver(grid)
         self.solver.set_coefficients(problem.faces, active=problem.active)
@@ -129,6 +130,16 @@ class Ours:
             # It makes its own matrix and factors anew in every solve; its bytes are not counted.
             self.bytes, self.setup_seconds = 0, 0.0
             self.settings = "time of a solve includes assembly and factorisation"
+
+    def moved(self) -> float | None:
+        if self.after is None or self.method == "incomplete-cholesky":
+            return None
+        seconds = []
+        for problem in (self.after, self.problem):
+            start = time.perf_counter()
+            self.solver.set_coefficients(problem.faces, active=problem.active)
+            seconds.append(time.perf_counter() - start)
+        return min(seconds)
 
     def solve(self) -> Outcome:
         options: dict[str, Any] = {"tolerance": TOLERANCE, "max_iterations": MAX_ITERATIONS, "method": self.method}
@@ -146,7 +157,7 @@ class PfmgSettings(ctypes.Structure):
     """As in drivers/hypre_pfmg.c."""
 
     _fields_ = (
-        *((name, ctypes.c_int) for name in ("relax_type", "rap_type", "sweeps", "skip_relax", "max_iterations")),
+        *((name, ctypes.c_int) for name in ("relax_type", "rap_type", "sweeps", "skip_relax", "max_iterations", "periodic")),
         ("tolerance", ctypes.c_double),
     )
 
@@ -162,7 +173,7 @@ class Hypre:
             raise PeerError("this build has no threads")
         relax_type, name = (1, "weighted Jacobi") if problem.closed else (2, "red-black Gauss-Seidel")
         self.settings = f"{name}, 1 + 1 sweeps, relaxation skipped where isotropic"
-        given = PfmgSettings(relax_type, 0, 1, 1, MAX_ITERATIONS, TOLERANCE)
+        given = PfmgSettings(relax_type, 0, 1, 1, MAX_ITERATIONS, problem.periodic, TOLERANCE)
         outcome = Outcome()
         entries = (ctypes.c_void_p * 4)(*(a.ctypes.data for a in system.stencil))
         shape = (ctypes.c_int * 3)(*problem.shape)
@@ -171,6 +182,9 @@ class Hypre:
             raise PeerError(f"setup ended with error {outcome.error}")
         self.setup_seconds, self.bytes = outcome.seconds, int(outcome.bytes)
         self.x = np.zeros(problem.shape)
+
+    def moved(self) -> float | None:
+        return None
 
     def solve(self) -> Outcome:
         outcome = Outcome()
@@ -214,6 +228,9 @@ class Amgcl:
             raise PeerError("setup failed")
         self.setup_seconds, self.bytes = outcome.seconds, int(outcome.bytes)
 
+    def moved(self) -> float | None:
+        return None
+
     def solve(self) -> Outcome:
         outcome = Outcome()
         b, x = (ctypes.c_void_p(a.ctypes.data) for a in (self.b, self.x))
@@ -241,6 +258,9 @@ class PyAmg:
         self.hierarchy: Any = getattr(pyamg, method)(matrix)
         self.setup_seconds = time.perf_counter() - start
         self.bytes = sum(_sparse_bytes(m) for level in self.hierarchy.levels for m in map(level.__dict__.get, ("A", "P", "R")))
+
+    def moved(self) -> float | None:
+        return None
 
     def solve(self) -> Outcome:
         residuals: list[float] = []

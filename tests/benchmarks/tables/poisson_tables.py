@@ -8,11 +8,15 @@ from typing import Any
 from tables.table import NONE, Table, number, starred
 
 Report = dict[str, Any]
-TITLES = {
-    "box": "Poisson: box, Dirichlet on all sides",
-    "sphere": "Poisson: sphere with cut cells in a closed box",
-    "tank": "Poisson: half-filled tank, ghost-fluid surface",
+SIDES = {
+    "far": "value given one cell beyond the sides",
+    "faces": "value given on the sides",
+    "closed": "walls",
+    "top": "walls and an open top",
+    "periodic": "periodic",
 }
+INSIDES = {"empty": "nothing inside", "sphere": "sphere with cut cells", "half": "half full, ghost-fluid surface"}
+TITLES = {f"{s}-{i}": f"Poisson: {side}, {inside}" for s, side in SIDES.items() for i, inside in INSIDES.items()}
 
 
 def _pairs(rows: list[Report]) -> Iterable[tuple[Report, Report | None]]:
@@ -41,6 +45,7 @@ def problem_table(report: Report, problem: str) -> Table:
         "s, 2 threads",
         "x",
         "setup s",
+        "moved s",
         "s per iteration",
         "ns per unknown",
         "and iteration",
@@ -65,6 +70,7 @@ def problem_table(report: Report, problem: str) -> Table:
                 _seconds(two),
                 _figure(two, "speedup"),
                 _figure(one, "setup_seconds"),
+                _figure(one, "moved_seconds"),
                 _figure(one, "seconds_per_iteration"),
                 _figure(one, "ns_per_unknown"),
                 _figure(one, "ns_per_unknown_and_iteration"),
@@ -78,18 +84,51 @@ def problem_table(report: Report, problem: str) -> Table:
     return table
 
 
-def box_table(report: Report) -> Table:
-    """Table of the cost of cut cells and of a free surface, per unknown, compared with the box."""
-    columns = ("time per unknown over that of the box, 1 thread", "cells", "sphere", "per iteration", "tank", "per iteration")
-    table = Table("Poisson: cost of cut cells and of a free surface", columns)
-    by_case: dict[tuple[str, int], dict[str, Report]] = {}
-    for r in report["rows"]:
-        if r["threads"] == 1:
-            by_case.setdefault((f"{r['solver']}, {r['method']}", r["n"]), {})[r["problem"]] = r
-    for (solver, n), rows in sorted(by_case.items(), key=lambda c: c[0][1]):
-        figures = [_figure(rows.get(p), f) for p in ("sphere", "tank") for f in ("box_ratio", "box_ratio_per_iteration")]
-        if any(f != NONE for f in figures):
-            table.rows.append((solver, f"{n}^3", *figures))
+def kinds_table(report: Report) -> Table:
+    """Our multigrid on the largest size of all problems, beside hypre."""
+    columns = (
+        "sides",
+        "inside",
+        "cells",
+        "iterations",
+        "s",
+        "ns per unknown and iteration",
+        "over the box",
+        "setup over solve",
+        "after a move of one cell",
+        "times hypre",
+        "with setup",
+        "x on 2 threads",
+        "hypre: iterations",
+        "s",
+        "setup s",
+    )
+    table = Table("Poisson: all kinds of sides and insides", columns)
+    ours = [pair for pair in _pairs([r for r in report["rows"] if r["solver"] == "meniscus"]) if pair[0]["failure"] is None]
+    largest = max((one["n"] for one, _ in ours), default=0)
+    for one, two in ours:
+        if one["n"] != largest:
+            continue
+        same = [r for r in report["rows"] if r["library"].startswith("hypre") and r["failure"] is None and r["threads"] == 1]
+        same = [r for r in same if (r["problem"], r["n"]) == (one["problem"], largest)]
+        hypre = min(same, key=lambda r: float(r["seconds_best"]), default=None)
+        sides, inside = one["problem"].split("-")
+        figures = ("ns_per_unknown_and_iteration", "box_ratio_per_iteration", "setup_share", "moved_share")
+        figures += ("times_hypre", "times_hypre_with_setup")
+        table.rows.append(
+            (
+                sides,
+                inside,
+                f"{largest}^3",
+                str(one["iterations"]),
+                _seconds(one),
+                *(_figure(one, f) for f in figures),
+                _figure(two, "speedup"),
+                NONE if hypre is None else str(hypre["iterations"]),
+                _seconds(hypre),
+                _figure(hypre, "setup_seconds"),
+            )
+        )
     return table
 
 
@@ -131,4 +170,4 @@ def solver_table(report: Report) -> Table:
 
 def tables(report: Report) -> list[Table]:
     """All of them; those without rows are left out by the caller."""
-    return [goal_table(report), *(problem_table(report, p) for p in TITLES), box_table(report), solver_table(report)]
+    return [goal_table(report), kinds_table(report), *(problem_table(report, p) for p in TITLES), solver_table(report)]

@@ -73,7 +73,7 @@ def test_pressure_driven_flow_through_a_channel(dimension: int, solid: bool) -> 
     boundary = {"x-": ms.Open(7.0), "x+": ms.Open(-2.0)}
     velocity, pressure = ms.MacField(grid, boundary=boundary), ms.CellField(grid)
     walls = nodes(grid, lambda x, y, *z: np.minimum(y - 0.213, 0.777 - y)) if solid else None
-    project(velocity, dt, walls, density=rho, pressure=pressure, tolerance=1e-13)
+    project(velocity, dt, walls, density=rho, pressure=pressure, tolerance=1e-14)
     expected = dt * (7.0 - -2.0) / length / rho
     u = velocity.u
     inside = np.broadcast_to(np.abs(u) > 0, u.shape)

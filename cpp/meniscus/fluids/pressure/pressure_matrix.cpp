@@ -48,6 +48,7 @@ bool PressureSolver<D>::describe(const grid::MacField<T, D>& velocity, const Pre
   const bool was_prepared = prepared_;
   prepared_ = false;
   const bool changed = set_matrix(problem) || !was_prepared;
+  if (!was_prepared) changes_.mark_all(layout_);
   prepared_ = !changed;
   return changed;
 }
@@ -183,52 +184,60 @@ bool PressureSolver<D>::set_matrix(const PressureProblem<T, D>& problem) {
   const auto liquid = [&](Index i) { return is_liquid(i); };
   if (!has_solid_ && !has_given_ && !problem.density_field && !problem.liquid) {
     const bool fresh = grid::fit(a, layout_, false);
-    return grid::assemble_open<D>(a, side_coefficient_, liquid) || fresh;
+    return mark_fresh(grid::assemble_open<D>(a, side_coefficient_, liquid, &changes_), fresh);
   }
   const bool fresh = grid::fit(a, layout_, true);
   a.open_coupling.fill(1.0);
   if (problem.density_field) copy_cells(*problem.density_field, density_);
   const double* density = problem.density_field ? density_.data() : nullptr;
   const double* phi = has_phi_ ? phi_.data() : nullptr;
-  return grid::assemble<D>(
-             a,
-             [&](int d, Index lower, Index upper, int side) -> double {
-               const auto axis = static_cast<std::size_t>(d);
-               if (layout_.single_cell_ring(axis)) return 0.0;
-               double w = has_solid_ ? open_[axis][upper] : 1.0;
-               if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
-               const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
-               const Index other = inside == lower ? upper : lower;
-               if (side >= 0) {
-                 if (!is_liquid(inside)) return 0.0;
-                 w *= side_coefficient_[static_cast<std::size_t>(side)];
-                 if (density) w *= reference_density_ / density[inside];
-                 if (has_solved_air_ && liquid_[inside] == solved_air) w *= problem.density / problem.air_density;
-                 return w;
-               }
-               const bool here = is_liquid(inside), there = is_liquid(other);
-               if (!here && !there) return 0.0;
-               if (has_solved_air_ && (liquid_[lower] == solved_air || liquid_[upper] == solved_air)) {
-                 if (!here || !there) return 0.0;
-                 // The mean density along the line between the two, in that of the liquid.
-                 double wet = 0.0;
-                 if (liquid_[inside] != solved_air) wet = distance_to_surface<T>(phi_[inside], phi_[other]);
-                 if (liquid_[other] != solved_air) wet = distance_to_surface<T>(phi_[other], phi_[inside]);
-                 return w / (wet + (1.0 - wet) * problem.air_density / problem.density);
-               }
-               // Between two fluids, half the way in each. Air weighs nothing: there, the liquid's own density.
-               if (density)
-                 w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
-                                    : reference_density_ / density[here ? inside : other];
-               if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
-               return w;
-             },
-             liquid) ||
-         fresh;
+  const bool changed = grid::assemble<D>(
+      a,
+      [&](int d, Index lower, Index upper, int side) -> double {
+        const auto axis = static_cast<std::size_t>(d);
+        if (layout_.single_cell_ring(axis)) return 0.0;
+        double w = has_solid_ ? open_[axis][upper] : 1.0;
+        if (w == 0 || (has_given_ && given_[axis][upper])) return 0.0;
+        const Index inside = side >= 0 && side % 2 == 0 ? upper : lower;
+        const Index other = inside == lower ? upper : lower;
+        if (side >= 0) {
+          if (!is_liquid(inside)) return 0.0;
+          w *= side_coefficient_[static_cast<std::size_t>(side)];
+          if (density) w *= reference_density_ / density[inside];
+          if (has_solved_air_ && liquid_[inside] == solved_air) w *= problem.density / problem.air_density;
+          return w;
+        }
+        const bool here = is_liquid(inside), there = is_liquid(other);
+        if (!here && !there) return 0.0;
+        if (has_solved_air_ && (liquid_[lower] == solved_air || liquid_[upper] == solved_air)) {
+          if (!here || !there) return 0.0;
+          // The mean density along the line between the two, in that of the liquid.
+          double wet = 0.0;
+          if (liquid_[inside] != solved_air) wet = distance_to_surface<T>(phi_[inside], phi_[other]);
+          if (liquid_[other] != solved_air) wet = distance_to_surface<T>(phi_[other], phi_[inside]);
+          return w / (wet + (1.0 - wet) * problem.air_density / problem.density);
+        }
+        // Between two fluids, half the way in each. Air weighs nothing: there, the liquid's own density.
+        if (density)
+          w *= here && there ? 2 * reference_density_ / (density[lower] + density[upper])
+                             : reference_density_ / density[here ? inside : other];
+        if (here != there && phi) w /= distance_to_surface<T>(phi[here ? inside : other], phi[here ? other : inside]);
+        return w;
+      },
+      liquid, 0.0, &changes_);
+  return mark_fresh(changed, fresh);
+}
+
+template <int D>
+bool PressureSolver<D>::mark_fresh(bool changed, bool fresh) {
+  if (fresh) changes_.mark_all(layout_);
+  return changed || fresh;
 }
 
 #define MENISCUS_INSTANTIATE(T, D) \
   template bool PressureSolver<D>::describe<T>(const grid::MacField<T, D>&, const PressureProblem<T, D>&);
+template bool PressureSolver<2>::mark_fresh(bool, bool);
+template bool PressureSolver<3>::mark_fresh(bool, bool);
 template double PressureSolver<2>::face_coefficient(int, Index, int) const;
 template double PressureSolver<3>::face_coefficient(int, Index, int) const;
 MENISCUS_INSTANTIATE(float, 2)

@@ -32,7 +32,7 @@ void PressureSolver<D>::project(grid::MacField<T, D>& velocity, double dt, const
   const auto start = std::chrono::steady_clock::now();
   report.setup_seconds = 0;
   if (describe(velocity, problem)) {
-    poisson_.prepare();
+    poisson_.prepare(changes_);
     prepared_ = true;
     report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }

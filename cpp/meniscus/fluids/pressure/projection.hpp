@@ -92,6 +92,8 @@ class PressureSolver {
   void set_reference_density(const PressureProblem<T, D>& problem);
   template <class T>
   bool set_matrix(const PressureProblem<T, D>& problem);
+  /// Marks all rows of a matrix that has been laid out anew; returns whether anything has changed.
+  bool mark_fresh(bool changed, bool fresh);
   template <class T>
   void set_dirichlet(const grid::Boundary<D>& boundary, const PressureProblem<T, D>& problem, double scale);
   /// The pressure given on the face between a liquid cell and air (or a side of the domain), in the units of the solve.
@@ -131,6 +133,8 @@ class PressureSolver {
   grid::PoissonSolver<D> poisson_;
   std::array<SideKind, 2 * D> sides_{};
   std::array<double, 2 * D> side_coefficient_{};
+  /// Rows of the matrix that differ from those that the solver was prepared for.
+  grid::RowChanges<D> changes_;
   bool has_solid_ = false, has_liquid_ = false, has_phi_ = false, has_dirichlet_ = false, has_surface_ = false, prepared_ = false;
   std::array<Block<double>, D> open_;
   /// Zero in air; `solved_air` where its pressure is solved for.

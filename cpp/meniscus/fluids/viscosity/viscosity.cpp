@@ -164,10 +164,10 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
     return kind == Shear::wall ? 2 * strength : kind == Shear::sample ? strength : 0.0;
   };
   grid::FaceMatrix<double, D>& matrix = own.poisson.matrix;
-  bool changed = grid::fit(matrix, layout, true) || !own.prepared;
+  const bool fresh = grid::fit(matrix, layout, true) || !own.prepared;
   own.prepared = false;
   matrix.open_coupling.fill(strength);
-  changed |= grid::assemble<D>(
+  const bool changed = grid::assemble<D>(
       matrix,
       [&](int d, Index lower, Index upper, int side) -> double {
         if (side >= 0) return own.fixed[side % 2 ? lower : upper] ? 0.0 : side_coefficient(side);
@@ -176,8 +176,9 @@ void ViscositySolver<D>::solve(int axis, const grid::MacField<T, D>& velocity, d
         if (!sticks && (own.fixed[lower] == given_by_solid || own.fixed[upper] == given_by_solid)) return 0.0;
         return own.fixed[lower] && own.fixed[upper] ? 0.0 : strength;
       },
-      [&](Index i) { return own.fixed[i] == 0; }, 1.0);
-  if (changed) own.poisson.prepare();
+      [&](Index i) { return own.fixed[i] == 0; }, 1.0, &own.changes);
+  if (fresh) own.changes.mark_all(layout);
+  if (changed || fresh) own.poisson.prepare(own.changes);
   own.prepared = true;
 
   const grid::FieldView<const T, D> view = velocity.component(axis).view();

@@ -32,6 +32,7 @@ class ViscositySolver {
   struct Component {
     grid::CellLayout<D> layout;
     grid::PoissonSolver<D> poisson;
+    grid::RowChanges<D> changes;
     bool prepared = false;
     /// Reason why a value is given (zero: it is not), and the given values.
     Block<std::uint8_t> fixed;

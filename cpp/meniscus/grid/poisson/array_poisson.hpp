@@ -18,8 +18,9 @@ class ArrayPoissonSolver {
   explicit ArrayPoissonSolver(const Grid<D>& grid) : layout_(grid.block(), grid.communicator()) {}
 
   /// Sets the matrix. `faces`: per axis, one more value along that axis than cells; not negative. `active`: nonzero where a cell
-  /// is an unknown; null: everywhere.
-  void set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active);
+  /// is an unknown; null: everywhere. Rows in which nothing has changed since the last call keep what was derived from them.
+  /// Returns false, and changes nothing, if a coefficient is negative or not finite.
+  bool set_coefficients(const std::array<const double*, D>& faces, const std::uint8_t* active);
 
   /// Solves for one right-hand side. `x` is the initial guess with `warm_start`, and gets the solution; zero where there is no
   /// unknown. Throws InvalidArgument before the first set_coefficients.
@@ -30,20 +31,25 @@ class ArrayPoissonSolver {
 
   /// Seconds that the last set_coefficients took for the multigrid levels.
   double setup_seconds() const { return setup_seconds_; }
-  Index bytes() const { return solver_.bytes() + 8 * (from_.size() + to_.size()); }
+  Index bytes() const { return solver_.bytes() + 8 * (from_.size() + to_.size()) + unknown_.size(); }
   const CellLayout<D>& layout() const { return layout_; }
   const PoissonRegions<D>& regions() const { return solver_.regions(); }
   int levels() { return solver_.hierarchy().levels(); }
 
  private:
+  /// Marks the rows of faces that differ from those of the matrix; false if one holds a value that is no coefficient.
+  bool compare_faces(const std::array<const double*, D>& faces);
+  void copy_faces(const std::array<const double*, D>& faces);
   void set_diagonal(const std::uint8_t* active);
-  void disconnect_single_cells();
   /// Calls body(index of the first cell of a row in the layout, index in an array), in parallel.
   template <class Body>
   void for_each_row(Body&& body) const;
 
   CellLayout<D> layout_;
   PoissonSolver<D> solver_;
+  RowChanges<D> changes_;
+  /// The cells that are unknowns where they have a coefficient, as they were given last.
+  Block<std::uint8_t> unknown_;
   Block<double> from_, to_;
   double setup_seconds_ = 0;
   bool prepared_ = false;

@@ -1,6 +1,7 @@
 #include "meniscus/grid/poisson/face_matrix.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/core/simd.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -15,35 +16,6 @@ template <class C>
 void zero(Block<C>& block) {
   parallel_for(0, block.size(), 1 << 16,
                [&](Index b, Index e) { std::memset(block.data() + b, 0, static_cast<std::size_t>(e - b) * sizeof(C)); });
-}
-
-template <class C, int D>
-SegmentKind block_kind(const FaceMatrix<C, D>& a, Index first, Index lanes) {
-  const C* diagonal = a.diagonal.data() + first;
-  const std::uint8_t* active = a.active.data() + first;
-  bool any = false, all = lanes == cell_block, open = true;
-  const C open_diagonal = a.open_diagonal();
-  for (Index l = 0; l < lanes; ++l) {
-    any |= active[l] != 0;
-    all &= active[l] != 0;
-    open &= diagonal[l] == open_diagonal;
-  }
-  if (!any) return SegmentKind::empty;
-  if (a.has_faces) {
-    bool differs = false;
-    for (int d = 0; d < D; ++d) {
-      const C* face = a.faces[static_cast<std::size_t>(d)].data() + first;
-      const Index s = a.layout.strides[static_cast<std::size_t>(d)];
-      const C coupling = a.open_coupling[static_cast<std::size_t>(d)];
-      for (Index l = 0; l < lanes; ++l) {
-        const bool here = active[l] != 0;
-        differs |= here && active[l - s] != 0 && face[l] != coupling;
-        differs |= here && active[l + s] != 0 && face[l + s] != coupling;
-      }
-    }
-    if (differs) return SegmentKind::general;
-  }
-  return all && open ? SegmentKind::constant : SegmentKind::simple;
 }
 
 /// A short run of constant blocks next to simple ones is done with them: reading a little more costs less than another loop.
@@ -74,17 +46,83 @@ void FaceMatrix<C, D>::reset(const CellLayout<D>& cells, bool with_faces) {
     for (auto& f : faces) fit(f);
   fit(diagonal);
   fit(active);
+  fit(rough);
 }
 
 template <class C, int D>
-void FaceMatrix<C, D>::finish() {
+void FaceMatrix<C, D>::derive_rough(Index row) {
+  const Index first = layout.row(row), length = layout.cells[D - 1];
+  const std::uint8_t* here = active.data();
+  std::uint8_t* to = rough.data();
+  if (!has_faces) {
+    std::memset(to + first, 0, static_cast<std::size_t>(length));
+    return;
+  }
+  std::array<const C*, D> face;
+  for (std::size_t d = 0; d < D; ++d) face[d] = faces[d].data();
+  simd_dispatch([=, open = open_coupling, strides = layout.strides] {
+    std::uint8_t bits[segment_cells], differs[segment_cells];
+    for (Index from = first; from < first + length; from += segment_cells) {
+      const Index count = std::min<Index>(segment_cells, first + length - from);
+      std::memset(bits, 0, sizeof bits);
+      for (std::size_t d = 0; d < D; ++d) {
+        const C* f = face[d] + from;
+        const C inner = open[d];
+        const std::uint8_t *own = here + from, *below = here + from - strides[d];
+        const int bit = 1 << d;
+        for (Index l = 0; l < count; ++l) differs[l] = f[l] != inner;
+        for (Index l = 0; l < count; ++l) bits[l] = static_cast<std::uint8_t>(bits[l] | (own[l] & below[l] & differs[l]) * bit);
+      }
+      std::memcpy(to + from, bits, static_cast<std::size_t>(count));
+    }
+  });
+}
+
+template <class C, int D>
+void FaceMatrix<C, D>::derive_kinds(Index row) {
+  const Index length = layout.cells[D - 1], row_blocks = (length + cell_block - 1) / cell_block;
+  const Coord<D> c = layout.row_coordinate(row);
+  const C open = open_diagonal();
+  bool seam = false;
+  for (std::size_t d = 0; d + 1 < D; ++d) seam |= layout.on_odd_seam(d, c[d]);
+  SegmentKind* kinds = block_kinds_.data() + row * row_blocks;
+  for (Index k = 0; k < row_blocks; ++k) {
+    const Index first = layout.row(row) + k * cell_block, lanes = std::min<Index>(cell_block, length - k * cell_block);
+    const std::uint8_t *here = active.data() + first, *bits = rough.data() + first;
+    const C* value = diagonal.data() + first;
+    int any = 0, all = lanes == cell_block, general = 0, varies = 0;
+    for (Index l = 0; l < lanes; ++l) {
+      any |= here[l];
+      all &= here[l];
+      varies |= value[l] != open;
+      int around = bits[l];
+      for (std::size_t d = 0; d < D; ++d) around |= bits[l + layout.strides[d]] >> d & 1;
+      general |= around & -static_cast<int>(here[l]);
+    }
+    const bool at_seam =
+        seam || (k == 0 && layout.on_odd_seam(D - 1, 0)) || (k == row_blocks - 1 && layout.on_odd_seam(D - 1, length - 1));
+    kinds[k] = !any                         ? SegmentKind::empty
+               : general                    ? SegmentKind::general
+               : all && !varies && !at_seam ? SegmentKind::constant
+                                            : SegmentKind::simple;
+  }
+  merge_short_runs(kinds, row_blocks);
+}
+
+template <class C, int D>
+void FaceMatrix<C, D>::finish(const RowChanges<D>* changed) {
   const Index length = layout.cells[D - 1];
   const Index row_blocks = (length + cell_block - 1) / cell_block;
   block_kinds_.resize(static_cast<std::size_t>(row_blocks * layout.rows()));
   active_in_row_.resize(static_cast<std::size_t>(layout.rows()));
   const Index chunk = std::max<Index>(1, 16384 / length);
+  if (changed)
+    around_ = *changed;
+  else
+    around_.mark_all(layout);
   parallel_for(0, layout.rows(), chunk, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
+      if (!around_[r]) continue;
       const Index first = layout.row(r);
       Index n = 0;
       for (Index k = first; k < first + length; ++k) {
@@ -95,36 +133,30 @@ void FaceMatrix<C, D>::finish() {
     }
   });
   layout.halo.exchange(active.data());
-  parallel_for(0, layout.rows(), chunk, [&](Index b, Index e) {
-    for (Index r = b; r < e; ++r) {
-      const Coord<D> c = layout.row_coordinate(r);
-      bool seam = false;
-      for (std::size_t d = 0; d + 1 < D; ++d) seam |= layout.on_odd_seam(d, c[d]);
-      for (Index k = 0; k < row_blocks; ++k) {
-        SegmentKind kind =
-            block_kind(*this, layout.row(r) + k * cell_block, std::min<Index>(cell_block, length - k * cell_block));
-        const bool at_seam =
-            seam || (k == 0 && layout.on_odd_seam(D - 1, 0)) || (k == row_blocks - 1 && layout.on_odd_seam(D - 1, length - 1));
-        if (kind == SegmentKind::constant && at_seam) kind = SegmentKind::simple;
-        block_kinds_[static_cast<std::size_t>(r * row_blocks + k)] = kind;
-      }
-    }
-  });
+  // What is derived from a face depends on the unknowns of both rows beside it.
+  around_.widen();
+  const auto for_rows = [&](auto&& body) {
+    parallel_for(0, layout.rows(), chunk, [&](Index b, Index e) {
+      for (Index r = b; r < e; ++r)
+        if (around_[r]) body(r);
+    });
+  };
+  for_rows([&](Index r) { derive_rough(r); });
+  layout.halo.exchange(rough.data());
+  for_rows([&](Index r) { derive_kinds(r); });
   segments.clear();
   plane_begin.clear();
   unknowns = 0;
   for (Index r = 0; r < layout.rows(); ++r) {
     if (r % layout.rows_per_plane() == 0) plane_begin.push_back(static_cast<Index>(segments.size()));
     unknowns += active_in_row_[static_cast<std::size_t>(r)];
-    const Coord<D> c = layout.row_coordinate(r);
-    SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
-    merge_short_runs(kinds, row_blocks);
+    const auto parity = static_cast<std::uint8_t>(layout.parity(layout.row_coordinate(r)));
+    const SegmentKind* kinds = block_kinds_.data() + r * row_blocks;
     for (Index k = 0; k < row_blocks;) {
       Index end = k + 1;
       while (end < row_blocks && kinds[end] == kinds[k] && end - k < max_blocks) ++end;
       if (kinds[k] != SegmentKind::empty)
-        segments.push_back({layout.row(r) + k * cell_block, static_cast<std::int32_t>(end - k), kinds[k],
-                            static_cast<std::uint8_t>(layout.parity(c))});
+        segments.push_back({layout.row(r) + k * cell_block, static_cast<std::int32_t>(end - k), kinds[k], parity});
       k = end;
     }
   }

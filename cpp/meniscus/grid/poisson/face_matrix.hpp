@@ -5,7 +5,7 @@
 #pragma once
 
 #include "meniscus/core/block.hpp"
-#include "meniscus/grid/poisson/cell_layout.hpp"
+#include "meniscus/grid/poisson/row_changes.hpp"
 
 #include <vector>
 
@@ -47,6 +47,9 @@ struct FaceMatrix {
   Block<C> masses;
   /// 1 where the diagonal is not zero; the ghosts beyond shared sides hold copies.
   Block<std::uint8_t> active;
+  /// Bit d: the face below the cell along axis d lies between two unknowns, and its coefficient is not the open coupling. The
+  /// ghosts beyond shared sides hold copies.
+  Block<std::uint8_t> rough;
   /// In the order of the rows; those of plane i across axis 0 are [plane_begin[i], plane_begin[i + 1]).
   std::vector<Segment> segments;
   std::vector<Index> plane_begin;
@@ -59,9 +62,23 @@ struct FaceMatrix {
 
   C mass_of(Index cell) const { return masses.size() > 0 ? masses[cell] : mass; }
 
-  /// Derives `active`, the segments and the number of unknowns. Call it when all coefficients are set, including those on the
-  /// last face of a periodic axis (a copy of the first).
-  void finish();
+  /// Derives `active`, `rough`, the segments and the number of unknowns. Call it when all coefficients are set, including those
+  /// on the last face of a periodic axis (a copy of the first). With `changed`, only where coefficients have changed since.
+  void finish(const RowChanges<D>* changed = nullptr);
+
+  /// The rows for which the last `finish` derived something anew: those that had changed, and those next to them.
+  const RowChanges<D>& derived() const { return around_; }
+  Index unknowns_in_row(Index row) const { return active_in_row_[static_cast<std::size_t>(row)]; }
+
+  /// Takes what the same matrix in another precision has derived; the unknowns share their memory.
+  template <class Other>
+  void take_derived(const FaceMatrix<Other, D>& a) {
+    active = a.active;
+    rough = a.rough;
+    segments = a.segments;
+    plane_begin = a.plane_begin;
+    unknowns = a.unknowns;
+  }
 
   C open_diagonal() const {
     C sum = 0;
@@ -70,6 +87,10 @@ struct FaceMatrix {
   }
 
  private:
+  void derive_rough(Index row);
+  void derive_kinds(Index row);
+
+  RowChanges<D> around_;
   std::vector<SegmentKind> block_kinds_;
   std::vector<Index> active_in_row_;
 };

@@ -40,11 +40,13 @@ void for_each_face_row(const CellLayout<D>& layout, int axis, Body&& body) {
 
 /// Sets every face to coefficient(axis, lower cell, upper cell, side): indices into the layout, and the number of the domain's
 /// side that the face lies on, or -1; there, one of the cells is a ghost. Diagonals become the sum over the faces of a cell and
-/// its mass where unknown(cell), else zero. Returns whether anything has changed. The matrix must have face arrays, and is not
-/// finished yet.
+/// its mass where unknown(cell), else zero. Returns whether anything has changed, and in `changes` (if not null) in which rows.
+/// The matrix must have face arrays, and is not finished yet.
 template <int D, class Coefficient, class Unknown>
-bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&& unknown, double mass = 0) {
+bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&& unknown, double mass = 0,
+              RowChanges<D>* changes = nullptr) {
   const CellLayout<D>& layout = matrix.layout;
+  if (changes) changes->clear(layout);
   std::atomic<bool> changed{matrix.mass != mass};
   matrix.mass = mass;
   for (int d = 0; d < D; ++d) {
@@ -62,13 +64,15 @@ bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&
         differs |= faces[begin + k] != w;
         faces[begin + k] = w;
       }
-      if (differs) changed.store(true, std::memory_order_relaxed);
+      if (!differs) return;
+      changed.store(true, std::memory_order_relaxed);
+      if (changes) changes->mark_faces(first, d);
     });
   }
   const Index length = layout.cells[D - 1];
   parallel_for(0, layout.rows(), std::max<Index>(1, 8192 / length), [&](Index begin, Index end) {
-    bool differs = false;
-    for (Index r = begin; r < end; ++r)
+    for (Index r = begin; r < end; ++r) {
+      bool differs = false;
       for (Index i = layout.row(r); i < layout.row(r) + length; ++i) {
         double sum = 0;
         if (unknown(i)) {
@@ -78,7 +82,10 @@ bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&
         differs |= matrix.diagonal[i] != sum;
         matrix.diagonal[i] = sum;
       }
-    if (differs) changed.store(true, std::memory_order_relaxed);
+      if (!differs) continue;
+      changed.store(true, std::memory_order_relaxed);
+      if (changes) changes->mark(r);
+    }
   });
   return changed;
 }
@@ -86,8 +93,10 @@ bool assemble(FaceMatrix<double, D>& matrix, Coefficient&& coefficient, Unknown&
 /// The same without face arrays: every coefficient inside the domain is 1, those on side s are side_coefficient[s]. With
 /// unknown(cell) false, faces towards the cell are Dirichlet conditions.
 template <int D, class Unknown>
-bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D>& side_coefficient, Unknown&& unknown) {
+bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D>& side_coefficient, Unknown&& unknown,
+                   RowChanges<D>* changes = nullptr) {
   const CellLayout<D>& layout = matrix.layout;
+  if (changes) changes->clear(layout);
   std::atomic<bool> changed{false};
   for (std::size_t d = 0; d < D; ++d) {
     const double coupling = layout.single_cell_ring(d) ? 0.0 : 1.0;
@@ -96,8 +105,8 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
   }
   const Index length = layout.cells[D - 1];
   parallel_for(0, layout.rows(), std::max<Index>(1, 8192 / length), [&](Index begin, Index end) {
-    bool differs = false;
     for (Index r = begin; r < end; ++r) {
+      bool differs = false;
       Coord<D> c = layout.row_coordinate(r);
       for (Index k = 0; k < length; ++k) {
         c[D - 1] = k;
@@ -112,8 +121,10 @@ bool assemble_open(FaceMatrix<double, D>& matrix, const std::array<double, 2 * D
         differs |= matrix.diagonal[i] != sum;
         matrix.diagonal[i] = sum;
       }
+      if (!differs) continue;
+      changed.store(true, std::memory_order_relaxed);
+      if (changes) changes->mark(r);
     }
-    if (differs) changed.store(true, std::memory_order_relaxed);
   });
   return changed;
 }

@@ -1,67 +1,27 @@
 #include "meniscus/grid/poisson/poisson_coarsening.hpp"
 
-#include "meniscus/core/parallel.hpp"
-
-#include <cstring>
-#include <limits>
+#include "meniscus/grid/poisson/levels/cell_joiner.hpp"
 
 namespace meniscus::grid {
 namespace {
 
-/// Calls body(block, its index) for all blocks, rows in parallel.
-template <int D, class Body>
-void for_each_coarse(const CellLayout<D>& coarse, Body&& body) {
-  const Index length = coarse.cells[D - 1];
-  parallel_for(0, coarse.rows(), std::max<Index>(1, 2048 / length), [&](Index b, Index e) {
-    for (Index r = b; r < e; ++r) {
-      Coord<D> block = coarse.row_coordinate(r);
-      const Index first = coarse.row(r);
-      for (Index k = 0; k < length; ++k) {
-        block[D - 1] = k;
-        body(block, first + k);
-      }
-    }
-  });
-}
-
-/// Coefficients that differ by less than this are smooth enough for interpolation with fixed weights.
-constexpr float smooth_ratio = 4;
-
-/// The smallest and the largest of some coefficients.
-struct Range {
-  float low = std::numeric_limits<float>::max();
-  float high = 0;
-  void add(float w) {
-    low = std::min(low, w);
-    high = std::max(high, w);
-  }
-  bool smooth() const { return low > 0 && high <= smooth_ratio * low; }
-};
-
 template <int D>
-class Builder {
+class Builder : public CellJoiner<D> {
  public:
-  static constexpr int children = BlockGeometry<D>::children;
-  using Joining = CellJoining<D>;
+  Builder(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining)
+      : CellJoiner<D>(fine, joining), coarse_(coarse) {}
 
-  Builder(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, Joining& joining)
-      : fine_(fine),
-        coarse_(coarse),
-        geometry_(fine.layout),
-        owner_(joining.owner),
-        state_(joining.state),
-        links_(joining.links) {}
-
-  void run() {
-    for (int c = 0; c < children; ++c) {
-      offset_[static_cast<std::size_t>(c)] = 0;
-      for (int d = 0; d < D; ++d)
-        if ((c >> d) & 1) offset_[static_cast<std::size_t>(c)] += fine_.layout.strides[static_cast<std::size_t>(d)];
+  /// `changed` are rows of blocks whose children or their faces have changed; widened to all rows that depend on them.
+  void run(RowChanges<D>& changed) {
+    bool fresh = fit(owner_, fine_.layout.size);
+    fresh |= fit(state_, geometry_.coarse.size);
+    fresh |= fit(links_, geometry_.coarse.size);
+    fresh |= fit(coarse_.masses, massive() ? geometry_.coarse.size : 0);
+    if (!(coarse_.layout == geometry_.coarse) || coarse_.diagonal.size() != geometry_.coarse.size) {
+      coarse_.reset(geometry_.coarse, true);
+      fresh = true;
     }
-    fit(owner_, fine_.layout.size);
-    fit(state_, geometry_.coarse.size);
-    fit(links_, geometry_.coarse.size);
-    coarse_.reset(geometry_.coarse, true);
+    if (fresh) changed.mark_all(geometry_.coarse);
     for (std::size_t d = 0; d < D; ++d) {
       float across = 1;
       for (std::size_t k = 0; k < D; ++k)
@@ -69,101 +29,50 @@ class Builder {
       const bool own_neighbour = geometry_.coarse.cells[d] == 1 && geometry_.coarse.periodic[d];
       coarse_.open_coupling[d] = own_neighbour ? 0.0f : fine_.open_coupling[d] * across * (geometry_.halved[d] ? 0.5f : 1.0f);
     }
-    join_blocks();
+    rows_ = &changed;
+    // Parts are attached to blocks next to them.
+    changed.widen();
+    for_each_row([&](Index row, const Coord<D>& block) { join_row(row, block); });
     attach_rest();
     fine_.layout.halo.exchange(owner_.data());
     geometry_.coarse.halo.exchange(state_.data());
-    for (int d = 0; d < D; ++d) set_faces(d);
+    // Faces look at the owners in all blocks around both of theirs, diagonals at their faces.
+    changed.widen();
+    for (int d = 0; d < D; ++d) for_each_row([&](Index row, const Coord<D>& block) { set_faces(d, row, block); });
     geometry_.coarse.halo.exchange(links_.data());
+    changed.widen();
     set_diagonal();
-    coarse_.finish();
+    coarse_.finish(&changed);
   }
 
  private:
-  struct Parts {
-    std::array<Index, static_cast<std::size_t>(children)> cell;
-    /// The lowest child of the part that a child is in, or -1.
-    std::array<int, static_cast<std::size_t>(children)> part;
-  };
+  using Base = CellJoiner<D>;
+  using Joining = CellJoining<D>;
+  using Base::attach_rest;
+  using Base::children;
+  using Base::fine_;
+  using Base::for_each_row;
+  using Base::geometry_;
+  using Base::join_row;
+  using Base::links_;
+  using Base::offset_;
+  using Base::owner_;
+  using Base::rows_;
+  using Base::state_;
+  using Base::whole_row;
 
+  /// Zeroed when it is new.
   template <class C>
-  static void fit(Block<C>& block, Index n) {
-    if (block.size() != n) block = Block<C>(n);
+  static bool fit(Block<C>& block, Index n) {
+    if (block.size() == n) return false;
+    block = n > 0 ? Block<C>(n) : Block<C>();
     if (n > 0) std::memset(block.data(), 0, static_cast<std::size_t>(n) * sizeof(C));
-  }
-
-  /// Coefficient between a cell and the next one along an axis, zero if one of them is no unknown.
-  float coupling(int axis, Index lower) const {
-    const Index upper = lower + fine_.layout.strides[static_cast<std::size_t>(axis)];
-    return fine_.active[lower] && fine_.active[upper] ? fine_.face(axis, upper) : 0.0f;
-  }
-
-  Parts parts_of(const Coord<D>& block) const {
-    Parts p;
-    for (int c = 0; c < children; ++c) {
-      const auto n = static_cast<std::size_t>(c);
-      p.cell[n] = geometry_.child(block, c);
-      p.part[n] = p.cell[n] >= 0 && fine_.active[p.cell[n]] ? c : -1;
-    }
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (int c = 0; c < children; ++c)
-        for (int d = 0; d < D; ++d) {
-          const int other = c | (1 << d);
-          if (other == c) continue;
-          int& a = p.part[static_cast<std::size_t>(c)];
-          int& b = p.part[static_cast<std::size_t>(other)];
-          if (a < 0 || b < 0 || a == b || coupling(d, p.cell[static_cast<std::size_t>(c)]) <= 0) continue;
-          a = b = std::min(a, b);
-          changed = true;
-        }
-    }
-    return p;
-  }
-
-  /// The first cell of a block that is full, or -1.
-  Index full_block(const Coord<D>& block) const {
-    for (std::size_t d = 0; d < D; ++d)
-      if (!geometry_.halved[d] || 2 * block[d] + 1 >= fine_.layout.cells[d]) return -1;
-    const Index first = geometry_.child(block, 0);
-    bool active = true;
-    for (const Index o : offset_) active &= fine_.active[first + o] != 0;
-    if (!active) return -1;
-    if (fine_.has_faces) {
-      Range range;
-      for (std::size_t c = 0; c < offset_.size(); ++c)
-        for (std::size_t d = 0; d < D; ++d)
-          if ((c >> d) & 1) range.add(fine_.faces[d][first + offset_[c]]);
-      if (!range.smooth()) return -1;
-    }
-    return first;
-  }
-
-  void join_blocks() {
-    for_each_coarse<D>(geometry_.coarse, [&](const Coord<D>& block, Index index) {
-      const Index first = full_block(block);
-      if (first >= 0) {
-        for (const Index o : offset_) owner_[first + o] = Joining::own_block;
-        state_[index] = Joining::full;
-        return;
-      }
-      const Parts p = parts_of(block);
-      std::array<int, static_cast<std::size_t>(children)> size{};
-      int unknowns = 0;
-      for (int part : p.part)
-        if (part >= 0) ++size[static_cast<std::size_t>(part)], ++unknowns;
-      if (unknowns == 0) return;
-      const auto largest = std::max_element(size.begin(), size.end());
-      const int main = static_cast<int>(largest - size.begin());
-      for (std::size_t c = 0; c < p.part.size(); ++c)
-        if (p.part[c] == main) owner_[p.cell[c]] = Joining::own_block;
-      if (*largest < unknowns) state_[index] = Joining::split;
-    });
+    return true;
   }
 
   /// The coefficients between two full blocks, and next to them.
-  Range between(const Coord<D>& upper, int d) const {
-    Range range;
+  CoefficientRange between(const Coord<D>& upper, int d) const {
+    CoefficientRange range;
     if (!fine_.has_faces) {
       range.add(fine_.open_coupling[static_cast<std::size_t>(d)]);
       return range;
@@ -180,93 +89,90 @@ class Builder {
     return range;
   }
 
-  void attach_rest() {
-    const CellLayout<D>& layout = geometry_.coarse;
-    for (Index r = 0; r < layout.rows(); ++r) {
-      const Index first = layout.row(r);
-      for (Index k = 0; k < layout.cells[D - 1]; ++k) {
-        if (!(state_[first + k] & Joining::split)) continue;
-        Coord<D> block = layout.row_coordinate(r);
-        block[D - 1] = k;
-        const Parts p = parts_of(block);
-        for (int part = 0; part < children; ++part) attach(p, part);
+  /// Plain blocks whose faces towards the lower block along an axis, plain too, have the open coupling.
+  void find_open(Index row, const Coord<D>& block, int d, std::uint8_t* open) const {
+    const Index blocks = geometry_.coarse.cells[D - 1], pairs = fine_.layout.cells[D - 1] / 2;
+    const auto axis = static_cast<std::size_t>(d);
+    std::memset(open, 0, static_cast<std::size_t>(blocks));
+    Coord<D> lower = block;
+    lower[D - 1] = d == D - 1 ? 1 : 0;
+    if (!whole_row(block) || !geometry_.step(lower, d, 0) ||
+        (geometry_.coarse.periodic[axis] && geometry_.coarse.cells[axis] < 3))
+      return;
+    const Index first = fine_.layout.index(geometry_.first(block)), s = geometry_.coarse.strides[axis];
+    simd_dispatch([=, this] {
+      const std::uint8_t* state = state_.data() + row;
+      for (Index k = 0; k < pairs; ++k) open[k] = (state[k] & state[k - s] & Joining::plain) != 0;
+      for (int rows = 0; rows < (1 << (D - 1)); ++rows) {
+        if ((rows >> d) & 1) continue;
+        const std::uint8_t* rough = fine_.rough.data() + first + offset_[static_cast<std::size_t>(rows)];
+        for (Index k = 0; k < pairs; ++k) {
+          const int bits = d == D - 1 ? rough[2 * k] : rough[2 * k] | rough[2 * k + 1];
+          open[k] = static_cast<std::uint8_t>(open[k] & ~(bits >> d));
+        }
       }
-    }
+    });
   }
 
-  /// Gives a part that is not the main one to the neighbouring block with which it has the strongest connection.
-  void attach(const Parts& p, int part) {
-    std::array<float, static_cast<std::size_t>(2 * D)> strength{};
-    bool any = false;
-    for (int c = 0; c < children; ++c) {
-      const Index i = p.cell[static_cast<std::size_t>(c)];
-      if (p.part[static_cast<std::size_t>(c)] != part || owner_[i] == Joining::own_block) continue;
-      any = true;
-      for (int d = 0; d < D; ++d) {
-        const auto axis = static_cast<std::size_t>(d);
-        if (!geometry_.halved[axis]) continue;
-        const int side = (c >> d) & 1;
-        const Index s = fine_.layout.strides[axis];
-        const Index other = wrapped(i, d, side);
-        if (other >= 0 && owner_[other] == Joining::own_block)
-          strength[static_cast<std::size_t>(2 * d + side)] += coupling(d, side ? i : i - s);
-      }
-    }
-    if (!any) return;
-    const auto best = std::max_element(strength.begin(), strength.end());
-    if (*best <= 0) return;
-    const auto code = static_cast<std::uint8_t>(2 + (best - strength.begin()));
-    for (int c = 0; c < children; ++c)
-      if (p.part[static_cast<std::size_t>(c)] == part) owner_[p.cell[static_cast<std::size_t>(c)]] = code;
-  }
-
-  /// Index of the cell next to one that lies at the given end of its block, or -1 beyond a side.
-  Index wrapped(Index cell, int axis, int side) const {
-    const CellLayout<D>& layout = fine_.layout;
-    const auto d = static_cast<std::size_t>(axis);
-    const Index s = layout.strides[d];
-    Index c = cell - layout.origin;
-    for (std::size_t k = 0; k < d; ++k) c %= layout.strides[k];
-    c /= s;
-    if (side && c + 1 == layout.cells[d]) return layout.periodic[d] ? cell - c * s : -1;
-    if (!side && c == 0) return layout.periodic[d] ? cell + (layout.cells[d] - 1) * s : -1;
-    return side ? cell + s : cell - s;
-  }
-
-  void set_faces(int d) {
+  void set_faces(int d, Index row, Coord<D> block) {
     const auto axis = static_cast<std::size_t>(d);
     Block<float>& faces = coarse_.faces[axis];
     const float open = coarse_.open_coupling[axis];
     // The single cell of a periodic axis is its own neighbour: no coupling.
     if (open == 0) return;
-    const Index s = geometry_.coarse.strides[axis];
-    for_each_coarse<D>(geometry_.coarse, [&](const Coord<D>& block, Index index) {
-      Coord<D> lower = block;
-      if (!geometry_.step(lower, d, 0)) return;
-      const Index lower_index = geometry_.coarse.index(lower);
-      bool all_open = false;
-      if (state_[index] & state_[lower_index] & Joining::full) {
-        const Range range = between(block, d);
-        if (range.smooth()) links_[index] |= Joining::link(d);
-        const float fine_open = fine_.open_coupling[axis];
-        all_open = range.low == fine_open && range.high == fine_open;
+    const Index s = geometry_.coarse.strides[axis], blocks = geometry_.coarse.cells[D - 1];
+    const std::uint8_t bit = Joining::link(d);
+    Coord<D> first = block;
+    first[D - 1] = 0;
+    // The row's own links are written here, and read when all rows have theirs: until then they say which faces are open.
+    std::uint8_t* links = links_.data() + row;
+    std::uint8_t open_face[piece_blocks * 16];
+    const bool fits = blocks <= static_cast<Index>(sizeof open_face);
+    if (fits) find_open(row, first, d, open_face);
+    for (Index k = 0; k < blocks; ++k) {
+      links[k] = static_cast<std::uint8_t>(links[k] & ~bit);
+      if (fits && open_face[k]) {
+        faces[row + k] = open;
+        links[k] |= bit;
+        continue;
       }
-      if (all_open) {
-        faces[index] = open;
-      } else {
-        float sum = facing(lower, block, d, Joining::own_block, Joining::own_block);
-        // Parts that a wall has given to these two coarse cells lie in the blocks beside them.
-        for (int k = 0; k < D; ++k)
-          for (int side = 0; side < 2 && k != d; ++side) {
-            Coord<D> a = lower, b = block;
-            if (!geometry_.step(a, k, side) || !geometry_.step(b, k, side)) continue;
-            if (!(state_[geometry_.coarse.index(a)] & state_[geometry_.coarse.index(b)] & Joining::split)) continue;
-            sum += facing(a, b, d, Joining::attached(k, 1 - side), Joining::attached(k, 1 - side));
-          }
-        faces[index] = sum;
+      block[D - 1] = k;
+      set_face(d, row + k, block);
+    }
+    if (d < D - 1 && block[axis] == 0 && geometry_.coarse.periodic[axis])
+      std::copy_n(faces.data() + row, blocks, faces.data() + row + geometry_.coarse.cells[axis] * s);
+    if (d == D - 1) faces[row + blocks] = faces[row];
+  }
+
+  void set_face(int d, Index index, const Coord<D>& block) {
+    const auto axis = static_cast<std::size_t>(d);
+    Coord<D> lower = block;
+    if (!geometry_.step(lower, d, 0)) return;
+    const Index lower_index = geometry_.coarse.index(lower);
+    // Nothing is attached to a block without unknowns of its own.
+    if ((state_[index] | state_[lower_index]) & Joining::empty) {
+      coarse_.faces[axis][index] = 0;
+      return;
+    }
+    if (state_[index] & state_[lower_index] & Joining::full) {
+      const CoefficientRange range = between(block, d);
+      if (range.smooth()) links_[index] |= Joining::link(d);
+      const float fine_open = fine_.open_coupling[axis];
+      if (range.low == fine_open && range.high == fine_open) {
+        coarse_.faces[axis][index] = coarse_.open_coupling[axis];
+        return;
       }
-      if (block[axis] == 0) faces[index + geometry_.coarse.cells[axis] * s] = faces[index];
-    });
+    }
+    float sum = facing(lower, block, d, Joining::own_block, Joining::own_block);
+    // Parts that a wall has given to these two coarse cells lie in the blocks beside them.
+    for (int k = 0; k < D; ++k)
+      for (int side = 0; side < 2 && k != d; ++side) {
+        Coord<D> a = lower, b = block;
+        if (!geometry_.step(a, k, side) || !geometry_.step(b, k, side)) continue;
+        if (!(state_[geometry_.coarse.index(a)] & state_[geometry_.coarse.index(b)] & Joining::split)) continue;
+        sum += facing(a, b, d, Joining::attached(k, 1 - side), Joining::attached(k, 1 - side));
+      }
+    coarse_.faces[axis][index] = sum;
   }
 
   /// Couplings across axis d of the cells with the given owners in two neighbouring blocks.
@@ -295,33 +201,40 @@ class Builder {
     return sum;
   }
 
+  bool massive() const { return fine_.mass > 0 || fine_.masses.size() > 0; }
+
   void set_diagonal() {
     const Coord<D>& s = geometry_.coarse.strides;
-    const bool massive = fine_.mass > 0 || fine_.masses.size() > 0;
-    fit(coarse_.masses, massive ? geometry_.coarse.size : 0);
-    for_each_coarse<D>(geometry_.coarse, [&](const Coord<D>& block, Index index) {
-      float sum = 0;
-      bool surrounded = true;
-      for (std::size_t d = 0; d < D; ++d) {
-        sum += coarse_.faces[d][index] + coarse_.faces[d][index + s[d]];
-        surrounded &= (links_[index] & Joining::link(static_cast<int>(d))) != 0;
-        surrounded &= (links_[index + s[d]] & Joining::link(static_cast<int>(d))) != 0;
+    const bool with_mass = massive();
+    for_each_row([&](Index row, Coord<D> block) {
+      for (Index k = 0; k < geometry_.coarse.cells[D - 1]; ++k) {
+        const Index index = row + k;
+        float sum = 0;
+        int surrounded = ~0;
+        for (std::size_t d = 0; d < D; ++d) {
+          sum += coarse_.faces[d][index] + coarse_.faces[d][index + s[d]];
+          surrounded &= (links_[index] & links_[index + s[d]]) >> d;
+        }
+        if ((state_[index] & Joining::empty) == 0 && (!(surrounded & 1) || with_mass)) {
+          block[D - 1] = k;
+          if (!(surrounded & 1)) sum += dirichlet_around(block);
+          if (with_mass) sum += coarse_.masses[index] = mass(block);
+        }
+        coarse_.diagonal[index] = sum;
       }
-      if (!surrounded) {
-        sum += dirichlet(block, Joining::own_block);
-        for (int d = 0; d < D; ++d)
-          for (int side = 0; side < 2; ++side) {
-            Coord<D> beside = block;
-            if (geometry_.step(beside, d, side) && (state_[geometry_.coarse.index(beside)] & Joining::split))
-              sum += dirichlet(beside, Joining::attached(d, 1 - side));
-          }
-      }
-      if (massive) {
-        coarse_.masses[index] = mass(block);
-        sum += coarse_.masses[index];
-      }
-      coarse_.diagonal[index] = sum;
     });
+  }
+
+  /// The Dirichlet conditions next to all cells that a block owns.
+  float dirichlet_around(const Coord<D>& block) const {
+    float sum = dirichlet(block, Joining::own_block);
+    for (int d = 0; d < D; ++d)
+      for (int side = 0; side < 2; ++side) {
+        Coord<D> beside = block;
+        if (geometry_.step(beside, d, side) && (state_[geometry_.coarse.index(beside)] & Joining::split))
+          sum += dirichlet(beside, Joining::attached(d, 1 - side));
+      }
+    return sum;
   }
 
   /// The mass of all cells that a block owns.
@@ -345,7 +258,8 @@ class Builder {
     return sum;
   }
 
-  /// The Dirichlet conditions next to the cells of one owner, each half a cell farther away.
+  /// The Dirichlet conditions next to the cells of one owner, each as far away as from the centre of what that owner has there:
+  /// half a cell more where it has both cells along the axis.
   float dirichlet(const Coord<D>& block, std::uint8_t owner) const {
     float sum = 0;
     const float open = *std::max_element(fine_.open_coupling.begin(), fine_.open_coupling.end());
@@ -353,42 +267,45 @@ class Builder {
       const Index i = geometry_.child(block, c);
       if (i < 0 || owner_[i] != owner) continue;
       const float e = dirichlet_coupling<float, D>(fine_, i);
-      if (e > 0) sum += 1 / (1 / e + 0.5f / open);
+      if (e > 0) sum += 1 / (1 / e + 0.5f * part_with_both(block, c, i, owner) / open);
     }
     return sum;
   }
 
-  const FaceMatrix<float, D>& fine_;
+  /// The part of the faces of a cell towards no unknowns behind which the owner has both cells of the block. Where all neighbours
+  /// are unknowns, nobody knows where a value is given: all.
+  float part_with_both(const Coord<D>& block, int c, Index cell, std::uint8_t owner) const {
+    float towards_none = 0, with_both = 0;
+    for (int d = 0; d < D; ++d)
+      for (int side = 0; side < 2; ++side) {
+        const Index s = fine_.layout.strides[static_cast<std::size_t>(d)];
+        if (fine_.active[side ? cell + s : cell - s]) continue;
+        ++towards_none;
+        const Index sibling = geometry_.child(block, c ^ (1 << d));
+        if (((c >> d) & 1) == side && sibling >= 0 && owner_[sibling] == owner) ++with_both;
+      }
+    return towards_none > 0 ? with_both / towards_none : 1.0f;
+  }
+
   FaceMatrix<float, D>& coarse_;
-  BlockGeometry<D> geometry_;
-  /// From the first cell of a block to its children.
-  std::array<Index, static_cast<std::size_t>(children)> offset_{};
-  Block<std::uint8_t>& owner_;
-  Block<std::uint8_t>& state_;
-  Block<std::uint8_t>& links_;
 };
 
 }  // namespace
 
 template <int D>
-bool CellJoining<D>::regular(const BlockGeometry<D>& geometry, const Coord<D>& block) const {
-  const Index index = geometry.coarse.index(block);
-  if (!(state[index] & full)) return false;
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    if (block[axis] == 0 || block[axis] + 1 == geometry.coarse.cells[axis]) return false;
-    if (!(links[index] & links[index + geometry.coarse.strides[axis]] & link(d))) return false;
-  }
-  return true;
+void PoissonCoarsening<D>::run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining,
+                               const RowChanges<D>& changed, RowChanges<D>& coarse_changed) {
+  coarse_changed.coarsen(changed, BlockGeometry<D>(fine.layout));
+  Builder<D>(fine, coarse, joining).run(coarse_changed);
 }
 
 template <int D>
 void PoissonCoarsening<D>::run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining) {
-  Builder<D>(fine, coarse, joining).run();
+  RowChanges<D> all, coarse_all;
+  all.mark_all(fine.layout);
+  run(fine, coarse, joining, all, coarse_all);
 }
 
-template struct CellJoining<2>;
-template struct CellJoining<3>;
 template class PoissonCoarsening<2>;
 template class PoissonCoarsening<3>;
 

@@ -28,20 +28,25 @@ struct CellJoining {
   /// belong to the own coarse cell. Ghosts beyond periodic sides hold copies.
   static constexpr std::uint8_t full = 1;
   static constexpr std::uint8_t split = 2;
+  /// Full, and all couplings between the children are those of the open medium.
+  static constexpr std::uint8_t plain = 4;
+  /// No child is an unknown.
+  static constexpr std::uint8_t empty = 8;
   Block<std::uint8_t> state;
 
   /// Per coarse cell, one bit per axis: this block and the lower one are both full, and so is the connection between them.
   static constexpr std::uint8_t link(int axis) { return static_cast<std::uint8_t>(1 << axis); }
   Block<std::uint8_t> links;
-
-  /// Whether the block and all its neighbours are joined in the regular way.
-  bool regular(const BlockGeometry<D>& geometry, const Coord<D>& block) const;
 };
 
 template <int D>
 class PoissonCoarsening {
  public:
-  /// Computes the joining and the coarse matrix (and calls its `finish()`), in existing memory.
+  /// Computes the joining and the coarse matrix (and calls its `finish()`), in existing memory: those parts that depend on the
+  /// changed rows of the fine matrix. Returns the rows of blocks that may have changed.
+  static void run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining,
+                  const RowChanges<D>& changed, RowChanges<D>& coarse_changed);
+  /// All of it.
   static void run(const FaceMatrix<float, D>& fine, FaceMatrix<float, D>& coarse, CellJoining<D>& joining);
 };
 

@@ -11,49 +11,94 @@ namespace {
 /// A level of at most so many cells is solved directly.
 constexpr Index direct_cells = 64;
 
+template <class C>
+bool fit(Block<C>& block, Index n) {
+  if (block.size() == n) return false;
+  block = n > 0 ? Block<C>(n) : Block<C>();
+  return true;
+}
+
 template <int D>
-void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to) {
-  to.reset(a.layout, a.has_faces);
+void copy_to_single(const FaceMatrix<double, D>& a, FaceMatrix<float, D>& to, const RowChanges<D>& changed) {
+  const CellLayout<D>& layout = a.layout;
+  bool fresh = fit(to.diagonal, layout.size);
+  if (a.has_faces)
+    for (auto& f : to.faces) fresh |= fit(f, layout.size);
+  fresh |= fit(to.masses, a.masses.size());
+  fresh |= to.has_faces != a.has_faces || !(to.layout == layout);
+  to.layout = layout;
+  to.has_faces = a.has_faces;
   for (std::size_t d = 0; d < D; ++d) to.open_coupling[d] = static_cast<float>(a.open_coupling[d]);
   to.mass = static_cast<float>(a.mass);
-  if (a.masses.size() != to.masses.size()) to.masses = a.masses.size() > 0 ? Block<float>(a.masses.size()) : Block<float>();
-  parallel_for(0, a.layout.size, 1 << 16, [&](Index b, Index e) {
+  const auto copy = [&](Index b, Index e) {
+    const auto part = [&](const Block<double>& from, Block<float>& single) {
+      const double* x = from.data();
+      float* y = single.data();
+      for (Index i = b; i < e; ++i) y[i] = static_cast<float>(x[i]);
+    };
     if (a.has_faces)
-      for (std::size_t d = 0; d < D; ++d)
-        for (Index i = b; i < e; ++i) to.faces[d][i] = static_cast<float>(a.faces[d][i]);
-    for (Index i = b; i < e; ++i) to.diagonal[i] = static_cast<float>(a.diagonal[i]);
-    if (a.masses.size() > 0)
-      for (Index i = b; i < e; ++i) to.masses[i] = static_cast<float>(a.masses[i]);
-  });
-  to.finish();
+      for (std::size_t d = 0; d < D; ++d) part(a.faces[d], to.faces[d]);
+    part(a.diagonal, to.diagonal);
+    if (a.masses.size() > 0) part(a.masses, to.masses);
+  };
+  if (fresh || changed.all()) {
+    parallel_for(0, layout.size, 1 << 16, copy);
+  } else {
+    const Index length = layout.cells[D - 1];
+    parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index b, Index e) {
+      for (Index r = b; r < e; ++r) {
+        if (!changed[r]) continue;
+        const Index first = layout.row(r);
+        // With the last face of the row, and with those behind the last row along other axes.
+        copy(first, first + length + 1);
+        const Coord<D> c = layout.row_coordinate(r);
+        for (std::size_t d = 0; d + 1 < D; ++d)
+          if (c[d] + 1 == layout.cells[d]) copy(first + layout.strides[d], first + layout.strides[d] + length);
+      }
+    });
+  }
+  to.take_derived(a);
 }
 
 }  // namespace
 
 template <int D>
-void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix) {
+void PoissonHierarchy<D>::build(const FaceMatrix<double, D>& matrix, const RowChanges<D>* changed) {
+  // What lies beyond the sides is set once for a layout.
+  if (!levels_.empty() && !(levels_.front().matrix.layout == matrix.layout)) {
+    levels_.clear();
+    transfers_.clear();
+    joinings_.clear();
+    changes_.resize(1);
+  }
+  if (changed && !levels_.empty())
+    changes_.front() = *changed;
+  else
+    changes_.front().mark_all(matrix.layout);
   std::size_t count = 0;
   const auto level = [&](std::size_t l) -> PoissonLevel<D>& {
     while (levels_.size() <= l) levels_.emplace_back();
     return levels_[l];
   };
-  copy_to_single(matrix, level(0).matrix);
-  level(0).prepare();
+  copy_to_single(matrix, level(0).matrix, changes_.front());
+  level(0).prepare(changes_.front());
   while (levels_[count].matrix.layout.count() > direct_cells) {
     if (transfers_.size() <= count) {
       transfers_.emplace_back();
       joinings_.emplace_back();
+      changes_.emplace_back();
     }
     PoissonLevel<D>& coarse = level(count + 1);
     const FaceMatrix<float, D>& fine = levels_[count].matrix;
-    PoissonCoarsening<D>::run(fine, coarse.matrix, joinings_[count]);
-    transfers_[count].build(fine, joinings_[count]);
-    coarse.prepare();
+    PoissonCoarsening<D>::run(fine, coarse.matrix, joinings_[count], changes_[count], changes_[count + 1]);
+    transfers_[count].build(fine, joinings_[count], changes_[count + 1]);
+    coarse.prepare(changes_[count + 1]);
     ++count;
   }
   levels_.resize(count + 1);
   transfers_.resize(count);
   joinings_.resize(count);
+  changes_.resize(count + 1);
   invert_coarsest();
 }
 

@@ -3,6 +3,8 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/grid/poisson/segment_kernels.hpp"
 
+#include <cstring>
+
 namespace meniscus::grid {
 namespace {
 
@@ -21,46 +23,75 @@ Index slab_count(const CellLayout<D>& layout) {
 
 template <int D>
 void PoissonLevel<D>::prepare() {
-  const Index n = matrix.layout.size;
-  for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
-    if (block->size() != n) *block = Block<float>(n);
-  // Of the others, only what has been written is ever read.
-  parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const float d = matrix.diagonal[i];
-      inverse_diagonal[i] = d > 0 ? 1.0f / d : 0.0f;
-      x[i] = 0.0f;
-    }
-  });
-  damp_odd_seams();
+  RowChanges<D> all;
+  all.mark_all(matrix.layout);
+  prepare(all);
 }
 
 template <int D>
-void PoissonLevel<D>::damp_odd_seams() {
+void PoissonLevel<D>::prepare(const RowChanges<D>& changed) {
+  const CellLayout<D>& layout = matrix.layout;
+  if (x.size() != layout.size || changed.all()) {
+    for (Block<float>* block : {&inverse_diagonal, &x, &b, &residual})
+      if (block->size() != layout.size) *block = Block<float>(layout.size);
+    // Of the right-hand side, only what has been written is ever read. Ghosts beyond sides keep a residual of zero.
+    parallel_for(0, layout.size, 1 << 16, [&](Index begin, Index end) {
+      for (Block<float>* block : {&inverse_diagonal, &x, &residual})
+        std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
+    });
+  }
+  for_each_changed_row(changed, [&](Index r) {
+    const Index first = layout.row(r), length = layout.cells[D - 1];
+    const float* diagonal = matrix.diagonal.data() + first;
+    float* inverse = inverse_diagonal.data() + first;
+    int none = 0;
+    for (Index k = 0; k < length; ++k) {
+      inverse[k] = diagonal[k] > 0 ? 1.0f / diagonal[k] : 0.0f;
+      none |= !(diagonal[k] > 0);
+    }
+    // Sweeps and residuals do not write where there are no unknowns any more.
+    for (Index k = 0; none && k < length; ++k)
+      if (!(diagonal[k] > 0)) x[first + k] = residual[first + k] = 0.0f;
+  });
+  damp_odd_seams(changed);
+}
+
+template <int D>
+template <class Body>
+void PoissonLevel<D>::for_each_changed_row(const RowChanges<D>& changed, Body&& body) const {
+  parallel_for(0, matrix.layout.rows(), std::max<Index>(1, 16384 / matrix.layout.cells[D - 1]), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r)
+      if (changed[r]) body(r);
+  });
+}
+
+template <int D>
+void PoissonLevel<D>::damp_odd_seams(const RowChanges<D>& changed) {
   const CellLayout<D>& layout = matrix.layout;
   damped_ = false;
   for (std::size_t d = 0; d < D; ++d) damped_ |= layout.has_odd_seam(d);
   if (!damped_) return;
   const Index length = layout.cells[D - 1];
-  parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) {
-      Coord<D> c = layout.row_coordinate(r);
-      bool row = false;
-      for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
-      for (Index k = 0; k < length; k += row ? 1 : std::max<Index>(1, length - 1)) {
-        c[D - 1] = k;
-        const Index i = layout.index(c);
-        if (!matrix.active[i]) continue;
-        float across = 0;
-        for (int d = 0; d < D; ++d) {
-          const auto axis = static_cast<std::size_t>(d);
-          if (!layout.on_odd_seam(axis, c[axis])) continue;
-          const Index s = layout.strides[axis];
-          const bool upper = layout.first[axis] + c[axis] > 0;
-          if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
-        }
-        inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
+  // The cell across a seam may be in another row.
+  around_ = changed;
+  around_.widen();
+  for_each_changed_row(around_, [&](Index r) {
+    Coord<D> c = layout.row_coordinate(r);
+    bool row = false;
+    for (std::size_t d = 0; d + 1 < D; ++d) row |= layout.on_odd_seam(d, c[d]);
+    for (Index k = 0; k < length; k += row ? 1 : std::max<Index>(1, length - 1)) {
+      c[D - 1] = k;
+      const Index i = layout.index(c);
+      if (!matrix.active[i]) continue;
+      float across = 0;
+      for (int d = 0; d < D; ++d) {
+        const auto axis = static_cast<std::size_t>(d);
+        if (!layout.on_odd_seam(axis, c[axis])) continue;
+        const Index s = layout.strides[axis];
+        const bool upper = layout.first[axis] + c[axis] > 0;
+        if (matrix.active[upper ? i + s : i - s]) across += matrix.face(d, upper ? i + s : i);
       }
+      inverse_diagonal[i] = 1.0f / (matrix.diagonal[i] + 0.5f * across);
     }
   });
 }
@@ -75,13 +106,15 @@ void PoissonLevel<D>::half_sweep(Index plane, int colour, bool from_zero) {
   float* values = x.data();
   if (from_zero) {
     simd_dispatch([=] {
+      float relaxed[segment_cells];
       for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
         const int mine = parity ^ colour;
-        // Nobody has set the right-hand side behind the last cell of a row.
-        for (int l = 0; l < cells; ++l)
-          values[first + l] = (((l ^ mine) & 1) == 0) & (kind == SegmentKind::constant || inverse[first + l] != 0)
-                                  ? rhs[first + l] * inverse[first + l]
-                                  : 0.0f;
+        // Loops of one selection each: the compiler makes no vector code of more. Nobody has set the right-hand side behind the
+        // last cell of a row.
+        for (int l = 0; l < cells; ++l) relaxed[l] = rhs[first + l] * inverse[first + l];
+        if constexpr (kind != SegmentKind::constant)
+          for (int l = 0; l < cells; ++l) relaxed[l] = inverse[first + l] != 0 ? relaxed[l] : 0.0f;
+        for (int l = 0; l < cells; ++l) values[first + l] = ((l ^ mine) & 1) == 0 ? relaxed[l] : 0.0f;
       });
     });
   } else {
@@ -172,9 +205,9 @@ void PoissonLevel<D>::compute_residual() {
   // The last half-sweep leaves no residual in black cells, unless two of them meet across a periodic side.
   bool black_too = false;
   for (std::size_t d = 0; d < D; ++d) black_too |= layout.has_odd_seam(d) || layout.single_cell_ring(d);
-  parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first, Index last) {
-    const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first)];
-    const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last)];
+  parallel_for(0, layout.cells[0], std::max<Index>(1, 32768 / layout.plane_cells()), [&](Index first_plane, Index last_plane) {
+    const Segment* begin = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(first_plane)];
+    const Segment* end = matrix.segments.data() + matrix.plane_begin[static_cast<std::size_t>(last_plane)];
     const Couplings<float, D> couplings(matrix);
     const float open_diagonal = matrix.open_diagonal();
     const float* diagonal = matrix.diagonal.data();
@@ -182,14 +215,19 @@ void PoissonLevel<D>::compute_residual() {
     const float* values = x.data();
     float* out = residual.data();
     simd_dispatch([=] {
-      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first_cell, int cells, int parity) {
-        for (int l = 0; l < cells; ++l) {
-          const Index i = first_cell + l;
-          const float d = kind == SegmentKind::constant ? open_diagonal : diagonal[i];
-          const float r = rhs[i] + couplings.template sum<kind>(values, i) - d * values[i];
-          const bool unknown = kind == SegmentKind::constant || d != 0;
-          out[i] = (black_too | (((l ^ parity) & 1) == 0)) & unknown ? r : 0.0f;
+      float rest[segment_cells];
+      for_each_segment(begin, end, [&]<SegmentKind kind>(Index first, int cells, int parity) {
+        for (int l = 0; l < cells; ++l) rest[l] = rhs[first + l] + couplings.template sum<kind>(values, first + l);
+        if constexpr (kind == SegmentKind::constant) {
+          for (int l = 0; l < cells; ++l) rest[l] -= open_diagonal * values[first + l];
+        } else {
+          for (int l = 0; l < cells; ++l) rest[l] -= diagonal[first + l] * values[first + l];
+          for (int l = 0; l < cells; ++l) rest[l] = diagonal[first + l] != 0 ? rest[l] : 0.0f;
         }
+        if (black_too)
+          for (int l = 0; l < cells; ++l) out[first + l] = rest[l];
+        else
+          for (int l = 0; l < cells; ++l) out[first + l] = ((l ^ parity) & 1) == 0 ? rest[l] : 0.0f;
       });
     });
   });

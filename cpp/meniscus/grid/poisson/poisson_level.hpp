@@ -25,7 +25,9 @@ class PoissonLevel {
   /// copies.
   Block<float> x, b, residual;
 
-  /// Call it after `matrix.finish()`.
+  /// Call it after `matrix.finish()`. Only rows that have changed are derived anew.
+  void prepare(const RowChanges<D>& changed);
+  /// The same for all rows.
   void prepare();
 
   /// Red, black, red, black, starting from x = 0 (what x held before is not read).
@@ -38,9 +40,12 @@ class PoissonLevel {
 
  private:
   void smooth(const std::array<int, half_sweeps>& colours, bool from_zero);
-  void damp_odd_seams();
+  void damp_odd_seams(const RowChanges<D>& changed);
+  template <class Body>
+  void for_each_changed_row(const RowChanges<D>& changed, Body&& body) const;
   void half_sweep(Index plane, int colour, bool from_zero);
 
+  RowChanges<D> around_;
   /// Whether there are odd seams.
   bool damped_ = false;
 };

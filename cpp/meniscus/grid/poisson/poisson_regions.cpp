@@ -2,6 +2,8 @@
 
 #include "meniscus/core/parallel.hpp"
 
+#include <cstring>
+
 namespace meniscus::grid {
 namespace {
 
@@ -11,16 +13,54 @@ constexpr Index intervals_per_task = 64;
 template <int D, class Found>
 void for_each_run_of_row(const FaceMatrix<double, D>& a, Index first, Found&& found) {
   const Index length = a.layout.cells[D - 1];
-  const std::uint8_t* active = a.active.data() + first;
+  const std::uint8_t *active = a.active.data() + first, *rough = a.rough.data() + first;
+  constexpr int along = 1 << (D - 1);
   for (Index k = 0; k < length;) {
     if (!active[k]) {
       ++k;
       continue;
     }
-    const Index begin = k++;
-    while (k < length && active[k] && a.face(D - 1, first + k) > 0) ++k;
-    found(first + begin, k - begin);
+    const void* gap = std::memchr(active + k, 0, static_cast<std::size_t>(length - k));
+    const Index end = gap ? static_cast<const std::uint8_t*>(gap) - active : length;
+    int any = a.open_coupling[D - 1] > 0 ? 0 : along;
+    for (Index l = k + 1; l < end; ++l) any |= rough[l];
+    Index begin = k;
+    if (any & along)
+      for (Index l = k + 1; l < end; ++l)
+        if (!(a.face(D - 1, first + l) > 0)) {
+          found(first + begin, l - begin);
+          begin = l;
+        }
+    found(first + begin, end - begin);
+    k = end;
   }
+}
+
+/// Whether a value is given beside one of the cells of a run, or one of them has mass.
+template <int D>
+bool is_open(const FaceMatrix<double, D>& a, Index begin, Index count) {
+  if (a.mass > 0) return true;
+  constexpr Index piece = 64;
+  const double* diagonal = a.diagonal.data();
+  const std::uint8_t *active = a.active.data(), *rough = a.rough.data();
+  const double inner = a.open_diagonal();
+  for (Index from = begin; from < begin + count; from += piece) {
+    const Index to = std::min(from + piece, begin + count);
+    // Nothing is given around a cell between unknowns whose diagonal is that of the open medium.
+    int special = a.masses.size() > 0;
+    for (Index i = from; i < to; ++i) {
+      int here = rough[i] | static_cast<int>(diagonal[i] != inner);
+      for (std::size_t d = 0; d < D; ++d) {
+        const Index s = a.layout.strides[d];
+        here |= ((active[i - s] & active[i + s]) ^ 1) | (rough[i + s] >> d & 1);
+      }
+      special |= here;
+    }
+    if (!special) continue;
+    for (Index i = from; i < to; ++i)
+      if (a.mass_of(i) > 0 || dirichlet_coupling<double, D>(a, i) > 0) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -40,10 +80,19 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   const CellLayout<D>& layout = a.layout;
   const Index rows = layout.rows(), length = layout.cells[D - 1];
   const Index rows_per_task = std::max<Index>(1, 16384 / length);
+  const RowChanges<D>& changed = a.derived();
+  intervals_before_.swap(intervals_);
+  row_begin_before_.swap(row_begin_);
+  open_before_.swap(open_);
   row_begin_.assign(static_cast<std::size_t>(rows) + 1, 0);
   parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       Index n = 0;
+      if (!changed[r]) {
+        const Index* before = row_begin_before_.data() + r;
+        row_begin_[static_cast<std::size_t>(r) + 1] = before[1] - before[0];
+        continue;
+      }
       for_each_run_of_row<D>(a, layout.row(r), [&](Index, Index) { ++n; });
       row_begin_[static_cast<std::size_t>(r) + 1] = n;
     }
@@ -56,12 +105,19 @@ void PoissonRegions<D>::find(const FaceMatrix<double, D>& a) {
   parallel_for(0, rows, rows_per_task, [&](Index b, Index e) {
     for (Index r = b; r < e; ++r) {
       auto n = static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r)]);
+      if (!changed[r]) {
+        auto before = static_cast<std::size_t>(row_begin_before_[static_cast<std::size_t>(r)]);
+        for (; n < static_cast<std::size_t>(row_begin_[static_cast<std::size_t>(r) + 1]); ++n, ++before) {
+          intervals_[n] = intervals_before_[before];
+          open_[n] = open_before_[before];
+          parent_[n] = static_cast<Index>(n);
+        }
+        continue;
+      }
       for_each_run_of_row<D>(a, layout.row(r), [&](Index begin, Index cells) {
         intervals_[n] = {begin, cells, 0};
         parent_[n] = static_cast<Index>(n);
-        open_[n] = 0;
-        for (Index i = begin; i < begin + cells && !open_[n]; ++i)
-          open_[n] = a.mass_of(i) > 0 || dirichlet_coupling<double, D>(a, i) > 0;
+        open_[n] = is_open<D>(a, begin, cells);
         ++n;
       });
     }

@@ -26,7 +26,7 @@ class PoissonRegions {
     Index region = 0;
   };
 
-  /// Finds the regions of a finished matrix; reuses its memory.
+  /// Finds the regions of a finished matrix; reuses its memory. Rows that the matrix has not derived anew keep their intervals.
   void find(const FaceMatrix<double, D>& matrix);
 
   /// In the order of their first cells.
@@ -54,6 +54,10 @@ class PoissonRegions {
   bool any_closed_ = false;
   std::vector<Index> row_begin_, parent_;
   std::vector<std::uint8_t> open_;
+  /// Of the matrix before.
+  std::vector<Interval> intervals_before_;
+  std::vector<Index> row_begin_before_;
+  std::vector<std::uint8_t> open_before_;
   mutable std::vector<double> partial_, means_;
 };
 

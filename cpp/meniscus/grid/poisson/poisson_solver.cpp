@@ -56,20 +56,44 @@ double sum_segments(const FaceMatrix<double, D>& a, Body&& body) {
 
 template <int D>
 void PoissonSolver<D>::prepare() {
-  require(!matrix.layout.halo.block().cut(),
-          "pressure and viscosity solves need a grid of one block, this one is cut into several");
-  matrix.finish();
+  RowChanges<D> all;
+  all.mark_all(matrix.layout);
+  prepare(all);
+}
+
+template <int D>
+void PoissonSolver<D>::prepare(const RowChanges<D>& changed) {
+  const CellLayout<D>& layout = matrix.layout;
+  require(!layout.halo.block().cut(), "pressure and viscosity solves need a grid of one block, this one is cut into several");
+  const bool whole = changed.all() || matrix.masses.size() > 0 || !(prepared_layout_ == layout) ||
+                     prepared_coupling_ != matrix.open_coupling || prepared_mass_ != matrix.mass;
+  const bool fresh = changed.all() || !(prepared_layout_ == layout);
+  // An interruption on the way leaves parts of two matrices.
+  prepared_layout_ = CellLayout<D>();
+  matrix.finish(whole ? nullptr : &changed);
   regions_.find(matrix);
-  hierarchy_.build(matrix);
-  const Index n = matrix.layout.size;
-  for (Block<double>* block : {&b, &x, &r_, &p_, &q_})
-    if (block->size() != n) *block = Block<double>(n);
+  hierarchy_.build(matrix, whole ? nullptr : &changed);
   // Kernels write whole segments. Neighbours are read from x and p beyond them, and b is set in cells alone, but summed over
   // whole segments.
-  for (Block<double>* block : {&b, &x, &p_})
+  const Index n = layout.size, length = layout.cells[D - 1];
+  for (Block<double>* block : {&b, &x, &r_, &p_, &q_})
+    if (block->size() != n) *block = Block<double>(n);
+  if (fresh)
     parallel_for(0, n, 1 << 16, [&](Index begin, Index end) {
-      std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(double));
+      for (Block<double>* block : {&b, &x, &p_})
+        std::memset(block->data() + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(double));
     });
+  else
+    parallel_for(0, layout.rows(), std::max<Index>(1, 16384 / length), [&](Index begin, Index end) {
+      for (Index r = begin; r < end; ++r) {
+        if (!(whole || changed[r]) || matrix.unknowns_in_row(r) == length) continue;
+        for (Index i = layout.row(r); i < layout.row(r) + length; ++i)
+          if (!matrix.active[i]) b[i] = x[i] = p_[i] = 0;
+      }
+    });
+  prepared_layout_ = layout;
+  prepared_coupling_ = matrix.open_coupling;
+  prepared_mass_ = matrix.mass;
 }
 
 template <int D>

@@ -18,6 +18,9 @@ class PoissonSolver {
 
   /// Derives regions and multigrid levels from the matrix. `matrix.finish()` is done here.
   void prepare();
+  /// The same bits, but only what depends on rows in which coefficients have changed since the last call is derived anew. A new
+  /// layout, mass or open coupling counts as a change of everything.
+  void prepare(const RowChanges<D>& changed);
 
   const PoissonRegions<D>& regions() const { return regions_; }
 
@@ -51,6 +54,10 @@ class PoissonSolver {
  private:
   PoissonRegions<D> regions_;
   PoissonHierarchy<D> hierarchy_;
+  /// Of the last call of prepare.
+  CellLayout<D> prepared_layout_;
+  std::array<double, D> prepared_coupling_{};
+  double prepared_mass_ = 0;
   Block<double> r_, p_, q_;
   /// Scales residuals into the range of single precision.
   double scale_ = 1.0;

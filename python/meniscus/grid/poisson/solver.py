@@ -60,7 +60,7 @@ class PoissonSolver(CachedSolver):
         return tuple(PoissonRegion(cells, closed, tuple(first)) for cells, closed, first in self._core.regions)
 
     def set_coefficients(self, faces: Sequence[npt.ArrayLike], active: npt.ArrayLike | None = None) -> None:
-        """Set the matrix and build its multigrid levels.
+        """Set the matrix and build its multigrid levels. Rows of cells in which nothing has changed since the last call are kept.
 
         Args:
             faces: per axis an array of float64 with one more entry along that axis than there are cells, none negative. On sides of the
@@ -83,13 +83,15 @@ class PoissonSolver(CachedSolver):
                 raise TypeError(f"{name} must be of dtype float64, not {array.dtype}")
             if array.shape != expected:
                 raise ValueError(f"{name} must have shape {expected}, not {array.shape}")
-            _checks.require_finite(name, array)
-            if (array < 0).any():
-                raise ValueError(f"{name} must not be negative, but its smallest value is {array.min():g}")
             if self._grid.periodic[d] and not np.array_equal(array.take(0, axis=d), array.take(-1, axis=d)):
                 raise ValueError(f"{name} must agree on the first and the last face of the periodic axis")
             checked.append(np.ascontiguousarray(array))
-        self._core.set_coefficients(checked, None if active is None else _checks.mask("active", active, shape))
+        if self._core.set_coefficients(checked, None if active is None else _checks.mask("active", active, shape)):
+            return
+        for d, array in enumerate(checked):
+            _checks.require_finite(f"faces[{d}]", array)
+            if array.min() < 0:
+                raise ValueError(f"faces[{d}] must not be negative, but its smallest value is {array.min():g}")
 
     def solve(
         self,

@@ -32,7 +32,7 @@ typedef struct {
 } Solver;
 
 typedef struct {
-  int relax_type, rap_type, sweeps, skip_relax, max_iterations;
+  int relax_type, rap_type, sweeps, skip_relax, max_iterations, periodic;
   double tolerance;
 } Settings;
 
@@ -104,6 +104,10 @@ Solver* pfmg_setup(const int n[3], double* const entries[4], const Settings* set
   }
   HYPRE_StructGridCreate(COMMUNICATOR, 3, &s->grid);
   HYPRE_StructGridSetExtents(s->grid, s->lower, s->upper);
+  if (settings->periodic) {
+    HYPRE_Int period[3] = {n[2], n[1], n[0]};
+    HYPRE_StructGridSetPeriodic(s->grid, period);
+  }
   HYPRE_StructGridAssemble(s->grid);
   HYPRE_StructStencilCreate(3, 4, &s->stencil);
   for (HYPRE_Int e = 0; e < 4; ++e) HYPRE_StructStencilSetElement(s->stencil, e, offsets[e]);

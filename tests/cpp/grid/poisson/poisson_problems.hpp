@@ -30,7 +30,7 @@ struct PoissonProblem {
 };
 
 template <int D>
-void fill(const PoissonProblem<D>& problem, grid::FaceMatrix<double, D>& a) {
+void fill(const PoissonProblem<D>& problem, grid::FaceMatrix<double, D>& a, grid::RowChanges<D>* changes = nullptr) {
   const grid::CellLayout<D>& layout = problem.layout;
   grid::fit(a, layout, problem.has_faces);
   // Indices of cells and ghosts are told apart by their coordinates.
@@ -45,7 +45,7 @@ void fill(const PoissonProblem<D>& problem, grid::FaceMatrix<double, D>& a) {
   };
   const auto unknown = [&](Index i) { return problem.unknown(coordinate(i)); };
   if (!problem.has_faces) {
-    grid::assemble_open<D>(a, problem.sides, unknown);
+    grid::assemble_open<D>(a, problem.sides, unknown, changes);
     return;
   }
   a.open_coupling.fill(1.0);
@@ -60,7 +60,7 @@ void fill(const PoissonProblem<D>& problem, grid::FaceMatrix<double, D>& a) {
         if (layout.periodic[axis] && c[axis] == layout.cells[axis]) c[axis] = 0;
         return problem.coefficient(d, c);
       },
-      unknown, problem.mass);
+      unknown, problem.mass, changes);
 }
 
 template <int D>
