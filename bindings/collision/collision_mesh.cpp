@@ -118,7 +118,7 @@ void bind_collision_mesh(py::module_& m) {
           py::arg("start"), py::arg("end"), py::arg("tolerance"), py::arg("changed"), py::arg("moving_frame"))
       .def(
           "self_intersections",
-          [](collision::CollisionMesh& self, const py::array& positions, collision::DegenerateContact degenerate) {
+          [](collision::CollisionMesh& self, const py::array& positions, mesh::DegenerateContact degenerate) {
             const auto x = positions_of(positions, "positions");
             Block<collision::ElementPair> pairs = interruptible([&] { return self.self_intersections(x, degenerate); });
             return array_of(pairs);

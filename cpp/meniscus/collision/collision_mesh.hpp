@@ -6,7 +6,7 @@
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
 #include "meniscus/collision/broad_phase/element_grid.hpp"
-#include "meniscus/collision/proximity/intersection.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 #include "meniscus/core/block.hpp"
 
 #include <mutex>
@@ -73,7 +73,7 @@ class CollisionMesh {
   double time_of_impact(const Motion& motion, double tolerance, const DetectionOptions& options);
 
   /// Edges and triangles without a common vertex that have a point in common.
-  Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, DegenerateContact policy);
+  Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, mesh::DegenerateContact policy);
 
   /// Bytes held, without the results of calls.
   Index nbytes() const;
