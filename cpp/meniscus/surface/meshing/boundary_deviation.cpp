@@ -26,46 +26,45 @@ mesh::Point BoundaryDeviation::projected(const mesh::Point& x) const {
   return q.position;
 }
 
+void BoundaryDeviation::raise(Deviation& worst, const mesh::Point& sample) const {
+  // Most samples are within: to know this takes less than to know the distance.
+  if (surface_.within(sample, std::max(tolerance_, worst.distance), hint_)) return;
+  const collision::MeshPoint q = surface_.closest(sample, hint_);
+  hint_ = q.slot;
+  worst.distance = std::sqrt(q.squared_distance);
+  worst.sample = sample;
+}
+
 Deviation BoundaryDeviation::of_face(const mesh::Triangle& face) const {
   Deviation worst;
   const mesh::Point& a = mesh_.position(face[0]);
   const mesh::Point& b = mesh_.position(face[1]);
   const mesh::Point& c = mesh_.position(face[2]);
-  double largest = -1;
-  for (const auto& w : sample_weights) {
-    const mesh::Point p = w[0] * a + w[1] * b + w[2] * c;
-    const collision::MeshPoint q = surface_.closest(p, hint_);
-    hint_ = q.slot;
-    if (q.squared_distance <= largest) continue;
-    largest = q.squared_distance;
-    worst.sample = p;
-  }
-  worst.distance = std::sqrt(largest);
+  for (const auto& w : sample_weights) raise(worst, w[0] * a + w[1] * b + w[2] * c);
   return worst;
 }
 
 Deviation BoundaryDeviation::of_edge(std::int32_t a, std::int32_t b) const {
   Deviation worst;
-  double largest = -1;
-  for (const double t : {0.5, 0.25, 0.75}) {
-    const mesh::Point p = (1 - t) * mesh_.position(a) + t * mesh_.position(b);
-    const collision::MeshPoint q = surface_.closest(p, hint_);
-    hint_ = q.slot;
-    if (q.squared_distance <= largest) continue;
-    largest = q.squared_distance;
-    worst.sample = p;
-  }
-  worst.distance = std::sqrt(largest);
+  for (const double t : {0.5, 0.25, 0.75}) raise(worst, (1 - t) * mesh_.position(a) + t * mesh_.position(b));
   return worst;
 }
 
-double BoundaryDeviation::of_faces(std::span<const mesh::Triangle> faces, double enough) const {
+double BoundaryDeviation::of_faces(std::span<const mesh::Triangle> faces) const {
   double worst = 0;
-  for (const mesh::Triangle& f : faces) {
-    worst = std::max(worst, of_face(f).distance);
-    if (worst > enough) break;
-  }
+  for (const mesh::Triangle& f : faces) worst = std::max(worst, of_face(f).distance);
   return worst;
+}
+
+bool BoundaryDeviation::within(std::span<const mesh::Triangle> faces, double limit) const {
+  for (const mesh::Triangle& f : faces) {
+    const mesh::Point& a = mesh_.position(f[0]);
+    const mesh::Point& b = mesh_.position(f[1]);
+    const mesh::Point& c = mesh_.position(f[2]);
+    for (const auto& w : sample_weights)
+      if (!surface_.within(w[0] * a + w[1] * b + w[2] * c, limit, hint_)) return false;
+  }
+  return true;
 }
 
 Excess BoundaryDeviation::excess(std::span<const mesh::Triangle> faces) const {

@@ -4,11 +4,9 @@
 #include "meniscus/mesh/refinement/tet_editing.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
-#include <limits>
-
 namespace meniscus::surface {
 
-/// The largest distance of the samples of a triangle or an edge from the surface, m, and the sample.
+/// The largest distance of the samples of a triangle or an edge from the surface, m, and the sample; 0 within the tolerance.
 struct Deviation {
   double distance = 0;
   mesh::Point sample{mesh::Point::Zero()};
@@ -29,16 +27,23 @@ class BoundaryDeviation {
   double tolerance() const { return tolerance_; }
   mesh::Point projected(const mesh::Point& x) const;
 
+  // Deviations up to the tolerance count as zero.
   Deviation of_edge(std::int32_t a, std::int32_t b) const;
   Deviation of_face(const mesh::Triangle& face) const;
-  /// The largest one of some faces, or any that is above `enough`, m.
-  double of_faces(std::span<const mesh::Triangle> faces, double enough = std::numeric_limits<double>::infinity()) const;
+  /// The largest one of some faces, m.
+  double of_faces(std::span<const mesh::Triangle> faces) const;
+
+  /// Whether no sample of some faces is farther than `limit` (m) from the surface.
+  bool within(std::span<const mesh::Triangle> faces, double limit) const;
 
   Excess excess(std::span<const mesh::Triangle> faces) const;
   /// Excess of the boundary faces within a radius of x that are connected with the vertex `start`.
   Excess excess_near(std::int32_t start, const mesh::Point& x, double radius) const;
 
  private:
+  /// Takes a sample into account that is farther away than the tolerance and all others.
+  void raise(Deviation& worst, const mesh::Point& sample) const;
+
   const mesh::TetEditor& mesh_;
   const MeshDistance& surface_;
   double tolerance_;

@@ -36,7 +36,7 @@ bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::sp
   if (!guarded) return true;
   mesh_.boundary_faces(made_, faces_after_);
   const double limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
-  if (off_.of_faces(faces_after_, limit) <= limit) return true;
+  if (off_.within(faces_after_, limit)) return true;
   mesh_.undo(mark);
   return false;
 }
@@ -97,6 +97,20 @@ const std::vector<mesh::Point>& ConstrainedImprovement::directions_of(std::int32
   return directions_;
 }
 
+bool ConstrainedImprovement::keeps_surface(std::int32_t v, const mesh::Point& x, double& limit) {
+  if (limit < 0) {
+    mesh_.boundary_faces_at(v, faces_before_);
+    limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
+  }
+  const std::size_t mark = mesh_.mark();
+  mesh::EditedVertex trial = mesh_.vertex(v);
+  trial.position = x;
+  mesh_.set(v, trial);
+  const bool kept = off_.within(faces_before_, limit);
+  mesh_.undo(mark);
+  return kept;
+}
+
 bool ConstrainedImprovement::smooth(std::int32_t v) {
   mesh::EditedVertex vertex = mesh_.vertex(v);
   if (vertex.freedom == 0) return false;
@@ -106,7 +120,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
   double best = before;
   mesh::Point at = start;
   double limit = -1;  // of the deviation, computed when needed
-  // A search along fixed directions with steps that shrink.
+  // A search along fixed directions with steps that shrink. Only the best direction of each step is looked at closely.
   double size = std::numeric_limits<double>::infinity();
   for (const std::int32_t i : mesh_.star(v))
     for (const std::int32_t u : mesh_.tet(i))
@@ -116,32 +130,25 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
   bool moved = false;
   for (double step = 0.3 * size; step > 0.01 * size; step *= 0.5) {
     for (int repeat = 0; repeat < 3; ++repeat) {
-      const mesh::Point from = at;
+      double promised = best;
       mesh::Point next = at;
       for (const mesh::Point& d : directions)
         for (const double sign : {1.0, -1.0}) {
-          bool valid;
-          const mesh::Point x = bound_position(vertex, from + sign * step * d, valid);
-          if (!valid) continue;
-          const double q = star_quality(v, x, best);
-          if (q <= best) continue;
-          if (vertex.freedom < 3) {
-            const std::size_t mark = mesh_.mark();
-            if (limit < 0) {
-              mesh_.boundary_faces_at(v, faces_before_);
-              limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
-            }
-            mesh::EditedVertex trial = vertex;
-            trial.position = x;
-            mesh_.set(v, trial);
-            const double now = off_.of_faces(faces_before_, limit);
-            mesh_.undo(mark);
-            if (now > limit) continue;
-          }
-          best = q;
+          const mesh::Point x = at + sign * step * d;
+          const double q = star_quality(v, x, promised);
+          if (q <= promised) continue;
+          promised = q;
           next = x;
         }
       if (next == at) break;
+      if (vertex.freedom < 3) {
+        bool valid;
+        next = bound_position(vertex, next, valid);
+        if (!valid) break;
+        promised = star_quality(v, next, best);
+        if (promised <= best || !keeps_surface(v, next, limit)) break;
+      }
+      best = promised;
       at = next;
       moved = true;
     }

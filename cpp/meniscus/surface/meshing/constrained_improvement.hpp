@@ -32,6 +32,9 @@ class ConstrainedImprovement {
  private:
   bool improve_tet(std::int32_t t);
   bool smooth(std::int32_t v);
+  /// Whether the boundary around a vertex would be no farther from the surface than `limit` (m) with the vertex at x. A negative
+  /// limit becomes the present deviation, or the tolerance if this is larger.
+  bool keeps_surface(std::int32_t v, const mesh::Point& x, double& limit);
   double min_quality(std::span<const std::int32_t> tets) const;
   double star_quality(std::int32_t v, const mesh::Point& x, double enough) const;
   /// Replaces old tetrahedra by new ones. With `guarded`, not if the boundary leaves the surface.

@@ -2,12 +2,16 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/surface/meshing/boundary_contacts.hpp"
 #include "meniscus/surface/meshing/constrained_improvement.hpp"
 
 #include <cmath>
 #include <limits>
 
+#include <cstdio>
+#include <ctime>
 namespace meniscus::surface {
+long dbg_tries=0,dbg_acc=0,dbg_cont=0,dbg_badq=0,dbg_use=0;
 namespace {
 
 /// Target of the improvement; steps are accepted at the requested bound.
@@ -37,6 +41,7 @@ class FeatureFit {
         surface_(surface),
         off_(mesh_, surface, tolerance_),
         improvement_(mesh_, off_, creases_, options.cell),
+        contacts_(mesh_, options.cell),
         min_quality_(std::sin(options.min_angle)) {
     for (const mesh::Tet& t : mesh.tets) min_quality_ = std::min(min_quality_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
@@ -53,8 +58,12 @@ class FeatureFit {
       fit_corners();
       for (int rounds = 0; rounds < 6; ++rounds) {
         ++round_;
-        const Index edges = fit_edges();
-        if (edges + fit_surface() + fit_faces() == 0) break;
+        auto rep=[&](const char*w,Index n){ int far=0;double worst=0;int all=0;if(getenv("DBG")){for(auto&f:boundary()){double d=off_.of_face(f).distance/options_.cell;worst=std::max(worst,d);far+=d>options_.tolerance;++all;}
+          std::fprintf(stderr,"%d %d %s done %ld t %.2f tries %ld acc %ld badq %ld nouse %ld contact %ld faces %d far %d worst %.3f\n",phase,rounds,w,(long)n,double(clock())/CLOCKS_PER_SEC,dbg_tries,dbg_acc,dbg_badq,dbg_use,dbg_cont,all,far,worst);}};
+        if(rounds==0)rep("start",0);
+        const Index edges = fit_edges();rep("edges",edges);
+        const Index su=fit_surface();rep("surf",su);const Index fa=fit_faces();rep("faces",fa);
+        if (edges + su+fa == 0) break;
       }
     }
     improve_all();
@@ -83,7 +92,7 @@ class FeatureFit {
   /// Accepts what has been done at x since a mark, or takes it back.
   bool accept_or_undo(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
                       const mesh::Point& x) {
-    touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
+    ++dbg_tries;touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.
@@ -92,7 +101,7 @@ class FeatureFit {
     improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
+      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return ++dbg_badq, take_back(mark);
     if (!of_use) {
       nested_ = true;
       mesh_.boundary_faces(changed_, faces_);
@@ -106,9 +115,10 @@ class FeatureFit {
         for (const std::int32_t v : mesh_.tet(t))
           if (mesh_.on_boundary(v)) start = v;
       const Excess after = off_.excess_near(start, x, near_);
-      if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
+      if (!(after.sum < 0.99 * before_near.sum)) return ++dbg_use, take_back(mark);
     }
-    if (nested_) return true;
+    ++dbg_acc;if (nested_) return true;
+    if (!contacts_.accept(mark)) return ++dbg_cont,take_back(mark);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
@@ -342,13 +352,27 @@ class FeatureFit {
   }
 
   void improve_all() {
-    std::vector<std::int32_t> all;
+    std::vector<std::pair<double, std::int32_t>> bad;
     for (int pass = 0; pass < 3; ++pass) {
-      all.clear();
-      for (std::int32_t t = 0; t < static_cast<std::int32_t>(mesh_.slots()); ++t)
-        if (mesh_.alive(t)) all.push_back(t);
-      const Index useful = improvement_.improve_tets(all, target_quality);
-      mesh_.keep();
+      bad.clear();
+      for (std::int32_t t = 0; t < static_cast<std::int32_t>(mesh_.slots()); ++t) {
+        if (!mesh_.alive(t)) continue;
+        const double q = mesh_.quality(mesh_.tet(t));
+        if (q < target_quality) bad.push_back({q, t});
+      }
+      std::sort(bad.begin(), bad.end());
+      Index useful = 0;
+      for (const auto& [q, t] : bad) {
+        check_interrupt();
+        const std::size_t mark = mesh_.mark();
+        if (improvement_.improve_tets({&t, 1}, target_quality) == 0) continue;
+        if (!contacts_.accept(mark)) {
+          take_back(mark);
+          continue;
+        }
+        mesh_.keep();
+        ++useful;
+      }
       if (useful == 0) break;
     }
   }
@@ -362,6 +386,7 @@ class FeatureFit {
   const MeshDistance& surface_;
   BoundaryDeviation off_;
   ConstrainedImprovement improvement_;
+  BoundaryContacts contacts_;
   double min_quality_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
