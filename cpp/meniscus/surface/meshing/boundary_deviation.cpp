@@ -67,6 +67,19 @@ bool BoundaryDeviation::within(std::span<const mesh::Triangle> faces, double lim
   return true;
 }
 
+bool BoundaryDeviation::within_around(std::int32_t v, std::span<const mesh::Triangle> faces, double limit) const {
+  for (const mesh::Triangle& f : faces) {
+    const std::size_t k = f[0] == v ? 0 : f[1] == v ? 1 : 2;
+    const mesh::Point& a = mesh_.position(v);
+    const mesh::Point& b = mesh_.position(f[(k + 1) % 3]);
+    const mesh::Point& c = mesh_.position(f[(k + 2) % 3]);
+    // The edge to the third corner is that to the second one of the next face around the vertex.
+    for (const auto& w : sample_weights)
+      if (w[0] > 0 && w[1] > 0 && !surface_.within(w[0] * a + w[1] * b + w[2] * c, limit, hint_)) return false;
+  }
+  return true;
+}
+
 Excess BoundaryDeviation::excess(std::span<const mesh::Triangle> faces) const {
   Excess result;
   for (const mesh::Triangle& f : faces) {

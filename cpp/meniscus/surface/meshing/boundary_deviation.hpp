@@ -35,6 +35,8 @@ class BoundaryDeviation {
 
   /// Whether no sample of some faces is farther than `limit` (m) from the surface.
   bool within(std::span<const mesh::Triangle> faces, double limit) const;
+  /// The same for the samples of the faces at a vertex that move with it.
+  bool within_around(std::int32_t v, std::span<const mesh::Triangle> faces, double limit) const;
 
   Excess excess(std::span<const mesh::Triangle> faces) const;
   /// Excess of the boundary faces within a radius of x that are connected with the vertex `start`.

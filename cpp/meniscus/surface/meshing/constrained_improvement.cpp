@@ -100,18 +100,19 @@ const std::vector<mesh::Point>& ConstrainedImprovement::directions_of(std::int32
 bool ConstrainedImprovement::keeps_surface(std::int32_t v, const mesh::Point& x, double& limit) {
   if (limit < 0) {
     mesh_.boundary_faces_at(v, faces_before_);
-    limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
+    limit = off_.tolerance();
+    if (!off_.within_around(v, faces_before_, limit)) limit = std::max(limit, off_.of_faces(faces_before_));
   }
   const std::size_t mark = mesh_.mark();
   mesh::EditedVertex trial = mesh_.vertex(v);
   trial.position = x;
   mesh_.set(v, trial);
-  const bool kept = off_.within(faces_before_, limit);
+  const bool kept = off_.within_around(v, faces_before_, limit);
   mesh_.undo(mark);
   return kept;
 }
 
-bool ConstrainedImprovement::smooth(std::int32_t v) {
+bool ConstrainedImprovement::smooth(std::int32_t v, double target) {
   mesh::EditedVertex vertex = mesh_.vertex(v);
   if (vertex.freedom == 0) return false;
   const mesh::Point start = vertex.position;
@@ -128,8 +129,8 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
   size = std::max(size, 0.1 * cell_);
   const std::vector<mesh::Point>& directions = directions_of(v);
   bool moved = false;
-  for (double step = 0.3 * size; step > 0.01 * size; step *= 0.5) {
-    for (int repeat = 0; repeat < 3; ++repeat) {
+  for (double step = 0.3 * size; step > 0.01 * size && best < target; step *= 0.5) {
+    for (int repeat = 0; repeat < 3 && best < target; ++repeat) {
       double promised = best;
       mesh::Point next = at;
       for (const mesh::Point& d : directions)
@@ -226,13 +227,13 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b, When wh
   return exchange(old, fresh, ring_.open && when == When::better);
 }
 
-bool ConstrainedImprovement::improve_tet(std::int32_t t) {
+bool ConstrainedImprovement::improve_tet(std::int32_t t, double target) {
   const mesh::Tet corners = mesh_.tet(t);
   for (const auto& e : mesh::tet_edges) {
     if (remove_edge(corners[e[0]], corners[e[1]])) return true;
   }
   bool moved = false;
-  for (const std::int32_t v : corners) moved |= smooth(v);
+  for (const std::int32_t v : corners) moved |= smooth(v, target);
   if (moved) return true;
   for (const auto& e : mesh::tet_edges) {
     if (contract(corners[e[0]], corners[e[1]])) return true;
@@ -252,7 +253,7 @@ Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, d
   if (bad.size() > most) bad.resize(most);
   Index useful = 0;
   for (const auto& [q, t] : bad)
-    if (mesh_.alive(t) && mesh_.quality(mesh_.tet(t)) < target) useful += improve_tet(t);
+    if (mesh_.alive(t) && mesh_.quality(mesh_.tet(t)) < target) useful += improve_tet(t, target);
   return useful;
 }
 

@@ -30,8 +30,9 @@ class ConstrainedImprovement {
                      std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
-  bool improve_tet(std::int32_t t);
-  bool smooth(std::int32_t v);
+  bool improve_tet(std::int32_t t, double target);
+  /// Moves a vertex until the worst of its tetrahedra is as good as the target, or as good as can be.
+  bool smooth(std::int32_t v, double target);
   /// Whether the boundary around a vertex would be no farther from the surface than `limit` (m) with the vertex at x. A negative
   /// limit becomes the present deviation, or the tolerance if this is larger.
   bool keeps_surface(std::int32_t v, const mesh::Point& x, double& limit);

@@ -45,26 +45,29 @@ class FeatureFit {
         min_quality_(std::sin(options.min_angle)) {
     for (const mesh::Tet& t : mesh.tets) min_quality_ = std::min(min_quality_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
+    for (const mesh::Point& p : triangle_samples(surface.mesh(), 0.33 * options.cell)) samples_.push_back({p});
   }
 
   mesh::TetMeshData run() {
     for (int phase = 0; phase < phases; ++phase) {
       compound_ = phase > 0;
+      if (phase == 1) attempts_left_ = static_cast<Index>(boundary().size());
       if (compound_) {
         // Better tetrahedra around leave more room.
         improve_all();
         std::fill(touched_.begin(), touched_.end(), round_);
       }
       fit_corners();
+      Index done = 0;
       for (int rounds = 0; rounds < 6; ++rounds) {
         ++round_;
-        auto rep=[&](const char*w,Index n){ int far=0;double worst=0;int all=0;if(getenv("DBG")){for(auto&f:boundary()){double d=off_.of_face(f).distance/options_.cell;worst=std::max(worst,d);far+=d>options_.tolerance;++all;}
-          std::fprintf(stderr,"%d %d %s done %ld t %.2f tries %ld acc %ld badq %ld nouse %ld contact %ld faces %d far %d worst %.3f\n",phase,rounds,w,(long)n,double(clock())/CLOCKS_PER_SEC,dbg_tries,dbg_acc,dbg_badq,dbg_use,dbg_cont,all,far,worst);}};
-        if(rounds==0)rep("start",0);
-        const Index edges = fit_edges();rep("edges",edges);
-        const Index su=fit_surface();rep("surf",su);const Index fa=fit_faces();rep("faces",fa);
-        if (edges + su+fa == 0) break;
+        const Index now = fit_edges() + fit_surface() + fit_faces();
+        if(getenv("DBG")){int far=0;double worst=0;int all=0;for(auto&f:boundary()){double d=off_.of_face(f).distance/options_.cell;worst=std::max(worst,d);far+=d>options_.tolerance;++all;}
+          std::fprintf(stderr,"%d %d done %ld t %.2f tries %ld acc %ld badq %ld nouse %ld contact %ld faces %d far %d worst %.3f left %ld\n",phase,rounds,(long)now,double(clock())/CLOCKS_PER_SEC,dbg_tries,dbg_acc,dbg_badq,dbg_use,dbg_cont,all,far,worst,(long)attempts_left_);}
+        if (now == 0) break;
+        done += now;
       }
+      if (compound_ && done == 0) break;
     }
     improve_all();
     return mesh_.mesh();
@@ -76,10 +79,23 @@ class FeatureFit {
     std::int32_t a, b;
   };
 
+  /// A point of the surface, and the boundary face that is near or next to it, as of some round.
+  struct Sample {
+    mesh::Point position;
+    mesh::Triangle face{};
+    bool near = false;
+    int round = 0;
+  };
+
   struct Binding {
     std::int8_t freedom;
     std::int32_t curve;
   };
+
+  /// Whether there is time for one more step of several parts.
+  bool may_try() {
+    return !compound_ || attempts_left_-- > 0;
+  }
 
   int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
 
@@ -127,6 +143,7 @@ class FeatureFit {
   }
 
   bool move_onto(std::int32_t v, const mesh::Point& x, const Binding& binding) {
+    if (!may_try()) return false;
     const Excess near = compound_ && !nested_ ? off_.excess_near(v, x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces_at(v, faces_);
@@ -148,7 +165,7 @@ class FeatureFit {
       for (const std::int32_t v : mesh_.tet(t)) common += std::find(corners.begin(), corners.end(), v) != corners.end() ? 1 : 0;
       if (common == corners.size()) tets.push_back(t);
     }
-    if (tets.empty()) return false;
+    if (tets.empty() || !may_try()) return false;
     const Excess near = compound_ && !nested_ ? off_.excess_near(corners[0], x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces(tets, faces_);
@@ -269,6 +286,7 @@ class FeatureFit {
   /// Flips or contracts an edge of the boundary.
   bool reconnect(std::int32_t a, std::int32_t b) {
     using When = ConstrainedImprovement::When;
+    if (!may_try()) return false;
     const mesh::Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
     const Excess near = compound_ && !nested_ ? off_.excess_near(a, x, near_) : Excess{};
     for (const int way : {0, 1, 2}) {
@@ -293,27 +311,37 @@ class FeatureFit {
     std::vector<mesh::Point> x;
     for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
     const mesh::TriangleTree tree(mesh::TriangleMeshView{x, faces});
-    const std::vector<mesh::Point> samples = triangle_samples(surface_.mesh(), 0.33 * options_.cell);
-    std::vector<collision::MeshPoint> found(samples.size());
-    collision::closest_points(tree, samples, found);
     std::vector<std::pair<double, std::size_t>> far;
-    for (std::size_t i = 0; i < samples.size(); ++i)
+    std::int32_t slot = 0;
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      Sample& s = samples_[i];
+      // A sample that is near a face stays so until the face changes.
+      if (s.near && std::max({stamp(s.face[0]), stamp(s.face[1]), stamp(s.face[2])}) < s.round) continue;
+      s.round = round_;
+      s.near = collision::within_distance(tree, s.position, 1.5 * tolerance_, slot);
+      if (s.near) {
+        s.face = faces[static_cast<std::size_t>(tree.triangle(slot))];
+        continue;
+      }
+      const collision::MeshPoint found = collision::closest_point(tree, s.position, slot);
+      slot = found.slot;
+      s.face = faces[static_cast<std::size_t>(found.triangle)];
       // Features farther away than a cell are not resolved by the lattice.
-      if (found[i].squared_distance > 2.25 * tolerance_ * tolerance_ && found[i].squared_distance < options_.cell * options_.cell)
-        far.push_back({-found[i].squared_distance, i});
+      if (found.squared_distance < options_.cell * options_.cell) far.push_back({-found.squared_distance, i});
+    }
     std::sort(far.begin(), far.end());
     Index done = 0;
     std::vector<mesh::Point> mended;
     for (const auto& [d, i] : far) {
       check_interrupt();
       // One step for each place and round.
-      if (std::any_of(mended.begin(), mended.end(),
-                      [&](const mesh::Point& p) { return (p - samples[i]).norm() < 0.7 * options_.cell; }))
+      const mesh::Point& p = samples_[i].position;
+      if (std::any_of(mended.begin(), mended.end(), [&](const mesh::Point& q) { return (q - p).norm() < 0.7 * options_.cell; }))
         continue;
-      mended.push_back(samples[i]);
-      const mesh::Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
+      mended.push_back(p);
+      const mesh::Triangle f = samples_[i].face;
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
-      done += fit_sample(f, samples[i]);
+      done += fit_sample(f, p);
     }
     return done;
   }
@@ -390,9 +418,12 @@ class FeatureFit {
   double min_quality_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
+  /// Steps of several parts that may still be tried: as many in all as there were boundary faces.
+  Index attempts_left_ = 0;
   /// The round in which something around each vertex has changed last.
   std::vector<int> touched_;
   int round_ = 0;
+  std::vector<Sample> samples_;
   std::vector<std::int32_t> changed_;
   std::vector<mesh::Triangle> faces_;
 };
