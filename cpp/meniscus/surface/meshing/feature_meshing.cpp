@@ -8,10 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include <cstdio>
-#include <ctime>
 namespace meniscus::surface {
-long dbg_tries=0,dbg_acc=0,dbg_cont=0,dbg_badq=0,dbg_use=0;
 namespace {
 
 /// Target of the improvement; steps are accepted at the requested bound.
@@ -28,6 +25,9 @@ constexpr int phases = 4;
 constexpr std::size_t max_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
 constexpr double neighbourhood = 3;
+/// Steps that are tried per boundary face of the lattice mesh, of the single and of the compound ones. Where the lattice resolves the
+/// surface, less than one is enough; details that are too fine for it would take any number.
+constexpr Index single_steps = 4, compound_steps = 1;
 
 class FeatureFit {
  public:
@@ -49,9 +49,10 @@ class FeatureFit {
   }
 
   mesh::TetMeshData run() {
+    const auto faces = static_cast<Index>(boundary().size());
     for (int phase = 0; phase < phases; ++phase) {
       compound_ = phase > 0;
-      if (phase == 1) attempts_left_ = static_cast<Index>(boundary().size());
+      if (phase <= 1) attempts_left_ = faces * (compound_ ? compound_steps : single_steps);
       if (compound_) {
         // Better tetrahedra around leave more room.
         improve_all();
@@ -59,11 +60,9 @@ class FeatureFit {
       }
       fit_corners();
       Index done = 0;
-      for (int rounds = 0; rounds < 6; ++rounds) {
+      for (int rounds = 0; rounds < 6 && attempts_left_ > 0; ++rounds) {
         ++round_;
         const Index now = fit_edges() + fit_surface() + fit_faces();
-        if(getenv("DBG")){int far=0;double worst=0;int all=0;for(auto&f:boundary()){double d=off_.of_face(f).distance/options_.cell;worst=std::max(worst,d);far+=d>options_.tolerance;++all;}
-          std::fprintf(stderr,"%d %d done %ld t %.2f tries %ld acc %ld badq %ld nouse %ld contact %ld faces %d far %d worst %.3f left %ld\n",phase,rounds,(long)now,double(clock())/CLOCKS_PER_SEC,dbg_tries,dbg_acc,dbg_badq,dbg_use,dbg_cont,all,far,worst,(long)attempts_left_);}
         if (now == 0) break;
         done += now;
       }
@@ -92,10 +91,8 @@ class FeatureFit {
     std::int32_t curve;
   };
 
-  /// Whether there is time for one more step of several parts.
-  bool may_try() {
-    return !compound_ || attempts_left_-- > 0;
-  }
+  /// Whether one more step may be tried.
+  bool may_try() { return attempts_left_-- > 0; }
 
   int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
 
@@ -108,7 +105,7 @@ class FeatureFit {
   /// Accepts what has been done at x since a mark, or takes it back.
   bool accept_or_undo(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
                       const mesh::Point& x) {
-    ++dbg_tries;touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
+    touched_.resize(static_cast<std::size_t>(mesh_.vertices()), round_);
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.
@@ -117,7 +114,7 @@ class FeatureFit {
     improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return ++dbg_badq, take_back(mark);
+      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
     if (!of_use) {
       nested_ = true;
       mesh_.boundary_faces(changed_, faces_);
@@ -131,10 +128,10 @@ class FeatureFit {
         for (const std::int32_t v : mesh_.tet(t))
           if (mesh_.on_boundary(v)) start = v;
       const Excess after = off_.excess_near(start, x, near_);
-      if (!(after.sum < 0.99 * before_near.sum)) return ++dbg_use, take_back(mark);
+      if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
     }
-    ++dbg_acc;if (nested_) return true;
-    if (!contacts_.accept(mark)) return ++dbg_cont,take_back(mark);
+    if (nested_) return true;
+    if (!contacts_.accept(mark)) return take_back(mark);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
@@ -418,7 +415,7 @@ class FeatureFit {
   double min_quality_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
-  /// Steps of several parts that may still be tried: as many in all as there were boundary faces.
+  /// Steps that may still be tried.
   Index attempts_left_ = 0;
   /// The round in which something around each vertex has changed last.
   std::vector<int> touched_;
