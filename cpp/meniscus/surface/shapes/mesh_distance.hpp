@@ -27,14 +27,11 @@ class MeshDistance {
   void update(std::span<const mesh::Point> vertices);
 
   mesh::TriangleMeshView mesh() const { return {geometry_->vertices, connectivity_->triangles}; }
+  const mesh::TriangleTree& tree() const { return geometry_->tree; }
   const mesh::WatertightReport& report() const { return geometry_->report; }
 
   collision::MeshPoint closest(const mesh::Point& p, std::int32_t hint = 0) const {
     return collision::closest_point(geometry_->tree, p, hint);
-  }
-  /// Whether the surface is at most `radius` (m) away from p; see `collision::within_distance`.
-  bool within(const mesh::Point& p, double radius, std::int32_t& slot) const {
-    return collision::within_distance(geometry_->tree, p, radius, slot);
   }
   /// Whether p is inside. Within round-off of the surface the answer may be either.
   bool contains(const mesh::Point& p) const;
