@@ -59,6 +59,14 @@ Deviation BoundaryDeviation::of_face(const mesh::Triangle& face) const {
   return worst;
 }
 
+Deviation BoundaryDeviation::of_face(const mesh::Triangle& face, double spacing) const {
+  Deviation worst;
+  const std::array<mesh::Point, 3> corners{mesh_.position(face[0]), mesh_.position(face[1]), mesh_.position(face[2])};
+  constexpr std::array<mesh::Triangle, 1> alone{{{0, 1, 2}}};
+  each_sample({corners, alone}, 0, spacing, [&](const mesh::Point& p, bool) { raise(worst, p); });
+  return worst;
+}
+
 Deviation BoundaryDeviation::of_edge(std::int32_t a, std::int32_t b) const {
   Deviation worst;
   for (const double t : {0.5, 0.25, 0.75}) raise(worst, (1 - t) * mesh_.position(a) + t * mesh_.position(b));
@@ -97,11 +105,7 @@ bool BoundaryDeviation::within_around(std::int32_t v, std::span<const mesh::Tria
 
 Excess BoundaryDeviation::excess(std::span<const mesh::Triangle> faces) const {
   Excess result;
-  for (const mesh::Triangle& f : faces) {
-    const double d = std::max(0.0, of_face(f).distance - tolerance_);
-    result.largest = std::max(result.largest, d);
-    result.sum += d * d;
-  }
+  for (const mesh::Triangle& f : faces) result.add(std::max(0.0, of_face(f).distance - tolerance_));
   return result;
 }
 

@@ -16,6 +16,10 @@ struct Deviation {
 struct Excess {
   double largest = 0, sum = 0;
   bool below(const Excess& other) const { return largest <= other.largest || sum < other.sum; }
+  void add(double distance) {
+    largest = std::max(largest, distance);
+    sum += distance * distance;
+  }
 };
 
 class BoundaryDeviation {
@@ -30,6 +34,8 @@ class BoundaryDeviation {
   // Deviations up to the tolerance count as zero.
   Deviation of_edge(std::int32_t a, std::int32_t b) const;
   Deviation of_face(const mesh::Triangle& face) const;
+  /// The same with samples that are at most `spacing` (m) apart.
+  Deviation of_face(const mesh::Triangle& face, double spacing) const;
   /// The largest one of some faces, m.
   double of_faces(std::span<const mesh::Triangle> faces) const;
 

@@ -8,8 +8,13 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
+#include <cstdio>
+#include <ctime>
 namespace meniscus::surface {
+long dbg_tries=0,dbg_acc=0,dbg_cont=0,dbg_badq=0,dbg_use=0,dbg_nu0=0;
 namespace {
 
 /// Target of the improvement; steps are accepted at the requested bound.
@@ -18,17 +23,19 @@ constexpr double target_quality = 0.26;
 constexpr double closest_vertex = 0.08;
 /// Edges where normals turn by more than this (radians) are good places for vertices, without being bound to.
 constexpr double ridge_angle = 0.2;
-/// Steps of several parts are for what is beyond the tolerance by this factor.
-constexpr double worth_more = 1.3;
+/// Steps of several parts are for what is beyond the tolerance by this factor; twice the tolerance is reported.
+constexpr double worth_more = 1.6;
 /// Once with single steps, then with steps of several parts.
 constexpr int phases = 4;
 /// Number of edges that are fitted after a step that has increased the deviation.
 constexpr std::size_t max_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
 constexpr double neighbourhood = 3;
+/// Distance of the samples in which steps of several parts are looked for, in cells.
+constexpr double dense = 0.1;
 /// Steps that are tried per boundary face of the lattice mesh, of the single and of the compound ones. Where the lattice resolves the
 /// surface, less than one is enough; details that are too fine for it would take any number.
-constexpr Index single_steps = 4, compound_steps = 1;
+constexpr Index single_steps = 12, compound_steps = 2;
 
 class FeatureFit {
  public:
@@ -64,8 +71,11 @@ class FeatureFit {
       for (int rounds = 0; rounds < 6 && attempts_left_ > 0; ++rounds) {
         ++round_;
         const Index now = fit_edges() + fit_surface() + fit_faces();
-        if (now == 0) break;
+        if(getenv("DBG")){int far=0;double worst=0;int all=0;for(auto&f:boundary()){double d=off_.of_face(f).distance/options_.cell;worst=std::max(worst,d);far+=d>options_.tolerance;++all;}
+          int sf=0;for(auto&s:samples_)sf+=!s.near;
+          std::fprintf(stderr,"%d %d done %ld t %.2f tries %ld acc %ld notuse0 %ld badq %ld nouse %ld contact %ld faces %d far %d worst %.3f samples far %d left %ld\n",phase,rounds,(long)now,double(clock())/CLOCKS_PER_SEC,dbg_tries,dbg_acc,dbg_nu0,dbg_badq,dbg_use,dbg_cont,all,far,worst,sf,(long)attempts_left_);}
         done += now;
+        if (now == 0 || 100 * now < done) break;
       }
       if (compound_ && done == 0) break;
     }
@@ -103,6 +113,25 @@ class FeatureFit {
     return false;
   }
 
+  /// Adds what `target_` is farther from `faces_` than the tolerance.
+  void add_target(Excess& e) const {
+    if (!target_) return;
+    double least = std::numeric_limits<double>::infinity();
+    for (const mesh::Triangle& f : faces_)
+      least = std::min(least, collision::closest_point_on_triangle(*target_, mesh_.position(f[0]), mesh_.position(f[1]),
+                                                                   mesh_.position(f[2]))
+                                  .squared_distance);
+    e.add(std::max(0.0, std::sqrt(least) - tolerance_));
+  }
+
+  /// The excess of `faces_` and, for a step of several parts, that of the neighbourhood of x, which includes the vertex v.
+  std::array<Excess, 2> present_excess(std::int32_t v, const mesh::Point& x) const {
+    std::array<Excess, 2> result{off_.excess(faces_), {}};
+    if (compound_ && !nested_) result[1] = off_.excess_near(v, x, near_);
+    for (Excess& e : result) add_target(e);
+    return result;
+  }
+
   /// Accepts what has been done at x since a mark, or takes it back.
   bool accept_or_undo(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
                       const mesh::Point& x) {
@@ -110,29 +139,35 @@ class FeatureFit {
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.
-    const bool of_use = off_.excess(faces_).below(before);
-    if (!of_use && (!compound_ || nested_)) return take_back(mark);
+    Excess now = off_.excess(faces_);
+    add_target(now);
+    const bool of_use = now.below(before);
+    ++dbg_tries;if (!of_use && (!compound_ || nested_)) return ++dbg_nu0,take_back(mark);
     improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
+      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return ++dbg_badq, take_back(mark);
     if (!of_use) {
       nested_ = true;
+      const std::optional<mesh::Point> target = std::exchange(target_, std::nullopt);
       mesh_.boundary_faces(changed_, faces_);
       std::vector<Task> tasks = far_edges(std::vector<mesh::Triangle>(faces_));
       if (tasks.size() > max_nested) tasks.resize(max_nested);
       for (const Task& task : tasks) fit_task(task);
       nested_ = false;
+      target_ = target;
       mesh_.changed(mark, changed_);
       std::int32_t start = -1;
       for (const std::int32_t t : changed_)
         for (const std::int32_t v : mesh_.tet(t))
           if (mesh_.on_boundary(v)) start = v;
-      const Excess after = off_.excess_near(start, x, near_);
-      if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
+      Excess after = off_.excess_near(start, x, near_);
+      mesh_.boundary_faces(changed_, faces_);
+      add_target(after);
+      if (!(after.sum < 0.99 * before_near.sum)) return ++dbg_use, take_back(mark);
     }
-    if (nested_) return true;
-    if (!contacts_.accept(mark)) return take_back(mark);
+    ++dbg_acc;if (nested_) return true;
+    if (!contacts_.accept(mark)) return ++dbg_cont,take_back(mark);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
@@ -142,10 +177,9 @@ class FeatureFit {
 
   bool move_onto(std::int32_t v, const mesh::Point& x, const Binding& binding) {
     if (!may_try()) return false;
-    const Excess near = compound_ && !nested_ ? off_.excess_near(v, x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces_at(v, faces_);
-    const Excess before = off_.excess(faces_);
+    const auto [before, near] = present_excess(v, x);
     mesh_.set(v, {x, binding.freedom, binding.curve});
     std::vector<std::int32_t> seeds;
     mesh_.neighbours(v, seeds);
@@ -164,10 +198,9 @@ class FeatureFit {
       if (common == corners.size()) tets.push_back(t);
     }
     if (tets.empty() || !may_try()) return false;
-    const Excess near = compound_ && !nested_ ? off_.excess_near(corners[0], x, near_) : Excess{};
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces(tets, faces_);
-    const Excess before = off_.excess(faces_);
+    const auto [before, near] = present_excess(corners[0], x);
     const std::int32_t m = mesh_.add_vertex({x, binding.freedom, binding.curve});
     for (const std::int32_t i : tets) {
       const mesh::Tet t = mesh_.tet(i);
@@ -286,7 +319,6 @@ class FeatureFit {
     using When = ConstrainedImprovement::When;
     if (!may_try()) return false;
     const mesh::Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
-    const Excess near = compound_ && !nested_ ? off_.excess_near(a, x, near_) : Excess{};
     for (const int way : {0, 1, 2}) {
       const std::size_t mark = mesh_.mark();
       std::vector<std::int32_t> seeds{a, b};
@@ -294,7 +326,7 @@ class FeatureFit {
       if (!mesh_.find_ring(a, b, ring)) return false;
       seeds.insert(seeds.end(), ring.vertices.begin(), ring.vertices.end());
       mesh_.boundary_faces(way == 0 ? std::span<const std::int32_t>(ring.tets) : mesh_.star(way == 1 ? a : b), faces_);
-      const Excess before = off_.excess(faces_);
+      const auto [before, near] = present_excess(a, x);
       const bool changed = way == 0   ? improvement_.remove_edge(a, b, When::always)
                            : way == 1 ? improvement_.contract(a, b, When::always)
                                       : improvement_.contract(b, a, When::always);
@@ -313,10 +345,10 @@ class FeatureFit {
     std::int32_t slot = 0;
     for (std::size_t i = 0; i < samples_.size(); ++i) {
       Sample& s = samples_[i];
-      // A sample that is near a face stays so until the face changes.
-      if (s.near && std::max({stamp(s.face[0]), stamp(s.face[1]), stamp(s.face[2])}) < s.round) continue;
+      // A sample that is near a face stays so until the face changes, and what has failed before fails again.
+      if (std::max({stamp(s.face[0]), stamp(s.face[1]), stamp(s.face[2])}) < s.round) continue;
       s.round = round_;
-      s.near = collision::within_distance(tree, s.position, 1.5 * tolerance_, slot);
+      s.near = collision::within_distance(tree, s.position, worth_more * tolerance_, slot);
       if (s.near) {
         s.face = faces[static_cast<std::size_t>(tree.triangle(slot))];
         continue;
@@ -334,11 +366,16 @@ class FeatureFit {
       check_interrupt();
       // One step for each place and round.
       const mesh::Point& p = samples_[i].position;
-      if (std::any_of(mended.begin(), mended.end(), [&](const mesh::Point& q) { return (q - p).norm() < 0.7 * options_.cell; }))
+      if (std::any_of(mended.begin(), mended.end(), [&](const mesh::Point& q) { return (q - p).norm() < 0.7 * options_.cell; })) {
+        samples_[i].round = 0;
         continue;
+      }
       mended.push_back(p);
       const mesh::Triangle f = samples_[i].face;
-      if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
+      if (!mesh_.boundary_face(f[0], f[1], f[2])) {
+        samples_[i].round = 0;
+        continue;
+      }
       done += fit_sample(f, p);
     }
     return done;
@@ -350,14 +387,21 @@ class FeatureFit {
     for (const mesh::Triangle& f : boundary()) {
       if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
-      const Deviation d = off_.of_face(f);
-      if (d.distance > 1.2 * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
+      const Deviation d = compound_ ? off_.of_face(f, dense * options_.cell) : off_.of_face(f);
+      if (d.distance > (compound_ ? worth_more : 1.2) * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
     }
     return done;
   }
 
+  /// Puts a vertex at a point of the surface or close to it. The point counts as a sample for that step.
   bool fit_sample(const mesh::Triangle& f, const mesh::Point& given) {
-    mesh::Point x = given;
+    target_ = given;
+    const bool done = put_vertex(f, given);
+    target_.reset();
+    return done;
+  }
+
+  bool put_vertex(const mesh::Triangle& f, mesh::Point x) {
     Binding binding{2, -1};
     if (!creases_.empty()) {
       const FeaturePoint q = creases_.closest(x);
@@ -421,6 +465,8 @@ class FeatureFit {
   /// The round in which something around each vertex has changed last.
   std::vector<int> touched_;
   int round_ = 0;
+  /// A point that the step under way shall bring the boundary to.
+  std::optional<mesh::Point> target_;
   std::vector<Sample> samples_;
   std::vector<std::int32_t> changed_;
   std::vector<mesh::Triangle> faces_;
