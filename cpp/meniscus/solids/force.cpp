@@ -7,5 +7,6 @@ namespace meniscus::solids {
 template class ElementGather<2>;
 template class ElementGather<3>;
 template class ElementGather<4>;
+template class ElementGather<10>;
 
 }  // namespace meniscus::solids

@@ -36,6 +36,9 @@ class Case:
         free_of_drag: rigid motions are not damped.
         damping_torque: damping may turn the body: it is not along the line between its ends.
         diagonal: `diagonal` holds all of the exact tangent.
+        definite: what the definite tangent is: "clamped", the exact one without what is negative; "gauss-newton", the part with the squares
+            of first derivatives, which has most of the stiffness; "none", 0.
+        large: the same with thousands of nodes, so that several threads have work.
         bound: `stiffness_bounds` bounds the frequencies at `positions`.
     """
 
@@ -49,7 +52,9 @@ class Case:
     free_of_drag: bool = True
     damping_torque: bool = False
     diagonal: bool = True
+    definite: str = "clamped"
     bound: bool = True
+    large: Callable[[], Case] | None = None
 
 
 def directions(case: Case, count: int = 3, seed: int = 5) -> np.ndarray:
@@ -140,6 +145,21 @@ def check_definite_tangent_and_damping_take_no_energy_out_of_nothing(case: Case)
             assert np.vdot(force.damping_forces(p, d), d) <= 0
 
 
+def check_definite_tangent_leaves_out_nothing_else(case: Case) -> None:
+    if not case.symmetric:
+        pytest.skip("the exact one is not symmetric")
+    force, x = case.build(), case.positions
+    n = len(x)
+    exact, definite = (-matrix(lambda d, t=t: force.differentials(x, d, tangent=t), n) for t in ("exact", "definite"))
+    largest, most = (np.linalg.eigvalsh(0.5 * (k + k.T)).max() for k in (exact, definite))
+    if case.definite == "none":
+        assert not definite.any()
+        return
+    assert 0.9 * largest <= most <= 1.3 * largest + 1e-300
+    if case.definite == "clamped":
+        assert np.linalg.eigvalsh(definite - 0.5 * (exact + exact.T)).min() >= -1e-12 * max(largest, 1e-300)
+
+
 def check_no_resultant_force_and_torque(case: Case) -> None:
     if not case.internal:
         pytest.skip("an external force")
@@ -205,6 +225,9 @@ def check_diagonal_blocks_are_those_of_the_differentials(case: Case) -> None:
 
 
 def check_bits_do_not_depend_on_threads(case: Case) -> None:
+    if case.large is not None:
+        case = case.large()
+        assert len(case.positions) > 1000
     x, d = case.positions, directions(case, 1)[0]
 
     def answers() -> list[np.ndarray]:

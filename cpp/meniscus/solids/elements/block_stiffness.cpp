@@ -66,5 +66,6 @@ void BlockStiffness::add_diagonal(double scale, std::span<Block3> blocks) const 
 
 template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 3>>, const ElementGather<3>&);
 template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 4>>, const ElementGather<4>&);
+template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 10>>, const ElementGather<10>&);
 
 }  // namespace meniscus::solids

@@ -69,5 +69,6 @@ std::size_t ConstantStrainElements<N>::common_bytes() const {
 
 template class ConstantStrainElements<3>;
 template class ConstantStrainElements<4>;
+template class ConstantStrainElements<10>;
 
 }  // namespace meniscus::solids

@@ -1,5 +1,5 @@
-/// Base of linear finite elements (constant strain) with N nodes each: stored values, mass-proportional damping, and sums over
-/// corners.
+/// Base of finite elements with N nodes each, of constant strain or (quadratic tetrahedra) with several points of it: stored
+/// values, mass-proportional damping, and sums over corners.
 #pragma once
 
 #include "meniscus/numerics/lane_pack.hpp"

@@ -1,4 +1,4 @@
-"""Linear tetrahedral finite elements (constant strain) for elastic solids."""
+"""Finite elements of elastic solids: their common base, and linear tetrahedra (constant strain)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StiffnessBlocks(NamedTuple):
 
 
 class FiniteElements(Force):
-    """Base of linear finite elements (constant strain): tetrahedra and triangles."""
+    """Base of finite elements: linear and quadratic tetrahedra, and triangles."""
 
     _core: Any
     _elements: Ints
@@ -60,7 +60,8 @@ class FiniteElements(Force):
 
     @property
     def masses(self) -> Floats:
-        """An equal share of the masses of its elements for each node (nodes,), kg. Raises ValueError without densities."""
+        """The share of each node (nodes,) in the masses of its elements, kg: an equal one of linear elements. Raises ValueError without
+        densities."""
         masses: Floats = self._core.masses
         if masses.size == 0 and self.nodes > 0:
             raise ValueError("masses need a density")
@@ -79,12 +80,61 @@ class FiniteElements(Force):
         return StiffnessBlocks(*self._core.matrix_at(_checks.points("x", x, FLOAT64, 3), TANGENT("tangent", tangent)))
 
     def deformation_gradients(self, x: Floats) -> Floats:
-        """Return F (m, 3, 3), or (m, 3, 2) for triangles, at positions `x` (m)."""
+        """Return F (m, 3, 3) at positions `x` (m): (m, 3, 2) for triangles, (m, 4, 3, 3) at the points of quadratic tetrahedra."""
         return self._core.deformation_gradients(_checks.points("x", x, FLOAT64, 3))  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments of the force."""
         return rebuild, (type(self), self._elements, self._parts)
+
+
+class SolidElements(FiniteElements):
+    """Base of tetrahedral finite elements: strains and stresses.
+
+    They are (m, 3, 3) for linear elements and (m, 4, 3, 3) for quadratic ones, which have four points.
+    """
+
+    @property
+    def volumes(self) -> Floats:
+        """Volumes at rest (m,), m^3; 0 for skipped elements."""
+        return self._core.volumes  # type: ignore[no-any-return]
+
+    def rotations(self, x: Floats) -> Floats:
+        """Return the polar rotations of the deformation gradients at positions `x` (m)."""
+        f = self.deformation_gradients(x)
+        return np.asarray(polar_rotation(f.reshape(-1, 3, 3)).reshape(f.shape), np.float64)
+
+    def strains(self, x: Floats, measure: StrainMeasure = "green") -> Floats:
+        """Return the strains at positions `x` (m): Green's, which is zero for rotations, or Cauchy's, its linear part."""
+        kind = _checks.choice("measure", measure, StrainMeasure)
+        f = self.deformation_gradients(x)
+        t = np.swapaxes(f, -1, -2)
+        return 0.5 * (t @ f - np.eye(3)) if kind == "green" else 0.5 * (f + t) - np.eye(3)
+
+    def stresses(self, x: Floats, measure: StressMeasure = "cauchy") -> Floats:
+        """Return the stresses at positions `x` (m), Pa.
+
+        Args:
+            x: (n, 3), m.
+            measure: "cauchy" is per area now, P F^T / det F, and not a number for flat elements; "first-piola" P is per area at rest;
+                "second-piola" is F^-1 P, and not a number for flat elements.
+
+        Raises:
+            TypeError, ValueError: see the class; an unknown measure.
+        """
+        kind = _checks.choice("measure", measure, StressMeasure)
+        p: Any = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
+        if kind == "first-piola":
+            return np.asarray(p, np.float64)
+        f = self.deformation_gradients(x)
+        det = np.linalg.det(f)
+        flat = det == 0
+        if kind == "cauchy":
+            result = p @ np.swapaxes(f, -1, -2) / np.where(flat, np.nan, det)[..., None, None]
+        else:
+            result = np.linalg.solve(np.where(flat[..., None, None], np.eye(3), f), p)
+            result[flat] = np.nan
+        return np.asarray(result, np.float64)
 
 
 def rebuild(kind: type[Any], elements: Ints, parts: dict[str, Any]) -> Any:
@@ -109,7 +159,7 @@ def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any
     return properties, options
 
 
-class TetElements(FiniteElements):
+class TetElements(SolidElements):
     """Linear tetrahedral finite elements (constant strain) of a hyperelastic material.
 
     Args:
@@ -177,47 +227,6 @@ class TetElements(FiniteElements):
     def tets(self) -> Ints:
         """The nodes of each element (m, 4)."""
         return self._elements
-
-    @property
-    def volumes(self) -> Floats:
-        """Volumes at rest (m,), m^3; 0 for skipped elements."""
-        return self._core.volumes
-
-    def rotations(self, x: Floats) -> Floats:
-        """Return the polar rotations (m, 3, 3) of the deformation gradients at positions `x` (m)."""
-        return polar_rotation(self.deformation_gradients(x))
-
-    def strains(self, x: Floats, measure: StrainMeasure = "green") -> Floats:
-        """Return the strains (m, 3, 3) at positions `x` (m): Green's, which is zero for rotations, or Cauchy's, its linear part."""
-        kind = _checks.choice("measure", measure, StrainMeasure)
-        f = self.deformation_gradients(x)
-        t = np.swapaxes(f, 1, 2)
-        return 0.5 * (t @ f - np.eye(3)) if kind == "green" else 0.5 * (f + t) - np.eye(3)
-
-    def stresses(self, x: Floats, measure: StressMeasure = "cauchy") -> Floats:
-        """Return the stresses (m, 3, 3) at positions `x` (m), Pa.
-
-        Args:
-            x: (n, 3), m.
-            measure: "cauchy" is per area now, P F^T / det F, and not a number for flat elements; "first-piola" P is per area at rest;
-                "second-piola" is F^-1 P, and not a number for flat elements.
-
-        Raises:
-            TypeError, ValueError: see the class; an unknown measure.
-        """
-        kind = _checks.choice("measure", measure, StressMeasure)
-        p: Any = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
-        if kind == "first-piola":
-            return np.asarray(p, np.float64)
-        f = self.deformation_gradients(x)
-        det = np.linalg.det(f)
-        flat = det == 0
-        if kind == "cauchy":
-            result = p @ np.swapaxes(f, 1, 2) / np.where(flat, np.nan, det)[:, None, None]
-        else:
-            result = np.linalg.solve(np.where(flat[:, None, None], np.eye(3), f), p)
-            result[flat] = np.nan
-        return np.asarray(result, np.float64)
 
     def degenerate(self, x: Floats, *, volume: float = 0.0, flatness: float = 1e-3) -> npt.NDArray[np.bool_]:
         """Return which elements (m,) are inverted or collapsed at positions `x` (m), skipped ones among them.
