@@ -1,8 +1,8 @@
 // Orientation predicates, and intersection and proximity of elements.
 #include "collision/point_rows.hpp"
 
-#include "meniscus/mesh/intersection/intersection.hpp"
 #include "meniscus/collision/proximity/proximity.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 #include "meniscus/numerics/predicates.hpp"
 
 #include <tuple>

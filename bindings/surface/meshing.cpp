@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/embedding/harmonic_morph.hpp"
 #include "meniscus/mesh/refinement/red_green.hpp"
-#include "meniscus/surface/meshing/feature_meshing.hpp"
+#include "meniscus/surface/meshing/surface_meshing.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
 namespace meniscus::bindings {

@@ -6,8 +6,8 @@
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
 #include "meniscus/collision/broad_phase/element_grid.hpp"
-#include "meniscus/mesh/intersection/intersection.hpp"
 #include "meniscus/core/block.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 
 #include <mutex>
 #include <optional>

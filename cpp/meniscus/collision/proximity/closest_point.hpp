@@ -32,8 +32,8 @@ struct MeshPoint : TrianglePoint {
 /// close; the result does not depend on it.
 MeshPoint closest_point(const mesh::TriangleTree& tree, const mesh::Point& p, std::int32_t hint = 0);
 
-/// Whether a triangle of the tree, which must not be empty, has a point at most `radius` away from p. `slot` is a hint as above, and
-/// becomes that of such a triangle.
+/// Whether a triangle of the tree, which must not be empty, has a point at most `radius` away from p. `slot` is a hint as above,
+/// and becomes that of such a triangle.
 bool within_distance(const mesh::TriangleTree& tree, const mesh::Point& p, double radius, std::int32_t& slot);
 
 /// The same as `closest_point` for many points, in parallel.

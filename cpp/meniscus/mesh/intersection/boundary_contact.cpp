@@ -10,7 +10,8 @@
 namespace meniscus::mesh {
 namespace {
 
-/// Triangles u, v, a and u, v, b meet beyond the edge u, v only where one lies on the other: in one plane, on one side of the edge.
+/// Triangles u, v, a and u, v, b meet beyond the edge u, v only where one lies on the other: in one plane, on one side of the
+/// edge.
 bool folded_onto(const Point& u, const Point& v, const Point& a, const Point& b) {
   if (numerics::orient3d(u, v, a, b) != 0) return false;
   for (int d = 0; d < 3; ++d) {
@@ -44,8 +45,7 @@ bool meet_beyond_shared(std::span<const Point> vertices, const Triangle& s, cons
     return edge_meets_triangle(x(a[1]), x(a[2]), x(b[0]), x(b[1]), x(b[2]), counts) ||
            edge_meets_triangle(x(b[1]), x(b[2]), x(a[0]), x(a[1]), x(a[2]), counts);
   }
-  if (shared == 2)
-    return folded_onto(x(s[in_s[0]]), x(s[in_s[1]]), x(s[3 - in_s[0] - in_s[1]]), x(t[3 - in_t[0] - in_t[1]]));
+  if (shared == 2) return folded_onto(x(s[in_s[0]]), x(s[in_s[1]]), x(s[3 - in_s[0] - in_s[1]]), x(t[3 - in_t[0] - in_t[1]]));
   return true;
 }
 
@@ -63,15 +63,16 @@ bool any_meet_beyond_shared(const TriangleMeshView& surface) {
     for (Index slot = begin; slot < end && !found.load(std::memory_order_relaxed); ++slot) {
       const std::int32_t first = tree.order()[static_cast<std::size_t>(slot)];
       const Box& box = boxes[static_cast<std::size_t>(first)];
-      tree.traverse([&](std::int32_t, const BoundingVolumeTree::Node& n) { return n.first + n.count > slot + 1 && box.overlaps(n.box); },
-                    [&](const BoundingVolumeTree::Node& n) {
-                      for (Index other = std::max<Index>(n.first, slot + 1); other < n.first + n.count; ++other) {
-                        const std::int32_t second = tree.order()[static_cast<std::size_t>(other)];
-                        if (!box.overlaps(boxes[static_cast<std::size_t>(second)])) continue;
-                        if (meet_beyond_shared(surface.vertices, surface.triangle(first), surface.triangle(second)))
-                          found.store(true, std::memory_order_relaxed);
-                      }
-                    });
+      tree.traverse(
+          [&](std::int32_t, const BoundingVolumeTree::Node& n) { return n.first + n.count > slot + 1 && box.overlaps(n.box); },
+          [&](const BoundingVolumeTree::Node& n) {
+            for (Index other = std::max<Index>(n.first, slot + 1); other < n.first + n.count; ++other) {
+              const std::int32_t second = tree.order()[static_cast<std::size_t>(other)];
+              if (!box.overlaps(boxes[static_cast<std::size_t>(second)])) continue;
+              if (meet_beyond_shared(surface.vertices, surface.triangle(first), surface.triangle(second)))
+                found.store(true, std::memory_order_relaxed);
+            }
+          });
     }
   });
   return found.load();

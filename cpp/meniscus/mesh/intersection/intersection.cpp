@@ -25,16 +25,14 @@ bool overlap(double a, double b, double c, double d) {
 }
 
 /// Closed segments in the plane, which may be points. Only where all four points are on one line all signs are zero.
-bool projections_meet(const Projection& plane, const Point& p, const Point& q, const Point& r,
-                      const Point& s) {
+bool projections_meet(const Projection& plane, const Point& p, const Point& q, const Point& r, const Point& s) {
   if (!overlap(p[plane.x], q[plane.x], r[plane.x], s[plane.x]) || !overlap(p[plane.y], q[plane.y], r[plane.y], s[plane.y]))
     return false;
   return plane.orient(p, q, r) * plane.orient(p, q, s) <= 0 && plane.orient(r, s, p) * plane.orient(r, s, q) <= 0;
 }
 
 /// p in the closed triangle abc of the plane, which has an area.
-bool point_in_triangle(const Projection& plane, const Point& p, const Point& a, const Point& b,
-                       const Point& c) {
+bool point_in_triangle(const Projection& plane, const Point& p, const Point& a, const Point& b, const Point& c) {
   const int s = plane.orient(a, b, p);
   const int t = plane.orient(b, c, p);
   if (s * t < 0) return false;
@@ -50,8 +48,7 @@ const Projection* projection_with_area(const Point& a, const Point& b, const Poi
 }
 
 /// Ends in the plane of the triangle, or a triangle that has no plane.
-bool meets_in_plane(const Point& p, const Point& q, const Point& a, const Point& b,
-                    const Point& c) {
+bool meets_in_plane(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c) {
   const Projection* plane = projection_with_area(a, b, c);
   if (!plane) return segments_meet(p, q, a, b) || segments_meet(p, q, b, c) || segments_meet(p, q, c, a);
   return point_in_triangle(*plane, p, a, b, c) || point_in_triangle(*plane, q, a, b, c) || projections_meet(*plane, p, q, a, b) ||
@@ -59,8 +56,7 @@ bool meets_in_plane(const Point& p, const Point& q, const Point& a, const Point&
 }
 
 /// Whether the line from p to q, which crosses the plane of the triangle in one point, meets the closed, or open, triangle.
-bool line_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b,
-                         const Point& c, bool closed) {
+bool line_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c, bool closed) {
   const int s = numerics::orient3d(p, q, a, b);
   if (!closed && s == 0) return false;
   const int t = numerics::orient3d(p, q, b, c);
@@ -91,8 +87,7 @@ struct Sides {
   std::array<const Point*, 3> corner;
   std::array<int, 3> side;
 
-  Sides(const Point& a, const Point& b, const Point& c, const Point& u, const Point& v,
-        const Point& w)
+  Sides(const Point& a, const Point& b, const Point& c, const Point& u, const Point& v, const Point& w)
       : corner{&u, &v, &w},
         side{numerics::orient3d(a, b, c, u), numerics::orient3d(a, b, c, v), numerics::orient3d(a, b, c, w)} {}
   bool on_one_side() const { return side[0] != 0 && side[0] == side[1] && side[1] == side[2]; }
@@ -155,8 +150,8 @@ bool point_on_triangle(const Point& p, const Point& a, const Point& b, const Poi
   return edge_meets_triangle(p, p, a, b, c, DegenerateContact::counts);
 }
 
-bool edge_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b,
-                         const Point& c, DegenerateContact policy) {
+bool edge_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c,
+                         DegenerateContact policy) {
   if (!boxes_overlap<2, 3>({&p, &q}, {&a, &b, &c})) return false;
   const int sp = numerics::orient3d(a, b, c, p);
   const int sq = numerics::orient3d(a, b, c, q);
@@ -166,8 +161,8 @@ bool edge_meets_triangle(const Point& p, const Point& q, const Point& a, const P
   return line_meets_triangle(p, q, a, b, c, true);
 }
 
-bool triangle_meets_triangle(const Point& a, const Point& b, const Point& c, const Point& u,
-                             const Point& v, const Point& w, DegenerateContact policy) {
+bool triangle_meets_triangle(const Point& a, const Point& b, const Point& c, const Point& u, const Point& v, const Point& w,
+                             DegenerateContact policy) {
   if (!boxes_overlap<3, 3>({&a, &b, &c}, {&u, &v, &w})) return false;
   Sides second(a, b, c, u, v, w);
   if (second.on_one_side()) return false;
@@ -186,8 +181,7 @@ bool triangle_meets_triangle(const Point& a, const Point& b, const Point& c, con
          numerics::orient3d(first[0], first[2], second[2], second[0]) <= 0;
 }
 
-Containment point_in_tetrahedron(const Point& p, const Point& a, const Point& b, const Point& c,
-                                 const Point& d) {
+Containment point_in_tetrahedron(const Point& p, const Point& a, const Point& b, const Point& c, const Point& d) {
   if (!boxes_overlap<1, 4>({&p}, {&a, &b, &c, &d})) return Containment::outside;
   const int volume = numerics::orient3d(a, b, c, d);
   if (volume == 0) {
@@ -202,8 +196,8 @@ Containment point_in_tetrahedron(const Point& p, const Point& a, const Point& b,
   return static_cast<Containment>(least);
 }
 
-void edges_meet_triangles(std::span<const std::array<Point, 2>> edges,
-                          std::span<const std::array<Point, 3>> triangles, DegenerateContact policy, bool* out) {
+void edges_meet_triangles(std::span<const std::array<Point, 2>> edges, std::span<const std::array<Point, 3>> triangles,
+                          DegenerateContact policy, bool* out) {
   require(edges.size() == triangles.size(), "there must be as many triangles as edges, not ", triangles.size(), " and ",
           edges.size());
   parallel_for(0, static_cast<Index>(edges.size()), 256, [&](Index begin, Index end) {
@@ -224,8 +218,7 @@ void triangles_meet_triangles(std::span<const std::array<Point, 3>> a, std::span
   });
 }
 
-void points_in_tetrahedra(std::span<const Point> points, std::span<const std::array<Point, 4>> tetrahedra,
-                          std::int8_t* out) {
+void points_in_tetrahedra(std::span<const Point> points, std::span<const std::array<Point, 4>> tetrahedra, std::int8_t* out) {
   require(points.size() == tetrahedra.size(), "there must be as many tetrahedra as points, not ", tetrahedra.size(), " and ",
           points.size());
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {

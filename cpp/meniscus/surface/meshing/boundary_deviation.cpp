@@ -98,7 +98,8 @@ bool BoundaryDeviation::within_around(std::int32_t v, std::span<const mesh::Tria
     const mesh::Point& c = mesh_.position(f[(k + 2) % 3]);
     // The edge to the third corner is that to the second one of the next face around the vertex.
     for (const auto& w : sample_weights)
-      if (w[0] > 0 && w[1] > 0 && !collision::within_distance(surface_.tree(), w[0] * a + w[1] * b + w[2] * c, limit, hint_)) return false;
+      if (w[0] > 0 && w[1] > 0 && !collision::within_distance(surface_.tree(), w[0] * a + w[1] * b + w[2] * c, limit, hint_))
+        return false;
   }
   return true;
 }

@@ -62,8 +62,8 @@ class BoundaryDeviation {
 /// The corners of the triangles of a mesh, and points on them that are at most `spacing` (m) apart.
 std::vector<mesh::Point> triangle_samples(const mesh::TriangleMeshView& mesh, double spacing);
 
-/// The largest distance of points of a mesh, at most `spacing` (m) apart, from a surface, and the point; 0 if none is farther away
-/// than `least` (m). In parallel.
+/// The largest distance of points of a mesh, at most `spacing` (m) apart, from a surface, and the point; 0 if none is farther
+/// away than `least` (m). In parallel.
 Deviation largest_deviation(const mesh::TriangleMeshView& mesh, const mesh::TriangleTree& surface, double spacing, double least);
 
 }  // namespace meniscus::surface

@@ -2,7 +2,6 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
-#include "meniscus/mesh/intersection/embedded_mesh.hpp"
 #include "meniscus/surface/meshing/boundary_contacts.hpp"
 #include "meniscus/surface/meshing/constrained_improvement.hpp"
 
@@ -11,10 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include <cstdio>
-#include <ctime>
 namespace meniscus::surface {
-long dbg_tries=0,dbg_acc=0,dbg_cont=0,dbg_badq=0,dbg_use=0,dbg_nu0=0;
 namespace {
 
 /// Target of the improvement; steps are accepted at the requested bound.
@@ -33,9 +29,9 @@ constexpr std::size_t max_nested = 8;
 constexpr double neighbourhood = 3;
 /// Distance of the samples in which steps of several parts are looked for, in cells.
 constexpr double dense = 0.1;
-/// Steps that are tried per boundary face of the lattice mesh, of the single and of the compound ones. Where the lattice resolves the
-/// surface, less than one is enough; details that are too fine for it would take any number.
-constexpr Index single_steps = 12, compound_steps = 2;
+/// Steps that are tried per boundary face of the lattice mesh, of the single and of the compound ones. Where the lattice resolves
+/// the surface, less than one is enough; details that are too fine for it would take any number.
+constexpr Index single_steps = 6, compound_steps = 1;
 
 class FeatureFit {
  public:
@@ -71,9 +67,6 @@ class FeatureFit {
       for (int rounds = 0; rounds < 6 && attempts_left_ > 0; ++rounds) {
         ++round_;
         const Index now = fit_edges() + fit_surface() + fit_faces();
-        if(getenv("DBG")){int far=0;double worst=0;int all=0;for(auto&f:boundary()){double d=off_.of_face(f).distance/options_.cell;worst=std::max(worst,d);far+=d>options_.tolerance;++all;}
-          int sf=0;for(auto&s:samples_)sf+=!s.near;
-          std::fprintf(stderr,"%d %d done %ld t %.2f tries %ld acc %ld notuse0 %ld badq %ld nouse %ld contact %ld faces %d far %d worst %.3f samples far %d left %ld\n",phase,rounds,(long)now,double(clock())/CLOCKS_PER_SEC,dbg_tries,dbg_acc,dbg_nu0,dbg_badq,dbg_use,dbg_cont,all,far,worst,sf,(long)attempts_left_);}
         done += now;
         if (now == 0 || 100 * now < done) break;
       }
@@ -118,9 +111,9 @@ class FeatureFit {
     if (!target_) return;
     double least = std::numeric_limits<double>::infinity();
     for (const mesh::Triangle& f : faces_)
-      least = std::min(least, collision::closest_point_on_triangle(*target_, mesh_.position(f[0]), mesh_.position(f[1]),
-                                                                   mesh_.position(f[2]))
-                                  .squared_distance);
+      least = std::min(
+          least, collision::closest_point_on_triangle(*target_, mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]))
+                     .squared_distance);
     e.add(std::max(0.0, std::sqrt(least) - tolerance_));
   }
 
@@ -142,11 +135,11 @@ class FeatureFit {
     Excess now = off_.excess(faces_);
     add_target(now);
     const bool of_use = now.below(before);
-    ++dbg_tries;if (!of_use && (!compound_ || nested_)) return ++dbg_nu0,take_back(mark);
+    if (!of_use && (!compound_ || nested_)) return take_back(mark);
     improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
-      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return ++dbg_badq, take_back(mark);
+      if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
     if (!of_use) {
       nested_ = true;
       const std::optional<mesh::Point> target = std::exchange(target_, std::nullopt);
@@ -164,10 +157,10 @@ class FeatureFit {
       Excess after = off_.excess_near(start, x, near_);
       mesh_.boundary_faces(changed_, faces_);
       add_target(after);
-      if (!(after.sum < 0.99 * before_near.sum)) return ++dbg_use, take_back(mark);
+      if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
     }
-    ++dbg_acc;if (nested_) return true;
-    if (!contacts_.accept(mark)) return ++dbg_cont,take_back(mark);
+    if (nested_) return true;
+    if (!contacts_.accept(mark)) return take_back(mark);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
@@ -472,10 +465,6 @@ class FeatureFit {
   std::vector<mesh::Triangle> faces_;
 };
 
-mesh::TetTopology topology_of(const mesh::TetMeshData& mesh) {
-  return mesh::TetTopology(mesh::VertexStars<4>(mesh.tets, static_cast<Index>(mesh.vertices.size())));
-}
-
 }  // namespace
 
 mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface,
@@ -486,38 +475,6 @@ mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistanc
   require(options.min_angle > 0 && options.min_angle < 1, "min_angle must be in (0, 1), but is ", options.min_angle);
   if (mesh.tets.empty()) return mesh;
   return FeatureFit(mesh, surface, options).run();
-}
-
-FittedMesh mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options, double sharp_angle,
-                        double deviation) {
-  require(options.fit_surface && !std::isfinite(options.depth), "sharp edges are for meshes that are fitted and not hollow");
-  require(surface.report().watertight(), "sharp edges need a watertight surface");
-  FeatureMeshingOptions fit;
-  fit.cell = options.cell / std::exp2(options.refinements);
-  fit.sharp_angle = sharp_angle;
-  fit.tolerance = deviation;
-  const mesh::TetMeshData cut = mesh_level_set(
-      [&](std::span<const mesh::Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box,
-      options);
-  FittedMesh result{mesh_features(cut, surface, fit), {}};
-  // No step has brought faces into contact, but it could have put one part of the solid into another without contact.
-  if (!mesh::is_embedded(result.mesh.view(), topology_of(result.mesh))) result.mesh = cut;
-  mesh::sort_along_curve(result.mesh);
-  if (result.mesh.tets.empty()) {
-    result.deviation = {std::numeric_limits<double>::infinity(), surface.mesh().corner(0, 0)};
-    return result;
-  }
-  const mesh::TetTopology topology = topology_of(result.mesh);
-  std::vector<mesh::Triangle> faces;
-  for (const std::int32_t f : topology.boundary()) faces.push_back(topology.faces()[static_cast<std::size_t>(f)]);
-  const mesh::TriangleMeshView boundary{result.mesh.vertices, faces};
-  const double least = 2 * deviation * fit.cell;
-  result.deviation = largest_deviation(boundary, surface.tree(), 0.1 * fit.cell, least);
-  // Parts that are left out are far away from the boundary.
-  if (options.largest_part_only) return result;
-  const Deviation back = largest_deviation(surface.mesh(), mesh::TriangleTree(boundary), 0.1 * fit.cell, least);
-  if (back.distance > result.deviation.distance) result.deviation = back;
-  return result;
 }
 
 }  // namespace meniscus::surface

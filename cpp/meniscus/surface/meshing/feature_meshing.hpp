@@ -13,8 +13,8 @@
 /// (compression of a lattice mesh to a surface).
 #pragma once
 
-#include "meniscus/surface/meshing/bcc_meshing.hpp"
-#include "meniscus/surface/meshing/boundary_deviation.hpp"
+#include "meniscus/mesh/refinement/bcc_lattice.hpp"
+#include "meniscus/surface/shapes/mesh_distance.hpp"
 
 namespace meniscus::surface {
 
@@ -33,18 +33,5 @@ struct FeatureMeshingOptions {
 /// `mesh` is embedded, with a boundary that is a manifold with its vertices on the surface; so is the result. Where the angles do
 /// not allow it, the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
 mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
-
-/// A mesh, and where it is farthest from its surface.
-struct FittedMesh {
-  mesh::TetMeshData mesh;
-  /// The largest distance between the boundary and the surface, measured from both sides at samples a tenth of the finest cells
-  /// apart; zero if it is at most twice the wanted deviation. From the side of the boundary only if parts are left out.
-  Deviation deviation;
-};
-
-/// The mesh of the inside of a watertight surface, as by `mesh_level_set` with `fit_surface`, with its sharp edges and within
-/// `deviation` (in cells of the finest lattice) of it. The box must contain the surface.
-FittedMesh mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options, double sharp_angle,
-                        double deviation);
 
 }  // namespace meniscus::surface
