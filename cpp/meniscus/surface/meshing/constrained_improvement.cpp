@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace meniscus::surface {
 namespace {
@@ -52,24 +53,6 @@ mesh::Point ConstrainedImprovement::bound_position(const mesh::EditedVertex& v, 
   return p.position;
 }
 
-double ConstrainedImprovement::star_quality(std::int32_t v, const mesh::Point& x, double enough) const {
-  double least = std::numeric_limits<double>::infinity();
-  const auto star = mesh_.star(v);
-  // The tetrahedron that refused the last position is likely to refuse this one.
-  const std::size_t first = refused_by_ < star.size() ? refused_by_ : 0;
-  for (std::size_t n = 0; n < star.size(); ++n) {
-    const std::size_t i = first + n < star.size() ? first + n : first + n - star.size();
-    const mesh::Tet& t = mesh_.tet(star[i]);
-    std::array<mesh::Point, 4> p;
-    for (std::size_t k = 0; k < 4; ++k) p[k] = t[k] == v ? x : mesh_.position(t[k]);
-    least = std::min(least, mesh::min_sine(p[0], p[1], p[2], p[3]));
-    if (least > enough) continue;
-    refused_by_ = i;
-    return least;
-  }
-  return least;
-}
-
 /// Unit vectors, each standing for itself and its opposite: evenly in space, or in the tangent plane.
 const std::vector<mesh::Point>& ConstrainedImprovement::directions_of(std::int32_t v) {
   directions_.clear();
@@ -117,7 +100,8 @@ bool ConstrainedImprovement::smooth(std::int32_t v, double target) {
   if (vertex.freedom == 0) return false;
   const mesh::Point start = vertex.position;
   constexpr double none = -std::numeric_limits<double>::infinity();
-  const double before = star_quality(v, start, none);
+  star_.assign(mesh_, v);
+  const double before = star_.at(start, none);
   double best = before;
   mesh::Point at = start;
   double limit = -1;  // of the deviation, computed when needed
@@ -136,7 +120,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v, double target) {
       for (const mesh::Point& d : directions)
         for (const double sign : {1.0, -1.0}) {
           const mesh::Point x = at + sign * step * d;
-          const double q = star_quality(v, x, promised);
+          const double q = star_.at(x, promised);
           if (q <= promised) continue;
           promised = q;
           next = x;
@@ -146,7 +130,7 @@ bool ConstrainedImprovement::smooth(std::int32_t v, double target) {
         bool valid;
         next = bound_position(vertex, next, valid);
         if (!valid) break;
-        promised = star_quality(v, next, best);
+        promised = star_.at(next, best);
         if (promised <= best || !keeps_surface(v, next, limit)) break;
       }
       best = promised;
@@ -257,17 +241,22 @@ Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, d
   return useful;
 }
 
-void ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double target, int passes) {
+bool ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double target, double needed, int passes) {
   const std::size_t mark = mesh_.mark();
   std::vector<std::int32_t> tets, changed;
   for (const std::int32_t v : seeds) tets.insert(tets.end(), mesh_.star(v).begin(), mesh_.star(v).end());
+  double least = worst;
   for (int pass = 0; pass < passes; ++pass) {
     std::sort(tets.begin(), tets.end());
     tets.erase(std::unique(tets.begin(), tets.end()), tets.end());
-    if (improve_tets(tets, target, max_at_once) == 0) break;
+    const Index useful = improve_tets(tets, target, max_at_once);
     mesh_.changed(mark, changed);
     tets.insert(tets.end(), changed.begin(), changed.end());
+    std::erase_if(tets, [&](std::int32_t t) { return !mesh_.alive(t); });
+    const double before = std::exchange(least, min_quality(tets));
+    if (useful == 0 || (least < needed && !is_better(least, before))) break;
   }
+  return least >= needed;
 }
 
 }  // namespace meniscus::surface

@@ -3,6 +3,7 @@
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007.
 #pragma once
 
+#include "meniscus/mesh/refinement/star_quality.hpp"
 #include "meniscus/surface/meshing/boundary_deviation.hpp"
 #include "meniscus/surface/meshing/feature_edges.hpp"
 
@@ -23,8 +24,9 @@ class ConstrainedImprovement {
   /// Replaces the tetrahedra around the edge by the best ones without it. A boundary edge is flipped.
   bool remove_edge(std::int32_t a, std::int32_t b, When when = When::better);
 
-  /// Improves the tetrahedra around some vertices whose quality (`min_sine`) is below a target, in at most so many passes.
-  void improve(std::span<const std::int32_t> seeds, double target, int passes);
+  /// Improves the tetrahedra around some vertices whose quality (`min_sine`) is below a target, in at most so many passes. Gives
+  /// up, and returns false, if the worst is below what is needed and a pass does not make it better.
+  bool improve(std::span<const std::int32_t> seeds, double target, double needed, int passes);
   /// Makes one pass over at most `most` of the worst of the given tetrahedra. Returns the number of useful operations.
   Index improve_tets(std::span<const std::int32_t> tets, double target,
                      std::size_t most = std::numeric_limits<std::size_t>::max());
@@ -37,7 +39,6 @@ class ConstrainedImprovement {
   /// limit becomes the present deviation, or the tolerance if this is larger.
   bool keeps_surface(std::int32_t v, const mesh::Point& x, double& limit);
   double min_quality(std::span<const std::int32_t> tets) const;
-  double star_quality(std::int32_t v, const mesh::Point& x, double enough) const;
   /// Replaces old tetrahedra by new ones. With `guarded`, not if the boundary leaves the surface.
   bool exchange(std::span<const std::int32_t> old, std::span<const mesh::Tet> fresh, bool guarded);
   const std::vector<mesh::Point>& directions_of(std::int32_t v);
@@ -52,8 +53,7 @@ class ConstrainedImprovement {
   std::vector<mesh::Triangle> faces_before_, faces_after_;
   std::vector<std::int32_t> made_;
   std::vector<mesh::Point> directions_;
-  /// First place to look at; it changes no result.
-  mutable std::size_t refused_by_ = 0;
+  mesh::StarQuality star_;
 };
 
 }  // namespace meniscus::surface
