@@ -115,7 +115,7 @@ void BoundaryContacts::remove(std::int32_t i) {
   unused_.push_back(i);
 }
 
-bool BoundaryContacts::free(std::size_t mark) {
+bool BoundaryContacts::accept(std::size_t mark) {
   mesh_.changed_boundary(mark, toggled_, moved_);
   old_.clear();
   fresh_.clear();
@@ -136,18 +136,14 @@ bool BoundaryContacts::free(std::size_t mark) {
       fresh_.push_back(faces_[z(i)]);
     }
   }
-  bool apart = true;
-  for (std::size_t i = 0; i < fresh_.size() && apart; ++i) {
+  bool free = true;
+  for (std::size_t i = 0; i < fresh_.size() && free; ++i) {
     set_box(fresh_[i]);
-    apart = !touches_noted(fresh_[i]);
-    for (std::size_t k = 0; k < i && apart; ++k) apart = !touches(fresh_[i], fresh_[k]);
+    free = !touches_noted(fresh_[i]);
+    for (std::size_t k = 0; k < i && free; ++k) free = !touches(fresh_[i], fresh_[k]);
   }
   for (const std::int32_t i : old_) going_[z(i)] = 0;
-  return apart;
-}
-
-bool BoundaryContacts::accept(std::size_t mark) {
-  if (!free(mark)) return false;
+  if (!free) return false;
   at_vertex_.resize(std::max(at_vertex_.size(), static_cast<std::size_t>(mesh_.vertices())));
   for (const std::int32_t i : old_) remove(i);
   for (const Face& face : fresh_) add(face);

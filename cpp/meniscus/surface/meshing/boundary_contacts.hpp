@@ -16,10 +16,8 @@ class BoundaryContacts {
   /// The mesh must outlive this object, and its boundary must not touch itself. Cells, m, should be about as large as a face.
   BoundaryContacts(const mesh::TetEditor& mesh, double cell);
 
-  /// Whether the changes of the mesh since a mark, which must include all since the last call of `accept` that returned true,
-  /// have brought no boundary faces into contact. Exact.
-  bool free(std::size_t mark);
-  /// The same, and takes note of the changes if so.
+  /// Looks at the changes of the mesh since a mark, which must include all since the last call that returned true. Returns false
+  /// if they have brought boundary faces into contact; else it takes note of them. Exact.
   bool accept(std::size_t mark);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace meniscus::surface {
 namespace {
@@ -241,22 +240,17 @@ Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, d
   return useful;
 }
 
-bool ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double target, double needed, int passes) {
+void ConstrainedImprovement::improve(std::span<const std::int32_t> seeds, double target, int passes) {
   const std::size_t mark = mesh_.mark();
   std::vector<std::int32_t> tets, changed;
   for (const std::int32_t v : seeds) tets.insert(tets.end(), mesh_.star(v).begin(), mesh_.star(v).end());
-  double least = worst;
   for (int pass = 0; pass < passes; ++pass) {
     std::sort(tets.begin(), tets.end());
     tets.erase(std::unique(tets.begin(), tets.end()), tets.end());
-    const Index useful = improve_tets(tets, target, max_at_once);
+    if (improve_tets(tets, target, max_at_once) == 0) break;
     mesh_.changed(mark, changed);
     tets.insert(tets.end(), changed.begin(), changed.end());
-    std::erase_if(tets, [&](std::int32_t t) { return !mesh_.alive(t); });
-    const double before = std::exchange(least, min_quality(tets));
-    if (useful == 0 || (least < needed && !is_better(least, before))) break;
   }
-  return least >= needed;
 }
 
 }  // namespace meniscus::surface

@@ -24,9 +24,8 @@ class ConstrainedImprovement {
   /// Replaces the tetrahedra around the edge by the best ones without it. A boundary edge is flipped.
   bool remove_edge(std::int32_t a, std::int32_t b, When when = When::better);
 
-  /// Improves the tetrahedra around some vertices whose quality (`min_sine`) is below a target, in at most so many passes. Gives
-  /// up, and returns false, if the worst is below what is needed and a pass does not make it better.
-  bool improve(std::span<const std::int32_t> seeds, double target, double needed, int passes);
+  /// Improves the tetrahedra around some vertices whose quality (`min_sine`) is below a target, in at most so many passes.
+  void improve(std::span<const std::int32_t> seeds, double target, int passes);
   /// Makes one pass over at most `most` of the worst of the given tetrahedra. Returns the number of useful operations.
   Index improve_tets(std::span<const std::int32_t> tets, double target,
                      std::size_t most = std::numeric_limits<std::size_t>::max());

@@ -136,12 +136,11 @@ class FeatureFit {
     add_target(now);
     const bool of_use = now.below(before);
     if (!of_use && (!compound_ || nested_)) return take_back(mark);
-    if (!contacts_.free(mark) || !improvement_.improve(seeds, 1.15 * min_quality_, min_quality_, 4)) return take_back(mark);
+    improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
     if (!of_use) {
-      if (!contacts_.free(mark)) return take_back(mark);
       nested_ = true;
       const std::optional<mesh::Point> target = std::exchange(target_, std::nullopt);
       mesh_.boundary_faces(changed_, faces_);

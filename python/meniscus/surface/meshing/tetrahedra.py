@@ -298,8 +298,8 @@ def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted
     else:
         place = ", ".join(f"{x:g}" for x in at)
         message = (
-            f"the boundary and the surface are up to {distance / cell:.3g} cells of {cell:g} m apart, at ({place}), where {wanted:g} was wanted: "
-            "details there are too fine for the lattice; use smaller cells or more refinements"
+            f"the boundary and the surface are up to {distance / cell:.3g} cells of {cell:g} m apart, at ({place}), where {wanted:g} was "
+            "wanted: the cells are too large for the details there, or the angles do not allow more; use smaller cells or more refinements"
         )
     warnings.warn(message, DeviationWarning, stacklevel=3)
 
