@@ -175,7 +175,7 @@ void bind_collision_mesh(py::module_& m) {
           py::arg("other"), py::arg("positions"), py::arg("other_positions"), py::arg("degenerate"))
       .def(
           "self_intersections",
-          [](collision::CollisionMesh& self, const py::array& positions, collision::DegenerateContact degenerate) {
+          [](collision::CollisionMesh& self, const py::array& positions, mesh::DegenerateContact degenerate) {
             const auto x = positions_of(positions, "positions");
             Block<collision::ElementPair> pairs = interruptible([&] { return self.self_intersections(x, degenerate); });
             return array_of(pairs);

@@ -1,6 +1,7 @@
 // Topology and measures of meshes.
 #include "mesh/mesh_arrays.hpp"
 
+#include "meniscus/mesh/intersection/embedded_mesh.hpp"
 #include "meniscus/mesh/quality/element_measure.hpp"
 #include "meniscus/mesh/topology/edge_graph.hpp"
 #include "meniscus/mesh/topology/surface_edges.hpp"
@@ -65,6 +66,13 @@ void bind_tet_topology(py::module_& m) {
             return taken(self.flipped_faces(elements_of<4>(tets, "tets")));
           },
           py::arg("tets"))
+      .def(
+          "is_embedded",
+          [](const mesh::TetTopology& self, const py::array& positions, const py::array& tets) {
+            const mesh::TetMeshView mesh{positions_of(positions, "positions"), elements_of<4>(tets, "tets")};
+            return interruptible([&] { return mesh::is_embedded(mesh, self); });
+          },
+          py::arg("positions"), py::arg("tets"))
       .def("components", [](const mesh::TetTopology& self) {
         std::vector<std::int32_t> component(self.neighbours().size());
         const std::int32_t count = mesh::tet_components(self, component);

@@ -1,8 +1,8 @@
 // Orientation predicates, and intersection and proximity of elements.
 #include "collision/point_rows.hpp"
 
-#include "meniscus/collision/proximity/intersection.hpp"
 #include "meniscus/collision/proximity/proximity.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 #include "meniscus/numerics/predicates.hpp"
 
 #include <tuple>
@@ -100,23 +100,23 @@ void bind_predicates(py::module_& numerics, py::module_& collision) {
 
   using Edge = std::array<mesh::Point, 2>;
   using Corners = std::array<mesh::Point, 3>;
-  py::native_enum<collision::DegenerateContact>(collision, "DegenerateContact", "enum.Enum")
-      .value("counts", collision::DegenerateContact::counts)
-      .value("does_not_count", collision::DegenerateContact::does_not_count)
+  py::native_enum<mesh::DegenerateContact>(collision, "DegenerateContact", "enum.Enum")
+      .value("counts", mesh::DegenerateContact::counts)
+      .value("does_not_count", mesh::DegenerateContact::does_not_count)
       .finalize();
   collision.def(
       "edge_triangle",
-      [](A edges, A triangles, collision::DegenerateContact policy) {
+      [](A edges, A triangles, mesh::DegenerateContact policy) {
         return test_pairs<bool, Edge, Corners>(edges, "edges", triangles, "triangles", [policy](auto e, auto t, bool* out) {
-          collision::edges_meet_triangles(e, t, policy, out);
+          mesh::edges_meet_triangles(e, t, policy, out);
         });
       },
       py::arg("edges"), py::arg("triangles"), py::arg("policy"));
   collision.def(
       "triangle_triangle",
-      [](A first, A second, collision::DegenerateContact policy) {
+      [](A first, A second, mesh::DegenerateContact policy) {
         return test_pairs<bool, Corners, Corners>(first, "first", second, "second", [policy](auto s, auto t, bool* out) {
-          collision::triangles_meet_triangles(s, t, policy, out);
+          mesh::triangles_meet_triangles(s, t, policy, out);
         });
       },
       py::arg("first"), py::arg("second"), py::arg("policy"));
@@ -125,7 +125,7 @@ void bind_predicates(py::module_& numerics, py::module_& collision) {
       [](A points, A tetrahedra) {
         return test_pairs<std::int8_t, mesh::Point, std::array<mesh::Point, 4>>(
             points, "points", tetrahedra, "tetrahedra",
-            [](auto p, auto t, std::int8_t* out) { collision::points_in_tetrahedra(p, t, out); });
+            [](auto p, auto t, std::int8_t* out) { mesh::points_in_tetrahedra(p, t, out); });
       },
       py::arg("points"), py::arg("tetrahedra"));
 

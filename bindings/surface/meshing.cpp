@@ -3,7 +3,7 @@
 
 #include "meniscus/mesh/embedding/harmonic_morph.hpp"
 #include "meniscus/mesh/refinement/red_green.hpp"
-#include "meniscus/surface/meshing/feature_meshing.hpp"
+#include "meniscus/surface/meshing/surface_meshing.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
 namespace meniscus::bindings {
@@ -82,8 +82,10 @@ void bind_level_set_meshing(py::module_& m) {
         const surface::BccMeshOptions options =
             options_of(cell, refinements, true, true, largest_part_only, std::numeric_limits<double>::infinity());
         const surface::Bounds<3> box{mesh::Point(lower[0], lower[1], lower[2]), mesh::Point(upper[0], upper[1], upper[2])};
-        return arrays_of(
-            interruptible([&, copy = surface] { return surface::mesh_surface(copy, box, options, sharp_angle, deviation); }));
+        surface::FittedMesh made =
+            interruptible([&, copy = surface] { return surface::mesh_surface(copy, box, options, sharp_angle, deviation); });
+        const mesh::Point& at = made.deviation.sample;
+        return py::make_tuple(arrays_of(std::move(made.mesh)), made.deviation.distance, py::make_tuple(at[0], at[1], at[2]));
       },
       py::arg("surface"), py::arg("lower"), py::arg("upper"), py::arg("cell"), py::arg("refinements"),
       py::arg("largest_part_only"), py::arg("sharp_angle"), py::arg("deviation"));

@@ -109,7 +109,7 @@ double CollisionMesh::time_of_impact(const Motion& motion, double tolerance, con
   return earliest.load();
 }
 
-Block<ElementPair> CollisionMesh::self_intersections(std::span<const mesh::Point> positions, DegenerateContact policy) {
+Block<ElementPair> CollisionMesh::self_intersections(std::span<const mesh::Point> positions, mesh::DegenerateContact policy) {
   const std::lock_guard lock(mutex_);
   const Motion rest{positions, positions};
   require_valid_motion(rest, "positions", "positions");
@@ -123,7 +123,7 @@ Block<ElementPair> CollisionMesh::self_intersections(std::span<const mesh::Point
     for (const ElementPair& pair : block.pairs) {
       const Edge& e = edges_[static_cast<std::size_t>(pair[0])];
       const mesh::Triangle& t = triangles_[static_cast<std::size_t>(pair[1])];
-      if (edge_meets_triangle(at(e[0]), at(e[1]), at(t[0]), at(t[1]), at(t[2]), policy)) kept.push_back(pair);
+      if (mesh::edge_meets_triangle(at(e[0]), at(e[1]), at(t[0]), at(t[1]), at(t[2]), policy)) kept.push_back(pair);
     }
     return true;
   });

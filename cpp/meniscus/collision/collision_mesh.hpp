@@ -6,8 +6,8 @@
 
 #include "meniscus/collision/broad_phase/broad_phase.hpp"
 #include "meniscus/collision/broad_phase/element_grid.hpp"
-#include "meniscus/collision/proximity/intersection.hpp"
 #include "meniscus/core/block.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 
 #include <mutex>
 #include <optional>
@@ -94,7 +94,7 @@ class CollisionMesh {
   double time_of_impact(const Motion& motion, double tolerance, const DetectionOptions& options);
 
   /// Edges and triangles without a common vertex that have a point in common.
-  Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, DegenerateContact policy);
+  Block<ElementPair> self_intersections(std::span<const mesh::Point> positions, mesh::DegenerateContact policy);
 
   /// The same queries for elements of two meshes, which are different objects.
   bool collides_with(CollisionMesh& other, const MutualMotion& motion, ContactMode mode, const MutualOptions& options);

@@ -134,6 +134,31 @@ class TetMesh(SimplexMesh):
         _mesh.find_degenerate(x, self._elements, self._rest_measures, volume, aspect, result)
         return result
 
+    def is_embedded(self, positions: Floats | None = None) -> bool:
+        """Return whether two tetrahedra have no point in common but those of the corner, edge or face that they share.
+
+        The answer is exact for all finite positions. False for inverted and flat tetrahedra, for more than two tetrahedra at a face, for
+        parts that overlap, that lie within each other or that only touch, and for a mesh that winds around one of its edges by more than
+        360 degrees. Vertices that no tetrahedron has do not count; a mesh without tetrahedra is embedded.
+
+        Args:
+            positions: (n, 3) float64, C-contiguous, m; by default those at rest.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
+
+        Source: Lipman, "Bijective mappings of meshes with boundary and the degree in mesh processing", 2014; orientation predicates as in
+        Brochu 2012, section 4.4.1. The proof is in `mesh/intersection/embedded_mesh.hpp`.
+        """
+        x = self._vertices if positions is None else self.check_positions("positions", positions)
+        if positions is not None:
+            _checks.require_finite("positions", x)
+        try:
+            topology = self._topology
+        except ValueError:  # of three tetrahedra at a face, two lie on the same side of it
+            return False
+        return bool(topology.is_embedded(x, self._elements))
+
     def oriented(self) -> TetMesh:
         """Return the mesh with the last two corners of all inverted tetrahedra swapped."""
         inverted = self._rest_measures < 0

@@ -15,7 +15,7 @@ from meniscus.surface.markers.options import (
     Transfer,
 )
 from meniscus.surface.markers.particle_levelset import ParticleLevelSet
-from meniscus.surface.meshing.tetrahedra import bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
+from meniscus.surface.meshing.tetrahedra import DeviationWarning, bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.redistancing.redistance import Extended, extend, extend_velocity, redistance
 from meniscus.surface.shapes.constructive import Complement, Intersection, Offset, Shape, Shell, SmoothUnion, Transformed, Union
 from meniscus.surface.shapes.interpolated import interpolate_levelsets
@@ -36,6 +36,7 @@ __all__ = [
     "Correction",
     "Cylinder",
     "DeformingSolid",
+    "DeviationWarning",
     "Ellipsoid",
     "Extended",
     "FunctionShape",

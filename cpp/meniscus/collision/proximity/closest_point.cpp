@@ -158,6 +158,27 @@ MeshPoint closest_point(const mesh::TriangleTree& tree, const mesh::Point& p, st
   return best;
 }
 
+bool within_distance(const mesh::TriangleTree& tree, const mesh::Point& p, double radius, std::int32_t& slot) {
+  double limit = radius * radius;
+  const auto reaches = [&](std::int32_t s) {
+    const auto& [a, b, c] = tree.corners(s);
+    return closest_point_on_triangle(p, a, b, c).squared_distance <= radius * radius;
+  };
+  if (reaches(slot)) return true;
+  bool found = false;
+  tree.volumes().traverse_nearest(
+      limit, [&](const mesh::Box& box) { return mesh::squared_distance(box, p); },
+      [&](const mesh::BoundingVolumeTree::Node& n) {
+        for (std::int32_t s = n.first; s < n.first + n.count && !found; ++s) {
+          if (!reaches(s)) continue;
+          slot = s;
+          found = true;
+          limit = -1;  // no box is this close
+        }
+      });
+  return found;
+}
+
 void closest_points(const mesh::TriangleTree& tree, std::span<const mesh::Point> points, std::span<MeshPoint> out) {
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index b, Index e) {
     std::int32_t hint = 0;

@@ -32,7 +32,11 @@ struct MeshPoint : TrianglePoint {
 /// close; the result does not depend on it.
 MeshPoint closest_point(const mesh::TriangleTree& tree, const mesh::Point& p, std::int32_t hint = 0);
 
-/// The same for many points, in parallel.
+/// Whether a triangle of the tree, which must not be empty, has a point at most `radius` away from p. `slot` is a hint as above,
+/// and becomes that of such a triangle.
+bool within_distance(const mesh::TriangleTree& tree, const mesh::Point& p, double radius, std::int32_t& slot);
+
+/// The same as `closest_point` for many points, in parallel.
 void closest_points(const mesh::TriangleTree& tree, std::span<const mesh::Point> points, std::span<MeshPoint> out);
 
 /// Memory for n closest points: one value each, or a row of three.

@@ -258,6 +258,35 @@ void TetEditor::changed(std::size_t mark, std::vector<std::int32_t>& out) const 
   sort_unique(out);
 }
 
+void TetEditor::changed_boundary(std::size_t mark, std::vector<Triangle>& faces, std::vector<std::int32_t>& moved) const {
+  faces.clear();
+  moved.clear();
+  for (std::size_t i = mark; i < journal_.size(); ++i) {
+    const Entry& e = journal_[i];
+    if (e.change == Change::moved || e.change == Change::new_vertex) {
+      moved.push_back(e.which);
+      continue;
+    }
+    const Tet& t = tets_[z(e.which)];
+    for (const auto& f : tet_faces) {
+      Triangle corners{t[f[0]], t[f[1]], t[f[2]]};
+      std::sort(corners.begin(), corners.end());
+      faces.push_back(corners);
+    }
+  }
+  sort_unique(moved);
+  // Each tetrahedron that comes or goes makes a face of its own a boundary face, or ends that.
+  std::sort(faces.begin(), faces.end());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < faces.size(); ++i) {
+    if (kept > 0 && faces[kept - 1] == faces[i])
+      --kept;
+    else
+      faces[kept++] = faces[i];
+  }
+  faces.resize(kept);
+}
+
 TetMeshData TetEditor::mesh() const {
   TetMeshData result;
   for (const EditedVertex& v : nodes_) result.vertices.push_back(v.position);

@@ -78,6 +78,10 @@ class TetEditor {
   /// The live tetrahedra that were added or whose corners have moved since a mark, ascending.
   void changed(std::size_t mark, std::vector<std::int32_t>& out) const;
 
+  /// The faces that have become part of the boundary since a mark or are so no more, corners ascending, and the vertices that
+  /// have moved or are new; both ascending.
+  void changed_boundary(std::size_t mark, std::vector<Triangle>& faces, std::vector<std::int32_t>& moved) const;
+
   /// Live tetrahedra and all vertices.
   TetMeshData mesh() const;
 

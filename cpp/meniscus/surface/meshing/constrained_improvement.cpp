@@ -36,7 +36,7 @@ bool ConstrainedImprovement::exchange(std::span<const std::int32_t> old, std::sp
   if (!guarded) return true;
   mesh_.boundary_faces(made_, faces_after_);
   const double limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
-  if (off_.of_faces(faces_after_, limit) <= limit) return true;
+  if (off_.within(faces_after_, limit)) return true;
   mesh_.undo(mark);
   return false;
 }
@@ -50,24 +50,6 @@ mesh::Point ConstrainedImprovement::bound_position(const mesh::EditedVertex& v, 
   const FeaturePoint p = creases_.closest(x);
   valid = p.curve == v.curve;
   return p.position;
-}
-
-double ConstrainedImprovement::star_quality(std::int32_t v, const mesh::Point& x, double enough) const {
-  double least = std::numeric_limits<double>::infinity();
-  const auto star = mesh_.star(v);
-  // The tetrahedron that refused the last position is likely to refuse this one.
-  const std::size_t first = refused_by_ < star.size() ? refused_by_ : 0;
-  for (std::size_t n = 0; n < star.size(); ++n) {
-    const std::size_t i = first + n < star.size() ? first + n : first + n - star.size();
-    const mesh::Tet& t = mesh_.tet(star[i]);
-    std::array<mesh::Point, 4> p;
-    for (std::size_t k = 0; k < 4; ++k) p[k] = t[k] == v ? x : mesh_.position(t[k]);
-    least = std::min(least, mesh::min_sine(p[0], p[1], p[2], p[3]));
-    if (least > enough) continue;
-    refused_by_ = i;
-    return least;
-  }
-  return least;
 }
 
 /// Unit vectors, each standing for itself and its opposite: evenly in space, or in the tangent plane.
@@ -97,16 +79,32 @@ const std::vector<mesh::Point>& ConstrainedImprovement::directions_of(std::int32
   return directions_;
 }
 
-bool ConstrainedImprovement::smooth(std::int32_t v) {
+bool ConstrainedImprovement::keeps_surface(std::int32_t v, const mesh::Point& x, double& limit) {
+  if (limit < 0) {
+    mesh_.boundary_faces_at(v, faces_before_);
+    limit = off_.tolerance();
+    if (!off_.within_around(v, faces_before_, limit)) limit = std::max(limit, off_.of_faces(faces_before_));
+  }
+  const std::size_t mark = mesh_.mark();
+  mesh::EditedVertex trial = mesh_.vertex(v);
+  trial.position = x;
+  mesh_.set(v, trial);
+  const bool kept = off_.within_around(v, faces_before_, limit);
+  mesh_.undo(mark);
+  return kept;
+}
+
+bool ConstrainedImprovement::smooth(std::int32_t v, double target) {
   mesh::EditedVertex vertex = mesh_.vertex(v);
   if (vertex.freedom == 0) return false;
   const mesh::Point start = vertex.position;
   constexpr double none = -std::numeric_limits<double>::infinity();
-  const double before = star_quality(v, start, none);
+  star_.assign(mesh_, v);
+  const double before = star_.at(start, none);
   double best = before;
   mesh::Point at = start;
   double limit = -1;  // of the deviation, computed when needed
-  // A search along fixed directions with steps that shrink.
+  // A search along fixed directions with steps that shrink. Only the best direction of each step is looked at closely.
   double size = std::numeric_limits<double>::infinity();
   for (const std::int32_t i : mesh_.star(v))
     for (const std::int32_t u : mesh_.tet(i))
@@ -114,34 +112,27 @@ bool ConstrainedImprovement::smooth(std::int32_t v) {
   size = std::max(size, 0.1 * cell_);
   const std::vector<mesh::Point>& directions = directions_of(v);
   bool moved = false;
-  for (double step = 0.3 * size; step > 0.01 * size; step *= 0.5) {
-    for (int repeat = 0; repeat < 3; ++repeat) {
-      const mesh::Point from = at;
+  for (double step = 0.3 * size; step > 0.01 * size && best < target; step *= 0.5) {
+    for (int repeat = 0; repeat < 3 && best < target; ++repeat) {
+      double promised = best;
       mesh::Point next = at;
       for (const mesh::Point& d : directions)
         for (const double sign : {1.0, -1.0}) {
-          bool valid;
-          const mesh::Point x = bound_position(vertex, from + sign * step * d, valid);
-          if (!valid) continue;
-          const double q = star_quality(v, x, best);
-          if (q <= best) continue;
-          if (vertex.freedom < 3) {
-            const std::size_t mark = mesh_.mark();
-            if (limit < 0) {
-              mesh_.boundary_faces_at(v, faces_before_);
-              limit = std::max(off_.tolerance(), off_.of_faces(faces_before_));
-            }
-            mesh::EditedVertex trial = vertex;
-            trial.position = x;
-            mesh_.set(v, trial);
-            const double now = off_.of_faces(faces_before_, limit);
-            mesh_.undo(mark);
-            if (now > limit) continue;
-          }
-          best = q;
+          const mesh::Point x = at + sign * step * d;
+          const double q = star_.at(x, promised);
+          if (q <= promised) continue;
+          promised = q;
           next = x;
         }
       if (next == at) break;
+      if (vertex.freedom < 3) {
+        bool valid;
+        next = bound_position(vertex, next, valid);
+        if (!valid) break;
+        promised = star_.at(next, best);
+        if (promised <= best || !keeps_surface(v, next, limit)) break;
+      }
+      best = promised;
       at = next;
       moved = true;
     }
@@ -219,13 +210,13 @@ bool ConstrainedImprovement::remove_edge(std::int32_t a, std::int32_t b, When wh
   return exchange(old, fresh, ring_.open && when == When::better);
 }
 
-bool ConstrainedImprovement::improve_tet(std::int32_t t) {
+bool ConstrainedImprovement::improve_tet(std::int32_t t, double target) {
   const mesh::Tet corners = mesh_.tet(t);
   for (const auto& e : mesh::tet_edges) {
     if (remove_edge(corners[e[0]], corners[e[1]])) return true;
   }
   bool moved = false;
-  for (const std::int32_t v : corners) moved |= smooth(v);
+  for (const std::int32_t v : corners) moved |= smooth(v, target);
   if (moved) return true;
   for (const auto& e : mesh::tet_edges) {
     if (contract(corners[e[0]], corners[e[1]])) return true;
@@ -245,7 +236,7 @@ Index ConstrainedImprovement::improve_tets(std::span<const std::int32_t> tets, d
   if (bad.size() > most) bad.resize(most);
   Index useful = 0;
   for (const auto& [q, t] : bad)
-    if (mesh_.alive(t) && mesh_.quality(mesh_.tet(t)) < target) useful += improve_tet(t);
+    if (mesh_.alive(t) && mesh_.quality(mesh_.tet(t)) < target) useful += improve_tet(t, target);
   return useful;
 }
 

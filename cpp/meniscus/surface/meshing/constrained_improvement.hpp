@@ -3,6 +3,7 @@
 /// Source: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007.
 #pragma once
 
+#include "meniscus/mesh/refinement/star_quality.hpp"
 #include "meniscus/surface/meshing/boundary_deviation.hpp"
 #include "meniscus/surface/meshing/feature_edges.hpp"
 
@@ -30,10 +31,13 @@ class ConstrainedImprovement {
                      std::size_t most = std::numeric_limits<std::size_t>::max());
 
  private:
-  bool improve_tet(std::int32_t t);
-  bool smooth(std::int32_t v);
+  bool improve_tet(std::int32_t t, double target);
+  /// Moves a vertex until the worst of its tetrahedra is as good as the target, or as good as can be.
+  bool smooth(std::int32_t v, double target);
+  /// Whether the boundary around a vertex would be no farther from the surface than `limit` (m) with the vertex at x. A negative
+  /// limit becomes the present deviation, or the tolerance if this is larger.
+  bool keeps_surface(std::int32_t v, const mesh::Point& x, double& limit);
   double min_quality(std::span<const std::int32_t> tets) const;
-  double star_quality(std::int32_t v, const mesh::Point& x, double enough) const;
   /// Replaces old tetrahedra by new ones. With `guarded`, not if the boundary leaves the surface.
   bool exchange(std::span<const std::int32_t> old, std::span<const mesh::Tet> fresh, bool guarded);
   const std::vector<mesh::Point>& directions_of(std::int32_t v);
@@ -48,8 +52,7 @@ class ConstrainedImprovement {
   std::vector<mesh::Triangle> faces_before_, faces_after_;
   std::vector<std::int32_t> made_;
   std::vector<mesh::Point> directions_;
-  /// First place to look at; it changes no result.
-  mutable std::size_t refused_by_ = 0;
+  mesh::StarQuality star_;
 };
 
 }  // namespace meniscus::surface

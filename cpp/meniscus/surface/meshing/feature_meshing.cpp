@@ -2,10 +2,13 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/surface/meshing/boundary_contacts.hpp"
 #include "meniscus/surface/meshing/constrained_improvement.hpp"
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 namespace meniscus::surface {
 namespace {
@@ -16,14 +19,19 @@ constexpr double target_quality = 0.26;
 constexpr double closest_vertex = 0.08;
 /// Edges where normals turn by more than this (radians) are good places for vertices, without being bound to.
 constexpr double ridge_angle = 0.2;
-/// Steps of several parts are for what is beyond the tolerance by this factor.
-constexpr double worth_more = 1.3;
+/// Steps of several parts are for what is beyond the tolerance by this factor; twice the tolerance is reported.
+constexpr double worth_more = 1.6;
 /// Once with single steps, then with steps of several parts.
 constexpr int phases = 4;
 /// Number of edges that are fitted after a step that has increased the deviation.
 constexpr std::size_t max_nested = 8;
 /// The neighbourhood in which steps of several parts have to be of use, in cells.
 constexpr double neighbourhood = 3;
+/// Distance of the samples in which steps of several parts are looked for, in cells.
+constexpr double dense = 0.1;
+/// Steps that are tried per boundary face of the lattice mesh, of the single and of the compound ones. Where the lattice resolves
+/// the surface, less than one is enough; details that are too fine for it would take any number.
+constexpr Index single_steps = 6, compound_steps = 1;
 
 class FeatureFit {
  public:
@@ -37,25 +45,32 @@ class FeatureFit {
         surface_(surface),
         off_(mesh_, surface, tolerance_),
         improvement_(mesh_, off_, creases_, options.cell),
+        contacts_(mesh_, options.cell),
         min_quality_(std::sin(options.min_angle)) {
     for (const mesh::Tet& t : mesh.tets) min_quality_ = std::min(min_quality_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
+    for (const mesh::Point& p : triangle_samples(surface.mesh(), 0.33 * options.cell)) samples_.push_back({p});
   }
 
   mesh::TetMeshData run() {
+    const auto faces = static_cast<Index>(boundary().size());
     for (int phase = 0; phase < phases; ++phase) {
       compound_ = phase > 0;
+      if (phase <= 1) attempts_left_ = faces * (compound_ ? compound_steps : single_steps);
       if (compound_) {
         // Better tetrahedra around leave more room.
         improve_all();
         std::fill(touched_.begin(), touched_.end(), round_);
       }
       fit_corners();
-      for (int rounds = 0; rounds < 6; ++rounds) {
+      Index done = 0;
+      for (int rounds = 0; rounds < 6 && attempts_left_ > 0; ++rounds) {
         ++round_;
-        const Index edges = fit_edges();
-        if (edges + fit_surface() + fit_faces() == 0) break;
+        const Index now = fit_edges() + fit_surface() + fit_faces();
+        done += now;
+        if (now == 0 || 100 * now < done) break;
       }
+      if (compound_ && done == 0) break;
     }
     improve_all();
     return mesh_.mesh();
@@ -67,10 +82,21 @@ class FeatureFit {
     std::int32_t a, b;
   };
 
+  /// A point of the surface, and the boundary face that is near or next to it, as of some round.
+  struct Sample {
+    mesh::Point position;
+    mesh::Triangle face{};
+    bool near = false;
+    int round = 0;
+  };
+
   struct Binding {
     std::int8_t freedom;
     std::int32_t curve;
   };
+
+  /// Whether one more step may be tried.
+  bool may_try() { return attempts_left_-- > 0; }
 
   int stamp(std::int32_t v) const { return touched_[static_cast<std::size_t>(v)]; }
 
@@ -80,6 +106,25 @@ class FeatureFit {
     return false;
   }
 
+  /// Adds what `target_` is farther from `faces_` than the tolerance.
+  void add_target(Excess& e) const {
+    if (!target_) return;
+    double least = std::numeric_limits<double>::infinity();
+    for (const mesh::Triangle& f : faces_)
+      least = std::min(
+          least, collision::closest_point_on_triangle(*target_, mesh_.position(f[0]), mesh_.position(f[1]), mesh_.position(f[2]))
+                     .squared_distance);
+    e.add(std::max(0.0, std::sqrt(least) - tolerance_));
+  }
+
+  /// The excess of `faces_` and, for a step of several parts, that of the neighbourhood of x, which includes the vertex v.
+  std::array<Excess, 2> present_excess(std::int32_t v, const mesh::Point& x) const {
+    std::array<Excess, 2> result{off_.excess(faces_), {}};
+    if (compound_ && !nested_) result[1] = off_.excess_near(v, x, near_);
+    for (Excess& e : result) add_target(e);
+    return result;
+  }
+
   /// Accepts what has been done at x since a mark, or takes it back.
   bool accept_or_undo(std::size_t mark, std::span<const std::int32_t> seeds, const Excess& before, const Excess& before_near,
                       const mesh::Point& x) {
@@ -87,7 +132,9 @@ class FeatureFit {
     mesh_.changed(mark, changed_);
     mesh_.boundary_faces(changed_, faces_);
     // The improvement keeps the boundary where it is, so that what comes before it counts.
-    const bool of_use = off_.excess(faces_).below(before);
+    Excess now = off_.excess(faces_);
+    add_target(now);
+    const bool of_use = now.below(before);
     if (!of_use && (!compound_ || nested_)) return take_back(mark);
     improvement_.improve(seeds, 1.15 * min_quality_, 4);
     mesh_.changed(mark, changed_);
@@ -95,20 +142,25 @@ class FeatureFit {
       if (mesh_.quality(mesh_.tet(t)) < min_quality_) return take_back(mark);
     if (!of_use) {
       nested_ = true;
+      const std::optional<mesh::Point> target = std::exchange(target_, std::nullopt);
       mesh_.boundary_faces(changed_, faces_);
       std::vector<Task> tasks = far_edges(std::vector<mesh::Triangle>(faces_));
       if (tasks.size() > max_nested) tasks.resize(max_nested);
       for (const Task& task : tasks) fit_task(task);
       nested_ = false;
+      target_ = target;
       mesh_.changed(mark, changed_);
       std::int32_t start = -1;
       for (const std::int32_t t : changed_)
         for (const std::int32_t v : mesh_.tet(t))
           if (mesh_.on_boundary(v)) start = v;
-      const Excess after = off_.excess_near(start, x, near_);
+      Excess after = off_.excess_near(start, x, near_);
+      mesh_.boundary_faces(changed_, faces_);
+      add_target(after);
       if (!(after.sum < 0.99 * before_near.sum)) return take_back(mark);
     }
     if (nested_) return true;
+    if (!contacts_.accept(mark)) return take_back(mark);
     mesh_.changed(mark, changed_);
     for (const std::int32_t t : changed_)
       for (const std::int32_t v : mesh_.tet(t)) touched_[static_cast<std::size_t>(v)] = round_;
@@ -117,10 +169,10 @@ class FeatureFit {
   }
 
   bool move_onto(std::int32_t v, const mesh::Point& x, const Binding& binding) {
-    const Excess near = compound_ && !nested_ ? off_.excess_near(v, x, near_) : Excess{};
+    if (!may_try()) return false;
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces_at(v, faces_);
-    const Excess before = off_.excess(faces_);
+    const auto [before, near] = present_excess(v, x);
     mesh_.set(v, {x, binding.freedom, binding.curve});
     std::vector<std::int32_t> seeds;
     mesh_.neighbours(v, seeds);
@@ -138,11 +190,10 @@ class FeatureFit {
       for (const std::int32_t v : mesh_.tet(t)) common += std::find(corners.begin(), corners.end(), v) != corners.end() ? 1 : 0;
       if (common == corners.size()) tets.push_back(t);
     }
-    if (tets.empty()) return false;
-    const Excess near = compound_ && !nested_ ? off_.excess_near(corners[0], x, near_) : Excess{};
+    if (tets.empty() || !may_try()) return false;
     const std::size_t mark = mesh_.mark();
     mesh_.boundary_faces(tets, faces_);
-    const Excess before = off_.excess(faces_);
+    const auto [before, near] = present_excess(corners[0], x);
     const std::int32_t m = mesh_.add_vertex({x, binding.freedom, binding.curve});
     for (const std::int32_t i : tets) {
       const mesh::Tet t = mesh_.tet(i);
@@ -259,8 +310,8 @@ class FeatureFit {
   /// Flips or contracts an edge of the boundary.
   bool reconnect(std::int32_t a, std::int32_t b) {
     using When = ConstrainedImprovement::When;
+    if (!may_try()) return false;
     const mesh::Point x = 0.5 * (mesh_.position(a) + mesh_.position(b));
-    const Excess near = compound_ && !nested_ ? off_.excess_near(a, x, near_) : Excess{};
     for (const int way : {0, 1, 2}) {
       const std::size_t mark = mesh_.mark();
       std::vector<std::int32_t> seeds{a, b};
@@ -268,7 +319,7 @@ class FeatureFit {
       if (!mesh_.find_ring(a, b, ring)) return false;
       seeds.insert(seeds.end(), ring.vertices.begin(), ring.vertices.end());
       mesh_.boundary_faces(way == 0 ? std::span<const std::int32_t>(ring.tets) : mesh_.star(way == 1 ? a : b), faces_);
-      const Excess before = off_.excess(faces_);
+      const auto [before, near] = present_excess(a, x);
       const bool changed = way == 0   ? improvement_.remove_edge(a, b, When::always)
                            : way == 1 ? improvement_.contract(a, b, When::always)
                                       : improvement_.contract(b, a, When::always);
@@ -283,27 +334,42 @@ class FeatureFit {
     std::vector<mesh::Point> x;
     for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
     const mesh::TriangleTree tree(mesh::TriangleMeshView{x, faces});
-    const std::vector<mesh::Point> samples = triangle_samples(surface_.mesh(), 0.33 * options_.cell);
-    std::vector<collision::MeshPoint> found(samples.size());
-    collision::closest_points(tree, samples, found);
     std::vector<std::pair<double, std::size_t>> far;
-    for (std::size_t i = 0; i < samples.size(); ++i)
+    std::int32_t slot = 0;
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      Sample& s = samples_[i];
+      // A sample that is near a face stays so until the face changes, and what has failed before fails again.
+      if (std::max({stamp(s.face[0]), stamp(s.face[1]), stamp(s.face[2])}) < s.round) continue;
+      s.round = round_;
+      s.near = collision::within_distance(tree, s.position, worth_more * tolerance_, slot);
+      if (s.near) {
+        s.face = faces[static_cast<std::size_t>(tree.triangle(slot))];
+        continue;
+      }
+      const collision::MeshPoint found = collision::closest_point(tree, s.position, slot);
+      slot = found.slot;
+      s.face = faces[static_cast<std::size_t>(found.triangle)];
       // Features farther away than a cell are not resolved by the lattice.
-      if (found[i].squared_distance > 2.25 * tolerance_ * tolerance_ && found[i].squared_distance < options_.cell * options_.cell)
-        far.push_back({-found[i].squared_distance, i});
+      if (found.squared_distance < options_.cell * options_.cell) far.push_back({-found.squared_distance, i});
+    }
     std::sort(far.begin(), far.end());
     Index done = 0;
     std::vector<mesh::Point> mended;
     for (const auto& [d, i] : far) {
       check_interrupt();
       // One step for each place and round.
-      if (std::any_of(mended.begin(), mended.end(),
-                      [&](const mesh::Point& p) { return (p - samples[i]).norm() < 0.7 * options_.cell; }))
+      const mesh::Point& p = samples_[i].position;
+      if (std::any_of(mended.begin(), mended.end(), [&](const mesh::Point& q) { return (q - p).norm() < 0.7 * options_.cell; })) {
+        samples_[i].round = 0;
         continue;
-      mended.push_back(samples[i]);
-      const mesh::Triangle f = faces[static_cast<std::size_t>(found[i].triangle)];
-      if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
-      done += fit_sample(f, samples[i]);
+      }
+      mended.push_back(p);
+      const mesh::Triangle f = samples_[i].face;
+      if (!mesh_.boundary_face(f[0], f[1], f[2])) {
+        samples_[i].round = 0;
+        continue;
+      }
+      done += fit_sample(f, p);
     }
     return done;
   }
@@ -314,14 +380,21 @@ class FeatureFit {
     for (const mesh::Triangle& f : boundary()) {
       if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
-      const Deviation d = off_.of_face(f);
-      if (d.distance > 1.2 * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
+      const Deviation d = compound_ ? off_.of_face(f, dense * options_.cell) : off_.of_face(f);
+      if (d.distance > (compound_ ? worth_more : 1.2) * tolerance_) done += fit_sample(f, surface_.closest(d.sample).position);
     }
     return done;
   }
 
+  /// Puts a vertex at a point of the surface or close to it. The point counts as a sample for that step.
   bool fit_sample(const mesh::Triangle& f, const mesh::Point& given) {
-    mesh::Point x = given;
+    target_ = given;
+    const bool done = put_vertex(f, given);
+    target_.reset();
+    return done;
+  }
+
+  bool put_vertex(const mesh::Triangle& f, mesh::Point x) {
     Binding binding{2, -1};
     if (!creases_.empty()) {
       const FeaturePoint q = creases_.closest(x);
@@ -342,13 +415,27 @@ class FeatureFit {
   }
 
   void improve_all() {
-    std::vector<std::int32_t> all;
+    std::vector<std::pair<double, std::int32_t>> bad;
     for (int pass = 0; pass < 3; ++pass) {
-      all.clear();
-      for (std::int32_t t = 0; t < static_cast<std::int32_t>(mesh_.slots()); ++t)
-        if (mesh_.alive(t)) all.push_back(t);
-      const Index useful = improvement_.improve_tets(all, target_quality);
-      mesh_.keep();
+      bad.clear();
+      for (std::int32_t t = 0; t < static_cast<std::int32_t>(mesh_.slots()); ++t) {
+        if (!mesh_.alive(t)) continue;
+        const double q = mesh_.quality(mesh_.tet(t));
+        if (q < target_quality) bad.push_back({q, t});
+      }
+      std::sort(bad.begin(), bad.end());
+      Index useful = 0;
+      for (const auto& [q, t] : bad) {
+        check_interrupt();
+        const std::size_t mark = mesh_.mark();
+        if (improvement_.improve_tets({&t, 1}, target_quality) == 0) continue;
+        if (!contacts_.accept(mark)) {
+          take_back(mark);
+          continue;
+        }
+        mesh_.keep();
+        ++useful;
+      }
       if (useful == 0) break;
     }
   }
@@ -362,12 +449,18 @@ class FeatureFit {
   const MeshDistance& surface_;
   BoundaryDeviation off_;
   ConstrainedImprovement improvement_;
+  BoundaryContacts contacts_;
   double min_quality_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
+  /// Steps that may still be tried.
+  Index attempts_left_ = 0;
   /// The round in which something around each vertex has changed last.
   std::vector<int> touched_;
   int round_ = 0;
+  /// A point that the step under way shall bring the boundary to.
+  std::optional<mesh::Point> target_;
+  std::vector<Sample> samples_;
   std::vector<std::int32_t> changed_;
   std::vector<mesh::Triangle> faces_;
 };
@@ -382,22 +475,6 @@ mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistanc
   require(options.min_angle > 0 && options.min_angle < 1, "min_angle must be in (0, 1), but is ", options.min_angle);
   if (mesh.tets.empty()) return mesh;
   return FeatureFit(mesh, surface, options).run();
-}
-
-mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
-                               double sharp_angle, double deviation) {
-  require(options.fit_surface && !std::isfinite(options.depth), "sharp edges are for meshes that are fitted and not hollow");
-  require(surface.report().watertight(), "sharp edges need a watertight surface");
-  FeatureMeshingOptions fit;
-  fit.cell = options.cell / std::exp2(options.refinements);
-  fit.sharp_angle = sharp_angle;
-  fit.tolerance = deviation;
-  const mesh::TetMeshData cut = mesh_level_set(
-      [&](std::span<const mesh::Point> points, std::span<double> values) { surface.signed_distance(points, values); }, box,
-      options);
-  mesh::TetMeshData result = mesh_features(cut, surface, fit);
-  mesh::sort_along_curve(result);
-  return result;
 }
 
 }  // namespace meniscus::surface

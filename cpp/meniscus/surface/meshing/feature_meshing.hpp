@@ -4,13 +4,16 @@
 /// than a tolerance, a vertex is moved onto the crease there, or an edge is split on it, or on the surface where there
 /// is no crease. The tetrahedra around are then improved: vertices move (on creases along these, on the surface along
 /// it), edges are contracted and the tetrahedra around edges are changed. Each step is undone if an angle stays below
-/// the bound, so the bound holds all the time.
+/// the bound, or if boundary faces would touch others; so the bound holds and the mesh is embedded all the time.
+///
+/// The number of steps that are tried is bounded by the number of boundary faces of the input. Where the surface has details that
+/// the lattice does not resolve, the boundary stays farther away than wanted.
 ///
 /// Sources: Klingner and Shewchuk, "Aggressive tetrahedral mesh improvement", 2007 (improvement); Lee 2018, section 2.3.1
 /// (compression of a lattice mesh to a surface).
 #pragma once
 
-#include "meniscus/surface/meshing/bcc_meshing.hpp"
+#include "meniscus/mesh/refinement/bcc_lattice.hpp"
 #include "meniscus/surface/shapes/mesh_distance.hpp"
 
 namespace meniscus::surface {
@@ -27,13 +30,8 @@ struct FeatureMeshingOptions {
   double min_angle = 0.183;
 };
 
-/// `mesh` is conforming, with a boundary that is a manifold with its vertices on the surface. Where the angles do not allow it,
-/// the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
+/// `mesh` is embedded, with a boundary that is a manifold with its vertices on the surface; so is the result. Where the angles do
+/// not allow it, the boundary stays farther away than the tolerance. Throws InvalidArgument for options that make no sense.
 mesh::TetMeshData mesh_features(const mesh::TetMeshData& mesh, const MeshDistance& surface, const FeatureMeshingOptions& options);
-
-/// The mesh of the inside of a watertight surface, as by `mesh_level_set` with `fit_surface`, with its sharp edges and within
-/// `deviation` (in cells of the finest lattice) of it. The box must contain the surface.
-mesh::TetMeshData mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options,
-                               double sharp_angle, double deviation);
 
 }  // namespace meniscus::surface

@@ -27,6 +27,7 @@ class MeshDistance {
   void update(std::span<const mesh::Point> vertices);
 
   mesh::TriangleMeshView mesh() const { return {geometry_->vertices, connectivity_->triangles}; }
+  const mesh::TriangleTree& tree() const { return geometry_->tree; }
   const mesh::WatertightReport& report() const { return geometry_->report; }
 
   collision::MeshPoint closest(const mesh::Point& p, std::int32_t hint = 0) const {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus._meniscus import surface as _surface
+from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.queries import closest_point
 from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight
 from meniscus.surface.levelset import LevelSet
@@ -23,6 +25,10 @@ Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function
 TetSelection = Literal["covering", "centred"]
 Holes = Literal["refuse", "winding-number"]
 _FLOAT64 = np.dtype(np.float64)
+
+
+class DeviationWarning(UserWarning):
+    """A boundary is farther away from its surface than wanted, because the lattice does not resolve the surface there."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,11 @@ def bcc_mesh(
     manifold; vertices and tetrahedra lie along Morton curves.
 
     With `sharp_angle`, vertices are also put onto the corners and sharp edges of a triangle surface and wherever else the boundary is
-    farther away than `deviation`, as long as the angles around stay between 10 and 165 degrees; elsewhere the boundary stays where it is
-    (`hausdorff_distance` tells). This is serial, and its time grows with the roughness of the surface.
+    farther away than `deviation`, as long as the angles around stay between 10 and 165 degrees and the boundary does not touch itself.
+    Elsewhere the boundary stays where it is, and a warning tells where it is farthest away (all of it: `hausdorff_distance`). This is
+    serial; the number of steps is bounded by that of the boundary faces, so that details far below the cells are not pursued.
+
+    All meshes are embedded (`TetMesh.is_embedded`): no two tetrahedra overlap.
 
     Args:
         surface: a 3-D `LevelSet` or `Shape`, a `MeshDistance`, a `TriangleMesh`, or a function of points (n, 3) float64 with values (n,),
@@ -85,6 +94,7 @@ def bcc_mesh(
 
     Warns:
         NotWatertightWarning: the winding number decides what is inside of a `TriangleMesh`.
+        DeviationWarning: with `sharp_angle`, the boundary and the surface are farther apart than twice the wanted deviation somewhere.
 
     Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
     tetrahedra", 2003; Labelle and Shewchuk, "Isosurface stuffing: fast tetrahedral meshes with good dihedral angles", 2007; Klingner and
@@ -100,18 +110,19 @@ def bcc_mesh(
             raise ValueError("sharp_angle is for compress=True, without bounds and depth")
         if not isinstance(surface, TriangleMesh | MeshDistance):
             raise TypeError(f"sharp_angle needs a TriangleMesh or a MeshDistance, not {type(surface).__name__}")
-        return TetMesh(
-            *_surface.mesh_surface(
-                source.core,
-                tuple(source.lower.tolist()),
-                tuple(source.upper.tolist()),
-                _checks.positive("cell_size", cell_size),
-                _checks.integer("refine", refine, at_least=0),
-                bool(largest_part_only),
-                _checks.positive("sharp_angle", sharp_angle),
-                _checks.positive("deviation", deviation),
-            )
+        arrays, distance, at = _surface.mesh_surface(
+            source.core,
+            tuple(source.lower.tolist()),
+            tuple(source.upper.tolist()),
+            _checks.positive("cell_size", cell_size),
+            _checks.integer("refine", refine, at_least=0),
+            bool(largest_part_only),
+            _checks.positive("sharp_angle", sharp_angle),
+            _checks.positive("deviation", deviation),
         )
+        if distance > 0:
+            _warn_of_deviation(distance, at, float(cell_size) / 2**refine, deviation)
+        return TetMesh(*arrays)
     return TetMesh(
         *_surface.mesh_level_set(
             source.core,
@@ -183,7 +194,8 @@ def enclosing_mesh(
         bounds: of `surface` and `custom` where they need it.
 
     Raises:
-        TypeError, ValueError: other arguments, or an offset for which a point lies outside, naming the first.
+        TypeError, ValueError: other arguments, or a point that the mesh would not hold, naming the first: one outside for a given
+            offset, one deeper than `depth`, or one in a part that the cells do not resolve.
 
     Source: Lee 2018, section 2.3.1.
     """
@@ -218,10 +230,29 @@ def enclosing_mesh(
     lower, upper = skin.lower - thickness, skin.upper + thickness
     if extra is not None:
         lower, upper = np.minimum(lower, extra.lower), np.maximum(upper, extra.upper)
-    return bcc_mesh(thickened, a, refine=refine, bounds=(lower.tolist(), upper.tolist()), depth=depth + thickness)
+    mesh = bcc_mesh(thickened, a, refine=refine, bounds=(lower.tolist(), upper.tolist()), depth=depth + thickness)
+    _require_held(mesh, x, at_points, depth)
+    return mesh
 
 
-def skin_morph(mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tolerance: float = 1e-12) -> Floats:
+def _require_held(mesh: TetMesh, points: Floats, distances: Floats, depth: float) -> None:
+    """Raise ValueError that names the first point in no tetrahedron."""
+    if not len(points):
+        return
+    lost = np.ones(len(points), bool)
+    if len(mesh.tets):
+        lost = TetLocator(mesh.vertices, mesh.tets).locate(np.ascontiguousarray(points)).tets < 0
+    if not lost.any():
+        return
+    bad = int(np.argmax(lost))
+    if distances[bad] < -depth:
+        raise ValueError(f"points must not be deeper than depth, {depth:g} m, but [{bad}] is {-distances[bad]:g} m below the surface")
+    raise ValueError(f"points must lie within the mesh, but [{bad}] does not; use a larger margin or offset, or smaller cells")
+
+
+def skin_morph(
+    mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tolerance: float = 1e-12, off_skin: float | None = None
+) -> Floats:
     """Return the displacements (n, 3) of all vertices of a mesh of a solid, m, when its skin moves.
 
     Boundary vertices move as the closest point of the skin does, by its barycentric coordinates; the inside follows harmonically. For a
@@ -232,9 +263,11 @@ def skin_morph(mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tole
         skin: at rest.
         displacements: (k, 3) float64 of the vertices of the skin, m.
         tolerance: relative, of the linear solves.
+        off_skin: m, the largest distance of a boundary vertex from the skin; default: a hundred-thousandth of the longest side of the
+            skin's box. An affine motion is wrong there by this distance times the strain; infinity takes any mesh.
 
     Raises:
-        TypeError, ValueError, RuntimeError: other arguments, and as `HarmonicMorph`.
+        TypeError, ValueError, RuntimeError: other arguments, a boundary vertex that is farther off the skin, and as `HarmonicMorph`.
 
     Source: Lee 2018, section 2.3.1.
     """
@@ -246,8 +279,29 @@ def skin_morph(mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tole
     _checks.require_finite("displacements", moved)
     nodes = mesh.boundary.used_vertices
     on_skin = closest_point(skin.vertices, skin.triangles, np.ascontiguousarray(mesh.vertices[nodes]))
+    allowed = 1e-5 * float(np.ptp(skin.vertices[skin.used_vertices], axis=0).max()) if off_skin is None else float(off_skin)
+    if not allowed >= 0:
+        raise ValueError(f"off_skin must not be negative, but is {off_skin}")
+    if len(nodes) and on_skin.distances.max() > allowed:
+        bad = int(on_skin.distances.argmax())
+        raise ValueError(
+            f"boundary vertices must lie on the skin within off_skin, {allowed:g} m, but vertex {nodes[bad]} is "
+            f"{on_skin.distances[bad]:g} m away; fit the mesh with bcc_mesh(compress=True)"
+        )
     given: Floats = np.einsum("nk,nkd->nd", on_skin.barycentric, moved[skin.triangles[on_skin.triangles]])
     return HarmonicMorph(mesh, nodes).displacements(np.ascontiguousarray(given), tolerance=tolerance)
+
+
+def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted: float) -> None:
+    if math.isinf(distance):
+        message = f"the mesh is empty: no cell of {cell:g} m fits into the surface; use smaller cells or more refinements"
+    else:
+        place = ", ".join(f"{x:g}" for x in at)
+        message = (
+            f"the boundary and the surface are up to {distance / cell:.3g} cells of {cell:g} m apart, at ({place}), where {wanted:g} was "
+            "wanted: the cells are too large for the details there, or the angles do not allow more; use smaller cells or more refinements"
+        )
+    warnings.warn(message, DeviationWarning, stacklevel=3)
 
 
 def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None, *, refuse_holes: bool = True) -> _LevelSetSource:

@@ -11,7 +11,7 @@
 
 #include <span>
 
-namespace meniscus::collision {
+namespace meniscus::mesh {
 
 /// Treatment of degenerate contact.
 enum class DegenerateContact : std::int8_t {
@@ -25,29 +25,27 @@ enum class DegenerateContact : std::int8_t {
 enum class Containment : std::int8_t { outside = -1, boundary = 0, inside = 1 };
 
 /// Edge pq and triangle abc.
-bool edge_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh::Point& a, const mesh::Point& b,
-                         const mesh::Point& c, DegenerateContact policy);
+bool edge_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c,
+                         DegenerateContact policy);
 
 /// Triangles abc and uvw. Where degenerate contact does not count, true if an edge of one crosses the other.
-bool triangle_meets_triangle(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c, const mesh::Point& u,
-                             const mesh::Point& v, const mesh::Point& w, DegenerateContact policy);
+bool triangle_meets_triangle(const Point& a, const Point& b, const Point& c, const Point& u, const Point& v, const Point& w,
+                             DegenerateContact policy);
 
 /// Point p and the tetrahedron abcd of any orientation. A flat one is all boundary.
-Containment point_in_tetrahedron(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c,
-                                 const mesh::Point& d);
+Containment point_in_tetrahedron(const Point& p, const Point& a, const Point& b, const Point& c, const Point& d);
 
 /// Whether the closed segments pq and rs, which may be points, have a common point.
-bool segments_meet(const mesh::Point& p, const mesh::Point& q, const mesh::Point& r, const mesh::Point& s);
+bool segments_meet(const Point& p, const Point& q, const Point& r, const Point& s);
 
 /// Whether p lies on the closed triangle abc, which may be degenerate.
-bool point_on_triangle(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c);
+bool point_on_triangle(const Point& p, const Point& a, const Point& b, const Point& c);
 
 /// The same for many, in parallel: out[i] is 1 if pair i intersects.
-void edges_meet_triangles(std::span<const std::array<mesh::Point, 2>> edges,
-                          std::span<const std::array<mesh::Point, 3>> triangles, DegenerateContact policy, bool* out);
-void triangles_meet_triangles(std::span<const std::array<mesh::Point, 3>> a, std::span<const std::array<mesh::Point, 3>> b,
+void edges_meet_triangles(std::span<const std::array<Point, 2>> edges, std::span<const std::array<Point, 3>> triangles,
+                          DegenerateContact policy, bool* out);
+void triangles_meet_triangles(std::span<const std::array<Point, 3>> a, std::span<const std::array<Point, 3>> b,
                               DegenerateContact policy, bool* out);
-void points_in_tetrahedra(std::span<const mesh::Point> points, std::span<const std::array<mesh::Point, 4>> tetrahedra,
-                          std::int8_t* out);
+void points_in_tetrahedra(std::span<const Point> points, std::span<const std::array<Point, 4>> tetrahedra, std::int8_t* out);
 
-}  // namespace meniscus::collision
+}  // namespace meniscus::mesh

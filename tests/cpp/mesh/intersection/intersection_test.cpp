@@ -1,5 +1,5 @@
 // Tests of the intersection of elements on grids of integers, against the theorem of separating axes, in integers.
-#include "meniscus/collision/proximity/intersection.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 
 #include "meniscus/core/random.hpp"
 
@@ -78,17 +78,17 @@ TEST_CASE("edges, triangles and tetrahedra on grids") {
     const mesh::Point shift = n % 4 == 0 ? mesh::Point(0x1p50, -0x1p49, 12345) : mesh::Point::Zero();
     std::array<mesh::Point, 6> y;
     for (std::size_t k = 0; k < 6; ++k) y[k] = to_point(x[k], scale, shift);
-    const auto counts = collision::DegenerateContact::counts;
+    const auto counts = mesh::DegenerateContact::counts;
     const bool edge = hulls_meet({x[0], x[1]}, {x[2], x[3], x[4]});
     const bool triangle = hulls_meet({x[0], x[1], x[2]}, {x[3], x[4], x[5]});
     const bool inside = hulls_meet({x[0]}, {x[1], x[2], x[3], x[4]});
     edge_hits += edge;
     triangle_hits += triangle;
-    REQUIRE(collision::edge_meets_triangle(y[0], y[1], y[2], y[3], y[4], counts) == edge);
-    REQUIRE(collision::triangle_meets_triangle(y[0], y[1], y[2], y[3], y[4], y[5], counts) == triangle);
-    REQUIRE((collision::point_in_tetrahedron(y[0], y[1], y[2], y[3], y[4]) != collision::Containment::outside) == inside);
-    REQUIRE(collision::segments_meet(y[0], y[1], y[2], y[3]) == hulls_meet({x[0], x[1]}, {x[2], x[3]}));
-    REQUIRE(collision::point_on_triangle(y[0], y[1], y[2], y[3]) == hulls_meet({x[0]}, {x[1], x[2], x[3]}));
+    REQUIRE(mesh::edge_meets_triangle(y[0], y[1], y[2], y[3], y[4], counts) == edge);
+    REQUIRE(mesh::triangle_meets_triangle(y[0], y[1], y[2], y[3], y[4], y[5], counts) == triangle);
+    REQUIRE((mesh::point_in_tetrahedron(y[0], y[1], y[2], y[3], y[4]) != mesh::Containment::outside) == inside);
+    REQUIRE(mesh::segments_meet(y[0], y[1], y[2], y[3]) == hulls_meet({x[0], x[1]}, {x[2], x[3]}));
+    REQUIRE(mesh::point_on_triangle(y[0], y[1], y[2], y[3]) == hulls_meet({x[0]}, {x[1], x[2], x[3]}));
   }
   CHECK(edge_hits > 10000);
   CHECK(triangle_hits > 20000);

@@ -1,4 +1,4 @@
-#include "meniscus/collision/proximity/intersection.hpp"
+#include "meniscus/mesh/intersection/intersection.hpp"
 
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <utility>
 
-namespace meniscus::collision {
+namespace meniscus::mesh {
 namespace {
 
 /// The plane of two coordinates that is left when one is dropped, in cyclic order.
 struct Projection {
   int x;
   int y;
-  int orient(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) const {
+  int orient(const Point& a, const Point& b, const Point& c) const {
     return numerics::orient2d(a[x], a[y], b[x], b[y], c[x], c[y]);
   }
 };
@@ -25,16 +25,14 @@ bool overlap(double a, double b, double c, double d) {
 }
 
 /// Closed segments in the plane, which may be points. Only where all four points are on one line all signs are zero.
-bool projections_meet(const Projection& plane, const mesh::Point& p, const mesh::Point& q, const mesh::Point& r,
-                      const mesh::Point& s) {
+bool projections_meet(const Projection& plane, const Point& p, const Point& q, const Point& r, const Point& s) {
   if (!overlap(p[plane.x], q[plane.x], r[plane.x], s[plane.x]) || !overlap(p[plane.y], q[plane.y], r[plane.y], s[plane.y]))
     return false;
   return plane.orient(p, q, r) * plane.orient(p, q, s) <= 0 && plane.orient(r, s, p) * plane.orient(r, s, q) <= 0;
 }
 
 /// p in the closed triangle abc of the plane, which has an area.
-bool point_in_triangle(const Projection& plane, const mesh::Point& p, const mesh::Point& a, const mesh::Point& b,
-                       const mesh::Point& c) {
+bool point_in_triangle(const Projection& plane, const Point& p, const Point& a, const Point& b, const Point& c) {
   const int s = plane.orient(a, b, p);
   const int t = plane.orient(b, c, p);
   if (s * t < 0) return false;
@@ -43,15 +41,14 @@ bool point_in_triangle(const Projection& plane, const mesh::Point& p, const mesh
 }
 
 /// A projection in which the triangle has an area: then it keeps the points of its plane apart. Null for a triangle on a line.
-const Projection* projection_with_area(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) {
+const Projection* projection_with_area(const Point& a, const Point& b, const Point& c) {
   for (const Projection& plane : projections)
     if (plane.orient(a, b, c) != 0) return &plane;
   return nullptr;
 }
 
 /// Ends in the plane of the triangle, or a triangle that has no plane.
-bool meets_in_plane(const mesh::Point& p, const mesh::Point& q, const mesh::Point& a, const mesh::Point& b,
-                    const mesh::Point& c) {
+bool meets_in_plane(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c) {
   const Projection* plane = projection_with_area(a, b, c);
   if (!plane) return segments_meet(p, q, a, b) || segments_meet(p, q, b, c) || segments_meet(p, q, c, a);
   return point_in_triangle(*plane, p, a, b, c) || point_in_triangle(*plane, q, a, b, c) || projections_meet(*plane, p, q, a, b) ||
@@ -59,8 +56,7 @@ bool meets_in_plane(const mesh::Point& p, const mesh::Point& q, const mesh::Poin
 }
 
 /// Whether the line from p to q, which crosses the plane of the triangle in one point, meets the closed, or open, triangle.
-bool line_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh::Point& a, const mesh::Point& b,
-                         const mesh::Point& c, bool closed) {
+bool line_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c, bool closed) {
   const int s = numerics::orient3d(p, q, a, b);
   if (!closed && s == 0) return false;
   const int t = numerics::orient3d(p, q, b, c);
@@ -70,7 +66,7 @@ bool line_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh:
 }
 
 template <std::size_t M, std::size_t N>
-bool boxes_overlap(const std::array<const mesh::Point*, M>& a, const std::array<const mesh::Point*, N>& b) {
+bool boxes_overlap(const std::array<const Point*, M>& a, const std::array<const Point*, N>& b) {
   for (int k = 0; k < 3; ++k) {
     double a_low = (*a[0])[k], a_high = a_low, b_low = (*b[0])[k], b_high = b_low;
     for (std::size_t i = 1; i < M; ++i) {
@@ -88,16 +84,15 @@ bool boxes_overlap(const std::array<const mesh::Point*, M>& a, const std::array<
 
 /// The corners of a triangle and on which side of the other triangle's plane each of them lies.
 struct Sides {
-  std::array<const mesh::Point*, 3> corner;
+  std::array<const Point*, 3> corner;
   std::array<int, 3> side;
 
-  Sides(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c, const mesh::Point& u, const mesh::Point& v,
-        const mesh::Point& w)
+  Sides(const Point& a, const Point& b, const Point& c, const Point& u, const Point& v, const Point& w)
       : corner{&u, &v, &w},
         side{numerics::orient3d(a, b, c, u), numerics::orient3d(a, b, c, v), numerics::orient3d(a, b, c, w)} {}
   bool on_one_side() const { return side[0] != 0 && side[0] == side[1] && side[1] == side[2]; }
   bool in_plane() const { return side[0] == 0 && side[1] == 0 && side[2] == 0; }
-  const mesh::Point& operator[](std::size_t k) const { return *corner[k]; }
+  const Point& operator[](std::size_t k) const { return *corner[k]; }
 
   /// Turns the corners until the first is the only one on its side of the plane, or on it.
   void put_lone_corner_first() {
@@ -135,7 +130,7 @@ bool triangles_meet_in_plane(const Sides& first, const Sides& second) {
   return false;
 }
 
-bool crosses_any(const Sides& edges, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) {
+bool crosses_any(const Sides& edges, const Point& a, const Point& b, const Point& c) {
   for (std::size_t k = 0; k < 3; ++k)
     if (edges.side[k] * edges.side[(k + 1) % 3] < 0 && line_meets_triangle(edges[k], edges[(k + 1) % 3], a, b, c, false))
       return true;
@@ -144,19 +139,19 @@ bool crosses_any(const Sides& edges, const mesh::Point& a, const mesh::Point& b,
 
 }  // namespace
 
-bool segments_meet(const mesh::Point& p, const mesh::Point& q, const mesh::Point& r, const mesh::Point& s) {
+bool segments_meet(const Point& p, const Point& q, const Point& r, const Point& s) {
   if (!boxes_overlap<2, 2>({&p, &q}, {&r, &s}) || numerics::orient3d(p, q, r, s) != 0) return false;
   // In one plane. At least one projection keeps the points of the plane, or of the line, apart.
   return projections_meet(projections[0], p, q, r, s) && projections_meet(projections[1], p, q, r, s) &&
          projections_meet(projections[2], p, q, r, s);
 }
 
-bool point_on_triangle(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c) {
+bool point_on_triangle(const Point& p, const Point& a, const Point& b, const Point& c) {
   return edge_meets_triangle(p, p, a, b, c, DegenerateContact::counts);
 }
 
-bool edge_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh::Point& a, const mesh::Point& b,
-                         const mesh::Point& c, DegenerateContact policy) {
+bool edge_meets_triangle(const Point& p, const Point& q, const Point& a, const Point& b, const Point& c,
+                         DegenerateContact policy) {
   if (!boxes_overlap<2, 3>({&p, &q}, {&a, &b, &c})) return false;
   const int sp = numerics::orient3d(a, b, c, p);
   const int sq = numerics::orient3d(a, b, c, q);
@@ -166,8 +161,8 @@ bool edge_meets_triangle(const mesh::Point& p, const mesh::Point& q, const mesh:
   return line_meets_triangle(p, q, a, b, c, true);
 }
 
-bool triangle_meets_triangle(const mesh::Point& a, const mesh::Point& b, const mesh::Point& c, const mesh::Point& u,
-                             const mesh::Point& v, const mesh::Point& w, DegenerateContact policy) {
+bool triangle_meets_triangle(const Point& a, const Point& b, const Point& c, const Point& u, const Point& v, const Point& w,
+                             DegenerateContact policy) {
   if (!boxes_overlap<3, 3>({&a, &b, &c}, {&u, &v, &w})) return false;
   Sides second(a, b, c, u, v, w);
   if (second.on_one_side()) return false;
@@ -186,8 +181,7 @@ bool triangle_meets_triangle(const mesh::Point& a, const mesh::Point& b, const m
          numerics::orient3d(first[0], first[2], second[2], second[0]) <= 0;
 }
 
-Containment point_in_tetrahedron(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b, const mesh::Point& c,
-                                 const mesh::Point& d) {
+Containment point_in_tetrahedron(const Point& p, const Point& a, const Point& b, const Point& c, const Point& d) {
   if (!boxes_overlap<1, 4>({&p}, {&a, &b, &c, &d})) return Containment::outside;
   const int volume = numerics::orient3d(a, b, c, d);
   if (volume == 0) {
@@ -202,8 +196,8 @@ Containment point_in_tetrahedron(const mesh::Point& p, const mesh::Point& a, con
   return static_cast<Containment>(least);
 }
 
-void edges_meet_triangles(std::span<const std::array<mesh::Point, 2>> edges,
-                          std::span<const std::array<mesh::Point, 3>> triangles, DegenerateContact policy, bool* out) {
+void edges_meet_triangles(std::span<const std::array<Point, 2>> edges, std::span<const std::array<Point, 3>> triangles,
+                          DegenerateContact policy, bool* out) {
   require(edges.size() == triangles.size(), "there must be as many triangles as edges, not ", triangles.size(), " and ",
           edges.size());
   parallel_for(0, static_cast<Index>(edges.size()), 256, [&](Index begin, Index end) {
@@ -215,7 +209,7 @@ void edges_meet_triangles(std::span<const std::array<mesh::Point, 2>> edges,
   });
 }
 
-void triangles_meet_triangles(std::span<const std::array<mesh::Point, 3>> a, std::span<const std::array<mesh::Point, 3>> b,
+void triangles_meet_triangles(std::span<const std::array<Point, 3>> a, std::span<const std::array<Point, 3>> b,
                               DegenerateContact policy, bool* out) {
   require(a.size() == b.size(), "there must be as many second triangles as first ones, not ", b.size(), " and ", a.size());
   parallel_for(0, static_cast<Index>(a.size()), 256, [&](Index begin, Index end) {
@@ -224,8 +218,7 @@ void triangles_meet_triangles(std::span<const std::array<mesh::Point, 3>> a, std
   });
 }
 
-void points_in_tetrahedra(std::span<const mesh::Point> points, std::span<const std::array<mesh::Point, 4>> tetrahedra,
-                          std::int8_t* out) {
+void points_in_tetrahedra(std::span<const Point> points, std::span<const std::array<Point, 4>> tetrahedra, std::int8_t* out) {
   require(points.size() == tetrahedra.size(), "there must be as many tetrahedra as points, not ", tetrahedra.size(), " and ",
           points.size());
   parallel_for(0, static_cast<Index>(points.size()), 256, [&](Index begin, Index end) {
@@ -236,4 +229,4 @@ void points_in_tetrahedra(std::span<const mesh::Point> points, std::span<const s
   });
 }
 
-}  // namespace meniscus::collision
+}  // namespace meniscus::mesh

@@ -1,0 +1,22 @@
+/// Tetrahedral meshes of the inside of triangle surfaces: a lattice mesh that is fitted and then follows the sharp edges.
+#pragma once
+
+#include "meniscus/surface/meshing/bcc_meshing.hpp"
+#include "meniscus/surface/meshing/boundary_deviation.hpp"
+
+namespace meniscus::surface {
+
+/// A mesh, and where it is farthest from its surface.
+struct FittedMesh {
+  mesh::TetMeshData mesh;
+  /// The largest distance between the boundary and the surface, measured from both sides at samples a tenth of the finest cells
+  /// apart; zero if it is at most twice the wanted deviation. From the side of the boundary only if parts are left out.
+  Deviation deviation;
+};
+
+/// The mesh of the inside of a watertight surface, as by `mesh_level_set` with `fit_surface`, with its sharp edges and within
+/// `deviation` (in cells of the finest lattice) of it. The box must contain the surface.
+FittedMesh mesh_surface(const MeshDistance& surface, const Bounds<3>& box, const BccMeshOptions& options, double sharp_angle,
+                        double deviation);
+
+}  // namespace meniscus::surface
