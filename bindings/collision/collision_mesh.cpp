@@ -165,7 +165,7 @@ void bind_collision_mesh(py::module_& m) {
       .def(
           "intersections_with",
           [](collision::CollisionMesh& self, collision::CollisionMesh& other, const py::array& positions,
-             const py::array& other_positions, collision::DegenerateContact degenerate) {
+             const py::array& other_positions, mesh::DegenerateContact degenerate) {
             const auto x = positions_of(positions, "positions");
             const auto y = positions_of(other_positions, "other_positions");
             collision::MutualIntersections pairs =

@@ -101,7 +101,7 @@ class CollisionMesh {
   MutualPairs collisions_with(CollisionMesh& other, const MutualMotion& motion, ContactMode mode, const MutualOptions& options);
   double time_of_impact_with(CollisionMesh& other, const MutualMotion& motion, double tolerance, const MutualOptions& options);
   MutualIntersections intersections_with(CollisionMesh& other, std::span<const mesh::Point> positions,
-                                         std::span<const mesh::Point> other_positions, DegenerateContact policy);
+                                         std::span<const mesh::Point> other_positions, mesh::DegenerateContact policy);
 
   /// Bytes held, without the results of calls.
   Index nbytes() const;

@@ -141,7 +141,8 @@ double CollisionMesh::time_of_impact_with(CollisionMesh& other, const MutualMoti
 }
 
 MutualIntersections CollisionMesh::intersections_with(CollisionMesh& other, std::span<const mesh::Point> positions,
-                                                      std::span<const mesh::Point> other_positions, DegenerateContact policy) {
+                                                      std::span<const mesh::Point> other_positions,
+                                                      mesh::DegenerateContact policy) {
   require(&other != this, "queries of a mesh with itself are those of one mesh");
   const std::scoped_lock lock(mutex_, other.mutex_);
   const auto follow_rest = [](CollisionMesh& mesh, std::span<const mesh::Point> x, const char* name) {
@@ -162,7 +163,7 @@ MutualIntersections CollisionMesh::intersections_with(CollisionMesh& other, std:
         const mesh::Triangle& t = second.triangles_[static_cast<std::size_t>(pair[1])];
         const auto a = [&](std::int32_t v) -> const mesh::Point& { return x[static_cast<std::size_t>(v)]; };
         const auto b = [&](std::int32_t v) -> const mesh::Point& { return y[static_cast<std::size_t>(v)]; };
-        if (edge_meets_triangle(a(e[0]), a(e[1]), b(t[0]), b(t[1]), b(t[2]), policy)) kept.push_back(pair);
+        if (mesh::edge_meets_triangle(a(e[0]), a(e[1]), b(t[0]), b(t[1]), b(t[2]), policy)) kept.push_back(pair);
       }
       return true;
     });

@@ -373,10 +373,10 @@ def test_memory_that_cannot_be_is_refused_and_changes_nothing() -> None:
     particles = ms.Particles(np.ones((3, 2)), mass=np.ones(3))
     held = core.block_bytes()
     for capacity, error in ((2**62, ValueError), (2**55, MemoryError), (2**38, MemoryError)):
-        with pytest.raises(error, match="capacity must be lower|the machine has"):
+        with pytest.raises(error, match=r"capacity must be lower|the machine has"):
             particles.reserve(capacity)
     for width, error in ((2**63 - 1, ValueError), (2**31 - 1, MemoryError)):
-        with pytest.raises(error, match="width must be|the machine has"):
+        with pytest.raises(error, match=r"width must be|the machine has"):
             particles.add_column("a", width=width)
     assert list(particles.columns) == ["mass"]
     assert core.block_bytes() == held
