@@ -19,9 +19,11 @@ from meniscus.core.stateful import Stateful
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
 from meniscus.solids.options import (
-    STABILITY,
+    IMPLICIT_ELASTICITY,
+    NEWMARK_FINISH,
     ImplicitElasticity,
     Integrator,
+    NewmarkFinish,
     StepInfo,
     TimeStepLimits,
     integrator_of,
@@ -256,35 +258,41 @@ class DeformableBody(NodeConstraints, Stateful):
         integrator: Integrator = "newmark",
         *,
         elasticity: ImplicitElasticity = "explicit",
+        finish: NewmarkFinish = "trapezoid",
         cfl: float = 0.9,
         max_strain: float = 0.1,
         max_motion: float = math.inf,
     ) -> TimeStepLimits:
-        """Return the limits of the step, and the cause of the smallest.
+        """Return the limits of the step at the present positions and velocities, and the cause of the smallest.
+
+        The limit of stability is that of x'' = -K x - D x', with bounds w of the highest frequency and c of the greatest rate of damping
+        (the force per mass and velocity): dt^2 w^2 + 2 dt c = 4 for symplectic Euler and both forms of Verlet (of velocity Verlet with its
+        predicted velocities too); dt w = 2 for Newmark's method with explicit elasticity and implicit damping, or 2^0.5 if it ends with
+        backward Euler; the region of stability, which reaches to dt w = 8^0.5 without damping and to dt c = 2.785 without elasticity, for
+        rk4. Explicit Euler and rk2 are never stable without damping: their limit is 0 unless every oscillation is damped, and for damping
+        c = b w^2 in proportion to the stiffness it is near b for explicit Euler, 2 / c at most. Tension damps nothing across a spring, so
+        that a stretched net has no stable step with these two.
 
         Args:
-            integrator: integrator whose stability counts; implicit Euler, and Newmark with implicit elasticity, have no limit.
-            elasticity: of Newmark, as in `step`.
-            cfl: fraction of the stability limit; the frequency is an upper bound, so 1 is safe for linear springs.
+            integrator: integrator whose stability counts; implicit Euler has no limit.
+            elasticity: of Newmark, as in `step`; implicit elasticity has no limit, but for "first-half-step" with `finish` "backward-euler".
+            finish: of Newmark, as in `step`.
+            cfl: fraction of the stability limit; frequencies and rates are upper bounds, so 1 is safe for linear springs.
             max_strain: largest change of a length in one step, relative to its rest length.
             max_motion: largest motion of moved nodes in one step, m, at their present speed.
 
         Raises:
             TypeError, ValueError: wrong types or values.
 
-        Source: Selle 2008, section 7.6.
+        Source: Selle 2008, section 7.6; limits of the integrators: own, see `docs/steps_of_bodies.md`.
         """
-        integrator_of(integrator)
-        implicit = integrator == "implicit-euler" or (
-            integrator == "newmark" and _checks.choice("elasticity", elasticity, ImplicitElasticity) != "explicit"
-        )
+        kind = integrator_of(integrator)
+        of_newmark = _solids.newmark_stability(IMPLICIT_ELASTICITY("elasticity", elasticity), NEWMARK_FINISH("finish", finish))
         cfl, strain = _checks.positive("cfl", cfl), _checks.positive("max_strain", max_strain)
-        frequency, whole = self._core.time_step_limits(self._workspace)
-        limits = {
-            "frequency": math.inf if implicit else cfl * frequency * STABILITY[integrator] / 2.0,
-            "strain": strain * whole,
-            "motion": math.inf,
-        }
+        stable, rate = self._core.time_step_limits(kind, self._workspace)
+        if integrator == "newmark":
+            stable *= 0.5 * of_newmark
+        limits = {"frequency": cfl * stable, "strain": strain / rate if rate > 0 else math.inf, "motion": math.inf}
         if max_motion != math.inf:
             speed = np.linalg.norm(self._moved_velocities(), axis=1).max(initial=0.0)
             limits["motion"] = _checks.positive("max_motion", max_motion) / speed if speed > 0 else math.inf
@@ -293,7 +301,10 @@ class DeformableBody(NodeConstraints, Stateful):
         return TimeStepLimits(dt, cause if dt < math.inf else "none", **limits)
 
     def max_dt(self, integrator: Integrator = "newmark", **options: Any) -> float:
-        """Return the longest step (s) that `limits` allows; infinite where there is no limit. Options and errors as there."""
+        """Return the longest step (s) that `limits` allows; infinite where there is no limit, 0 where no step is stable.
+
+        Options and errors as there.
+        """
         return self.limits(integrator, **options).dt
 
     # --- snapshots and copies ------------------------------------------------------------------------------------------------

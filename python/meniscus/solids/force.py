@@ -73,6 +73,11 @@ class Force:
         return self._core.memory  # type: ignore[no-any-return]
 
     @property
+    def conservative(self) -> bool:
+        """Whether the elastic forces are minus the derivative of `energy`; the safeguard of steps counts the work of others."""
+        return bool(self._core.conservative)
+
+    @property
     def nbytes(self) -> int:
         """Memory of the compiled force, bytes, without the copies of its arguments for pickles."""
         return int(self._core.nbytes)
@@ -137,6 +142,24 @@ class Force:
         bounds = np.zeros(len(x))
         self._core.add_stiffness_bounds(x, bounds)
         return bounds
+
+    def damping_bounds(self, x: Floats) -> Floats:
+        """Return per node (n,) a bound of the change of its damping forces per velocity, N s/m.
+
+        All rates of damping c of the force with the masses of the nodes fulfil c <= 2 max(bound / mass).
+        """
+        x = _nodes("x", x)
+        bounds = np.zeros(len(x))
+        self._core.add_damping_bounds(x, bounds)
+        return bounds
+
+    def damping_ratios(self, x: Floats) -> tuple[float, float]:
+        """Return bounds (s) of the ratio of the damping to the stiffness (the definite tangent) at positions `x` (m).
+
+        They are equal where damping is in proportion to the stiffness; (0, inf) says nothing, and (inf, 0) is that of a force with neither.
+        """
+        least, most = self._core.damping_ratios(_nodes("x", x))
+        return float(least), float(most)
 
     def strain_rate(self, x: Floats, v: Floats) -> float:
         """Return the fastest relative change of a length within the force at positions `x` (m) and velocities `v` (m/s), 1/s."""

@@ -20,6 +20,8 @@ class ConstantStrainElements : public Force {
   bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
 
+  DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
+
   Index size() const { return static_cast<Index>(measure_.size()); }
   const ElementOptions& options() const { return options_; }
   /// Elements that were left out, ascending.
@@ -42,8 +44,9 @@ class ConstantStrainElements : public Force {
 
   void add_mass_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const;
   void add_mass_diagonal(double damping_scale, std::span<Block3> blocks) const;
-  /// Adds to each node the sum of the first coordinates of `corner_` at its corners.
-  void add_corner_sums(std::span<double> nodes) const;
+  /// Adds to each node the sum of the first coordinates of `corner_` at its corners, times a scale.
+  void add_corner_sums(double scale, std::span<double> nodes) const;
+  void add_mass_damping_bounds(std::span<double> damping) const;
   /// Memory of what this class stores, bytes.
   std::size_t common_bytes() const;
 
@@ -53,6 +56,8 @@ class ConstantStrainElements : public Force {
   std::vector<double> mass_;
   /// Volumes or areas at rest.
   std::vector<double> measure_;
+  /// The sum of volume times Young's modulus, J.
+  double unit_energy_ = 0;
   Tangent tangent_ = Tangent::frozen;
   /// The linearisation of all elements, as numbers whose order the element decides.
   std::vector<double> fields_;

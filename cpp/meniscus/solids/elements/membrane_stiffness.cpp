@@ -150,16 +150,21 @@ void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale
   add_mass_diagonal(damping_scale, blocks);
 }
 
-void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+void TriangleMembrane::set_bounds(std::span<const mesh::Point> x, bool frozen) const {
   const Pack least = splat(0.05);
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
+      Pack length = abs(lambda) + 2.0 * mu;
       const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
-      const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
       // Blocks are at most `length` |y_i| |y_j|.
-      const Pack length = max(max(max(abs(t.a00), abs(t.a11)), abs(t.a01)) + abs(t.p) + abs(t.q), max(abs(t.o0), abs(t.o1)));
+      if (frozen) {
+        if (options_.material != Material::corotational) length = max(axes.s0 * axes.s0, axes.s1 * axes.s1) * length;
+      } else {
+        const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
+        length = max(max(max(abs(t.a00), abs(t.a11)), abs(t.a01)) + abs(t.p) + abs(t.q), max(abs(t.o0), abs(t.o1)));
+      }
       const PackVec2 y1 = detail::row_of(e, 0), y2 = detail::row_of(e, 1), y0{-y1.x - y2.x, -y1.y - y2.y};
       const PackVec2* const rows[3] = {&y0, &y1, &y2};
       Pack size[3], sum = splat(0.0);
@@ -174,7 +179,19 @@ void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std:
       }
     }
   });
-  add_corner_sums(stiffness);
+}
+
+void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+  set_bounds(x, false);
+  add_corner_sums(1.0, stiffness);
+}
+
+void TriangleMembrane::add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const {
+  if (options_.damping > 0) {
+    set_bounds(x, true);
+    add_corner_sums(options_.damping, damping);
+  }
+  add_mass_damping_bounds(damping);
 }
 
 }  // namespace meniscus::solids

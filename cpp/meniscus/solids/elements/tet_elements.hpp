@@ -28,6 +28,7 @@ class TetElements final : public ConstantStrainElements<4> {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
@@ -58,8 +59,9 @@ class TetElements final : public ConstantStrainElements<4> {
   void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   template <Frame frame>
   void linearise_in(std::span<const mesh::Point> x, Tangent tangent);
+  /// Sets `corner_` to bounds of the definite tangent, or of the frozen one, which damping is proportional to.
   template <Frame frame>
-  void add_bounds_in(std::span<const mesh::Point> x) const;
+  void add_bounds_in(std::span<const mesh::Point> x, bool frozen) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
   /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation. In warped elements `frozen`
   /// has no effect and `turning` adds the effect of the change of R.

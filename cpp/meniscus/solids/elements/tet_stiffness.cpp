@@ -181,7 +181,7 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
 }
 
 template <TetElements::Frame frame>
-void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
+void TetElements::add_bounds_in(std::span<const mesh::Point> x, bool frozen) const {
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -195,7 +195,10 @@ void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
           const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
           // The sums of two stretches lie between tr(S) - |S| and tr(S).
           const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
-          length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
+          if (!frozen) length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
+        } else if (frozen) {
+          const Pack square = contract(f, f);
+          length = square * length, product = square * product;
         } else {
           // Around the means of p and q, which are products of lengths and of vectors, what is left is bounded by its entries.
           const PrincipalTangent t = principal_tangent(options_.material, principal_axes(f).s, lambda, mu);
@@ -225,8 +228,16 @@ void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
 }
 
 void TetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
-  in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x); });
-  add_corner_sums(stiffness);
+  in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x, false); });
+  add_corner_sums(1.0, stiffness);
+}
+
+void TetElements::add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const {
+  if (options_.damping > 0) {
+    in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x, true); });
+    add_corner_sums(options_.damping, damping);
+  }
+  add_mass_damping_bounds(damping);
 }
 
 }  // namespace meniscus::solids

@@ -27,6 +27,7 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
@@ -50,6 +51,8 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
   /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation.
   void multiply(std::span<const mesh::Point> dx, bool frozen) const;
+  /// Sets `corner_` to bounds of the definite tangent, or of the frozen one, which damping is proportional to.
+  void set_bounds(std::span<const mesh::Point> x, bool frozen) const;
   /// The block of that matrix between the corners a and b of an element.
   Block3 block(Index element, int a, int b, bool frozen) const;
 

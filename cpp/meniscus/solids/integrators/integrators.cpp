@@ -40,7 +40,9 @@ class SavedMemory {
   SavedMemory(const SavedMemory&) = delete;
   SavedMemory& operator=(const SavedMemory&) = delete;
   ~SavedMemory() {
-    if (let_go_) return;
+    if (!let_go_) bring_back();
+  }
+  void bring_back() const {
     const double* from = saved_.data();
     for (const auto& force : forces_) {
       const std::span<double> memory = force->memory();
@@ -55,6 +57,16 @@ class SavedMemory {
   Workspace::Lease<double> saved_;
   bool let_go_ = false;
 };
+
+/// Options with which implicit Euler takes a step that Newmark's method gave up. Newton's method goes down the incremental
+/// potential from a start that has no more energy than the body, so that a rough tolerance does.
+StepOptions retaking(const StepOptions& options) {
+  StepOptions o = options;
+  o.newton = true;
+  o.newton_tolerance = std::max(o.newton_tolerance, 1e-4);
+  if (o.tangent == Tangent::frozen) o.tangent = Tangent::definite;
+  return o;
+}
 
 bool step_with(Integrator integrator, BodyStep& step, const StepOptions& options, StepReport& report) {
   switch (integrator) {
@@ -224,11 +236,18 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   report.used_newton = false;
   report.newton = {};
   report.used_definite_tangent = false;
+  report.retaken = false;
   report.converged = true;
   report.max_speed = 0;
   SavedMemory memory(body, workspace);
   BodyStep step(body, dt, motion, workspace);
-  if (!step_with(integrator, step, options, report)) return false;
+  bool done = step_with(integrator, step, options, report);
+  if (!done && report.retaken) {
+    memory.bring_back();
+    report.converged = true;
+    done = implicit_euler(step, retaking(options), report);
+  }
+  if (!done) return false;
   memory.let_go();
   return true;
 }

@@ -1,0 +1,79 @@
+#include "meniscus/solids/integrators/energy_balance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace meniscus::solids {
+
+EnergyBalance::EnergyBalance(const BodyStep& step, ConstPoints v0)
+    : step_(step),
+      x0_(std::as_const(step.body()).positions()),
+      kinetic_(kinetic_energy(v0)),
+      elastic_(elastic_energy(x0_)),
+      works_(step.has_infinite_masses() || !step.body().constraints().moved().empty()) {
+  for (const auto& force : step.body().forces()) works_ = works_ || !force->conservative();
+}
+
+bool EnergyBalance::free(std::size_t i) const {
+  const ConstraintKind kind = step_.body().constraints().kind(static_cast<Index>(i));
+  return kind != ConstraintKind::fixed && kind != ConstraintKind::moved && step_.inverse_mass(i) > 0;
+}
+
+double EnergyBalance::elastic_energy(ConstPoints x) const {
+  double sum = 0;
+  for (const auto& force : step_.body().forces())
+    if (force->conservative()) sum += force->energy(x);
+  return sum;
+}
+
+double EnergyBalance::kinetic_energy(ConstPoints v) const {
+  return 0.5 * nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return free(i) ? v[i].squaredNorm() / step_.inverse_mass(i) : 0.0; });
+}
+
+EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool with_forces) const {
+  const DeformableBody& body = step_.body();
+  const mesh::Point& g = body.gravity();
+  const Index n = step_.size();
+  const double weight =
+      nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? g.dot(x1[i] - x0_[i]) / step_.inverse_mass(i) : 0.0; });
+  double others = 0;
+  Change r;
+  if (works_ || with_forces) {
+    const ScratchPoints f0 = step_.scratch(), f1 = step_.scratch();
+    body.forces_at(x0_, {}, f0);
+    body.forces_at(x1, {}, f1);
+    if (with_forces)
+      r.forces = nodes::sum(n, 0.0, [&](std::size_t i) {
+        const double w = step_.inverse_mass(i);
+        return free(i) ? w * ((f0[i] + g / w).squaredNorm() - (f1[i] + g / w).squaredNorm()) : 0.0;
+      });
+    if (works_) {
+      // The mean of the forces at both ends is exact for linear ones.
+      const auto mean = [&](std::size_t i) { return 0.5 * (f0[i] + f1[i]).dot(x1[i] - x0_[i]); };
+      others -= nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? 0.0 : mean(i); });
+      const ScratchPoints f = step_.scratch(), v = step_.scratch();
+      nodes::clear(f);
+      for (const auto& force : body.forces()) {
+        if (force->conservative()) continue;
+        force->add_forces(x0_, f);
+        force->add_forces(x1, f);
+      }
+      others += 0.5 * nodes::sum(n, 0.0, [&](std::size_t i) { return f[i].dot(x1[i] - x0_[i]); });
+      if (step_.damped()) {
+        // What moved nodes give through dampers.
+        nodes::clear(f);
+        nodes::each(n, [&](std::size_t i) { v[i] = (x1[i] - x0_[i]) / step_.dt(); });
+        for (const auto& force : body.forces())
+          if (force->damped()) force->add_damping(v, 1.0, f);
+        others += std::max(0.0, -nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? 0.0 : f[i].dot(x1[i] - x0_[i]); }));
+      }
+    }
+  }
+  const double kinetic = kinetic_energy(v1), elastic = elastic_energy(x1);
+  r.gain = (kinetic - kinetic_) + (elastic - elastic_) - weight - others;
+  r.scale = kinetic + kinetic_ + std::abs(weight) + std::abs(others);
+  r.elastic = std::abs(elastic) + std::abs(elastic_);
+  return r;
+}
+
+}  // namespace meniscus::solids

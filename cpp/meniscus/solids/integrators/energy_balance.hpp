@@ -1,0 +1,46 @@
+/// Balance of the energy of a step: what a step with linearised elastic forces has gained beyond the work done on the body.
+///
+/// A linearised force is exact along straight paths of small length only. Where springs turn by an angle a in a step, their ends
+/// leave the circle and stretch them by the fraction a^2 / 2, against the full stiffness: a gain that no bound on frequencies
+/// forbids.
+///
+/// Source: own; the gain of frozen directions is that of Selle 2008, section 5.5.
+#pragma once
+
+#include "meniscus/solids/integrators/body_step.hpp"
+
+namespace meniscus::solids {
+
+/// Kinetic and elastic energy of the free nodes between two states, and the work that others do on them: gravity, moved nodes and
+/// nodes of infinite mass, and forces without energy. Damping may only take energy away.
+class EnergyBalance {
+ public:
+  /// At the start of a step, with the velocities `v0` of `BodyStep::start`.
+  EnergyBalance(const BodyStep& step, ConstPoints v0);
+
+  struct Change {
+    /// Energy at the end less that at the start, less the work; J.
+    double gain = 0;
+    /// Kinetic energies at the start and at the end, and the size of the work.
+    double scale = 0;
+    /// Elastic energies at the start and at the end: round-off is relative to them.
+    double elastic = 0;
+    /// (force + weight)^2 / mass at the start less that at the end, N^2/kg; only if asked for.
+    double forces = 0;
+  };
+
+  /// For positions `x1` and velocities `v1` at the end of the step. Forces must have been linearised where there is damping.
+  Change change(ConstPoints x1, ConstPoints v1, bool with_forces) const;
+
+ private:
+  bool free(std::size_t i) const;
+  double elastic_energy(ConstPoints x) const;
+  double kinetic_energy(ConstPoints v) const;
+
+  const BodyStep& step_;
+  ConstPoints x0_;
+  double kinetic_, elastic_;
+  bool works_ = false;
+};
+
+}  // namespace meniscus::solids
