@@ -75,6 +75,7 @@ void bind_options(py::module_& m) {
       .def_readwrite("finish", &solids::StepOptions::finish)
       .def_readwrite("elasticity", &solids::StepOptions::elasticity)
       .def_readwrite("safeguard", &solids::StepOptions::safeguard)
+      .def_readwrite("budget", &solids::StepOptions::budget)
       .def_readwrite("newton", &solids::StepOptions::newton)
       .def_readwrite("newton_tolerance", &solids::StepOptions::newton_tolerance)
       .def_readwrite("max_newton", &solids::StepOptions::max_newton)
@@ -102,6 +103,7 @@ void bind_options(py::module_& m) {
                              [](const solids::StepReport& r) { return r.used_newton ? py::cast(r.newton) : py::none(); })
       .def_readonly("used_definite_tangent", &solids::StepReport::used_definite_tangent)
       .def_readonly("retaken", &solids::StepReport::retaken)
+      .def_readonly("out_of_time", &solids::StepReport::out_of_time)
       .def_readonly("converged", &solids::StepReport::converged)
       .def_readonly("max_speed", &solids::StepReport::max_speed);
 }

@@ -18,6 +18,7 @@ from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
+from meniscus.solids.force import Force
 from meniscus.solids.options import (
     IMPLICIT_ELASTICITY,
     NEWMARK_FINISH,
@@ -146,7 +147,7 @@ class DeformableBody(NodeConstraints, Stateful):
     @property
     def force_memory(self) -> list[Floats]:
         """The memory of forces from step to step, of those that have any: writable views."""
-        return [memory for memory in (_force_core(force).memory for force in self._forces) if memory.size]
+        return [memory for memory in (_memory(force) for force in self._forces) if memory.size]
 
     @property
     def nbytes(self) -> int:
@@ -373,6 +374,12 @@ class PreviousPositions:
         dt = _checks.positive("previous dt in the snapshot", snapshot["dt"])
         x = _checks.incoming("previous positions in the snapshot", snapshot["positions"], np.dtype(np.float64), (self._core.size, 3))
         self._core.set_previous(dt, np.ascontiguousarray(x))
+
+
+def _memory(force: Any) -> Floats:
+    """Return what a force remembers; forces written in Python may have more than the compiled one."""
+    memory: Floats = force.memory if isinstance(force, Force) else _force_core(force).memory
+    return memory
 
 
 def _force_core(force: Any) -> Any:

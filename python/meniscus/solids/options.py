@@ -57,6 +57,7 @@ class StepInfo:
         newton: report of Newton's method, if it was used.
         used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
         retaken: linearised forces would have gained energy in a step of Newmark's method, so that implicit Euler took it instead.
+        out_of_time: the budget was used up before the tolerances were met.
         converged: whether all of this met its tolerances.
         max_speed: of the nodes at the end, m/s.
     """
@@ -67,6 +68,7 @@ class StepInfo:
     newton: NewtonInfo | None
     used_definite_tangent: bool
     retaken: bool
+    out_of_time: bool
     converged: bool
     max_speed: float
 
@@ -101,6 +103,7 @@ def step_options(
     finish: NewmarkFinish = "trapezoid",
     form: VerletForm = "positions",
     safeguard: bool = True,
+    budget: float | None = None,
     newton: bool = True,
     newton_tolerance: float = 1e-8,
     max_newton: int = 200,
@@ -116,6 +119,8 @@ def step_options(
     o.tangent = TANGENT("tangent", tangent)
     o.elasticity = IMPLICIT_ELASTICITY("elasticity", elasticity)
     o.finish = NEWMARK_FINISH("finish", finish)
+    if budget is not None:
+        o.budget = _checks.positive("budget", budget)
     o.safeguard = _checks.one_of_type("safeguard", safeguard, bool)
     o.verlet = VERLET_FORM("form", form)
     o.newton = _checks.one_of_type("newton", newton, bool)
@@ -135,7 +140,7 @@ def step_info(dt: float, integrator: str, raw: Any) -> StepInfo:
     n = raw.newton
     newton = None if n is None else NewtonInfo(n.iterations, n.linear_iterations, n.halvings, n.residual, n.converged, n.round_off)
     solves = tuple(SolveInfo(**facts(s, 0.0)) for s in raw.solves)
-    return StepInfo(dt, integrator, solves, newton, raw.used_definite_tangent, raw.retaken, raw.converged, raw.max_speed)
+    return StepInfo(dt, integrator, solves, newton, raw.used_definite_tangent, raw.retaken, raw.out_of_time, raw.converged, raw.max_speed)
 
 
 INTEGRATORS: tuple[str, ...] = get_args(Integrator)

@@ -236,18 +236,32 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   report.used_newton = false;
   report.newton = {};
   report.used_definite_tangent = false;
-  report.retaken = false;
+  report.retaken = report.out_of_time = false;
   report.converged = true;
   report.max_speed = 0;
   SavedMemory memory(body, workspace);
   BodyStep step(body, dt, motion, workspace);
-  bool done = step_with(integrator, step, options, report);
+  const auto spend = [&, begin = BodyStep::Clock::now()](double part) {
+    if (!std::isfinite(options.budget)) return;
+    const std::chrono::duration<double> time(part * std::min(options.budget, 1e6));
+    step.set_deadline(begin + std::chrono::duration_cast<BodyStep::Clock::duration>(time));
+  };
+  StepOptions chosen = options;
+  if (std::isfinite(options.budget)) chosen.accept_unconverged = true;
+  spend(integrator == Integrator::newmark && options.safeguard ? 0.5 : 1);
+  bool done = step_with(integrator, step, chosen, report);
   if (!done && report.retaken) {
     memory.bring_back();
     report.converged = true;
-    done = implicit_euler(step, retaking(options), report);
+    spend(1);
+    done = implicit_euler(step, retaking(chosen), report);
   }
   if (!done) return false;
+  // A solve that began late moved nothing, which the iteration around it takes for convergence.
+  if (report.solve_count > 0 && std::isfinite(options.budget) && step.late()) {
+    report.out_of_time = true;
+    report.converged = report.newton.converged = report.newton.round_off = false;
+  }
   memory.let_go();
   return true;
 }

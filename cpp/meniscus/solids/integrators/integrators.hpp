@@ -8,6 +8,8 @@
 #include "meniscus/solids/integrators/body_step.hpp"
 #include "meniscus/solids/integrators/integrator.hpp"
 
+#include <limits>
+
 namespace meniscus::solids {
 
 enum class VerletForm : std::int8_t {
@@ -40,6 +42,9 @@ struct StepOptions {
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
   ImplicitElasticity elasticity = ImplicitElasticity::none;
+  /// Seconds of wall-clock time for the solves of the step; later they end where they are, which is accepted. Of a Newmark step that
+  /// may have to be taken once more, half of it is for the first attempt.
+  double budget = std::numeric_limits<double>::infinity();
   /// Newmark: refuse steps beyond the limit of stability of the linear system, and take a step with implicit elasticity that gains
   /// energy once more, by implicit Euler.
   bool safeguard = true;
@@ -71,6 +76,8 @@ struct StepReport {
   bool used_definite_tangent = false;
   /// The linearised forces of a Newmark step would have gained energy, and the step was taken by implicit Euler instead.
   bool retaken = false;
+  /// The time for the step was used up before the tolerances were met.
+  bool out_of_time = false;
   /// Whether all solves met their tolerances. If not, and that was not accepted, the body is unchanged.
   bool converged = true;
   /// Largest speed of a node at the end, m/s.
