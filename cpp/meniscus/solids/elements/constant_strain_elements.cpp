@@ -54,7 +54,7 @@ DampingRatios ConstantStrainElements<N>::damping_ratios(std::span<const mesh::Po
   // Damping is that multiple of the frozen tangent, which at rest is the whole one; else what acts on rotations is undamped.
   // Energies near rest are quadratic in the strain, and those of a unit strain are about those of the size of the body.
   if (whole || this->energy(x) <= 1e-12 * unit_energy_) r.least = damping;
-  if (!(options_.mass_damping > 0) && (whole || options_.material == Material::corotational || r.least > 0)) r.most = damping;
+  if (!(options_.mass_damping > 0) && (whole || r.least > 0)) r.most = damping;
   if (!damped()) r = {0, 0};
   return r;
 }

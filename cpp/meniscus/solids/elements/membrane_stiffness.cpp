@@ -33,6 +33,8 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
       const bool turned = options_.material == Material::corotational;
       const PackMat32 carrier = detail::from_axes(axes, turned ? one : axes.s0, turned ? one : axes.s1);
       put_vector(MembraneFields::carrier, carrier.a), put_vector(MembraneFields::carrier + 3, carrier.b);
+      const PackMat32 f = turned ? detail::from_axes(axes, axes.s0, axes.s1) : carrier;
+      put_vector(MembraneFields::damper, f.a), put_vector(MembraneFields::damper + 3, f.b);
       put(MembraneFields::lambda, lambda), put(MembraneFields::mu, mu);
       if (tangent == Tangent::frozen) continue;
       MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
@@ -51,11 +53,12 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
   tangent_ = tangent;
   if (matrix_)
     matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
-      for (int b = 0; b < 3; ++b) row[place[b]] += block(e, a, b, tangent_ == Tangent::frozen);
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(e, a, b, tangent_product());
     });
 }
 
-void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool frozen) const {
+void TriangleMembrane::multiply(std::span<const mesh::Point> dx, Product product) const {
+  const int carrier = product == Product::damping ? MembraneFields::damper : MembraneFields::carrier;
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -64,8 +67,8 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool frozen) co
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
       mesh::Point* const out = &corner_[3 * pack_size * i];
-      if (frozen) {
-        const PackMat32 m{vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3)};
+      if (product != Product::whole) {
+        const PackMat32 m{vector(carrier), vector(carrier + 3)};
         const PackMat32 g = detail::gradient(d, detail::row_of(e, 0), detail::row_of(e, 1));
         const Pack xx = dot(m.a, g.a), yy = dot(m.b, g.b), xy = 0.5 * (dot(m.a, g.b) + dot(m.b, g.a));
         const Pack two = 2.0 * get(MembraneFields::mu), p = get(MembraneFields::lambda) * (xx + yy);
@@ -87,20 +90,21 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, bool frozen) co
   });
 }
 
-Block3 TriangleMembrane::block(Index element, int a, int b, bool frozen) const {
+Block3 TriangleMembrane::block(Index element, int a, int b, Product product) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
-  if (frozen) {
+  if (product != Product::whole) {
+    const int carrier = product == Product::damping ? MembraneFields::damper : MembraneFields::carrier;
     const auto y = [&](int k) {
       const auto row = [&](int n) { return Vector2(rest_[pack].y[2 * n][lane], rest_[pack].y[2 * n + 1][lane]); };
       return k == 0 ? Vector2(-row(0) - row(1)) : row(k - 1);
     };
     Eigen::Matrix<double, 3, 2> m;
-    m << vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3);
+    m << vector(carrier), vector(carrier + 3);
     const Vector2 ya = y(a), yb = y(b);
     const double lambda = get(MembraneFields::lambda), mu = get(MembraneFields::mu);
     Eigen::Matrix2d k = (lambda * ya) * yb.transpose() + (mu * yb) * ya.transpose();
@@ -125,11 +129,11 @@ Block3 TriangleMembrane::block(Index element, int a, int b, bool frozen) const {
   return u * k * u.transpose();
 }
 
-void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_ == Tangent::frozen); }
+void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_product()); }
 
 void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    multiply(v, true);
+    multiply(v, Product::damping);
     gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
   }
   add_mass_damping(v, scale, f);
@@ -142,8 +146,8 @@ void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale
       const auto node = static_cast<std::size_t>(i);
       for (const std::int32_t corner : gather_.at(i)) {
         const int k = corner % 3;
-        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(corner / 3, k, k, tangent_ == Tangent::frozen);
-        if (damping != 0) blocks[node] -= damping * block(corner / 3, k, k, true);
+        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(corner / 3, k, k, tangent_product());
+        if (damping != 0) blocks[node] -= damping * block(corner / 3, k, k, Product::damping);
       }
     }
   });
@@ -160,7 +164,7 @@ void TriangleMembrane::set_bounds(std::span<const mesh::Point> x, bool frozen) c
       const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
       // Blocks are at most `length` |y_i| |y_j|.
       if (frozen) {
-        if (options_.material != Material::corotational) length = max(axes.s0 * axes.s0, axes.s1 * axes.s1) * length;
+        length = max(axes.s0 * axes.s0, axes.s1 * axes.s1) * length;
       } else {
         const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
         length = max(max(max(abs(t.a00), abs(t.a11)), abs(t.a01)) + abs(t.p) + abs(t.q), max(abs(t.o0), abs(t.o1)));

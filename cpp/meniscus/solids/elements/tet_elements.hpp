@@ -63,11 +63,17 @@ class TetElements final : public ConstantStrainElements<4> {
   template <Frame frame>
   void add_bounds_in(std::span<const mesh::Point> x, bool frozen) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation. In warped elements `frozen`
-  /// has no effect and `turning` adds the effect of the change of R.
-  void multiply(std::span<const mesh::Point> dx, bool frozen, bool turning) const;
-  /// The block of that matrix between the corners a and b of an element.
-  Block3 block(Index element, int a, int b, bool frozen, bool turning) const;
+  /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping. The last is Hooke's law
+  /// between the rates of Green strain and second Piola-Kirchhoff stress, which no rotation changes, however strained the element;
+  /// of the linear material it is the stiffness.
+  enum class Product : std::int8_t { frozen, whole, damping };
+  /// Sets `corner_` to minus that matrix times dx.
+  void multiply(std::span<const mesh::Point> dx, Product product) const;
+  /// Its block between the corners a and b of an element.
+  Block3 block(Index element, int a, int b, Product product) const;
+  Product tangent_product() const { return tangent_ == Tangent::frozen ? Product::frozen : Product::whole; }
+  /// Whether damping is in proportion to the tangent of the last linearisation.
+  bool damps_as_tangent() const { return tangent_ == Tangent::frozen && options_.material != Material::corotational; }
   void assemble();
   /// Strides in `fields_` between the numbers of one element, and between the same number of consecutive elements of a pack.
   std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }

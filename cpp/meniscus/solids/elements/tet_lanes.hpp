@@ -8,16 +8,16 @@ namespace meniscus::solids::detail {
 using namespace numerics;  // packs and their arithmetic
 
 /// Positions of the fields of an element. Stiffnesses are multiplied by the volume. Linear and corotational elements: z1, z2, z3;
-/// lambda; mu; the stiffness against turning R, a symmetric matrix.
+/// lambda; mu; of corotational ones the stiffness against turning R and the left stretch F R^T, symmetric matrices.
 struct WarpedFields {
-  static constexpr int z = 0, lambda = 9, mu = 10, turning = 11;
+  static constexpr int z = 0, lambda = 9, mu = 10, turning = 11, stretch = 17;
 };
 /// The others: v^T y1 to v^T y3; u; the tangent between principal axes; F by columns; lambda; mu.
 struct PrincipalFields {
   static constexpr int z = 0, u = 9, a = 18, p = 24, q = 27, f = 30, lambda = 39, mu = 40;
 };
 
-inline int field_count(Material m) { return m == Material::linear ? 11 : m == Material::corotational ? 17 : 41; }
+inline int field_count(Material m) { return m == Material::linear ? 11 : m == Material::corotational ? 23 : 41; }
 
 /// Access to the fields of eight elements; `field` and `lane` are the strides between fields and between elements.
 struct FieldReader {

@@ -79,6 +79,7 @@ void TetElements::linearise_in(std::span<const mesh::Point> x, Tangent tangent) 
           const PackMat3 r = polar_lanes(f);
           to.matrix(WarpedFields::z, r * y);
           to.put(WarpedFields::lambda, lambda), to.put(WarpedFields::mu, mu);
+          to.symmetric(WarpedFields::stretch, detail::symmetric_part(f * transposed(r)));
           if (tangent != Tangent::frozen)
             to.symmetric(WarpedFields::turning, turning_stiffness(f, r, lambda, mu, tangent == Tangent::definite));
         } else {
@@ -106,8 +107,10 @@ void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   if (matrix_) assemble();
 }
 
-void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool turning) const {
+void TetElements::multiply(std::span<const mesh::Point> dx, Product product) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
+  const bool corotational = options_.material == Material::corotational;
+  const bool stretched = corotational && product == Product::damping, turning = corotational && product == Product::whole;
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -115,7 +118,13 @@ void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool tu
       mesh::Point* const out = &corner_[4 * pack_size * i];
       const PackMat3 d = detail::edges_of(e, dx.data());
       if (warped()) {
-        const PackMat3 z = from.matrix(WarpedFields::z), h = detail::gradient(d, z);
+        const PackMat3 z = from.matrix(WarpedFields::z);
+        PackMat3 h = detail::gradient(d, z), s;
+        if (stretched) {
+          const PackSym3 t = from.symmetric(WarpedFields::stretch);
+          s = {{t.xx, t.xy, t.zx}, {t.xy, t.yy, t.yz}, {t.zx, t.yz, t.zz}};
+          h = s * h;
+        }
         PackMat3 m = detail::hooke(detail::symmetric_part(h), from.get(WarpedFields::lambda), from.get(WarpedFields::mu));
         if (turning) {
           const PackVec3 w{0.5 * (h.b.z - h.c.y), 0.5 * (h.c.x - h.a.z), 0.5 * (h.a.y - h.b.x)};
@@ -124,8 +133,8 @@ void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool tu
           m.b.x -= t.z, m.b.z += t.x;
           m.c.x += t.y, m.c.y -= t.x;
         }
-        detail::put_forces(out, m, z);
-      } else if (frozen) {
+        detail::put_forces(out, stretched ? s * m : m, z);
+      } else if (product != Product::whole) {
         const PackMat3 y = detail::rows_of(e.y[0]), f = from.matrix(PrincipalFields::f);
         const PackSym3 rate = detail::symmetric_part(transposed_times(f, detail::gradient(d, y)));
         detail::put_forces(out, f * detail::hooke(rate, from.get(PrincipalFields::lambda), from.get(PrincipalFields::mu)), y);
@@ -145,15 +154,15 @@ void TetElements::multiply(std::span<const mesh::Point> dx, bool frozen, bool tu
 }
 
 void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const {
-  multiply(dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
+  multiply(dx, tangent_product());
 }
 
 void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    if (matrix_ && tangent_ == Tangent::frozen) {
+    if (matrix_ && damps_as_tangent()) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
-      multiply(v, true, false);
+      multiply(v, Product::damping);
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
@@ -162,7 +171,7 @@ void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std:
 
 void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   const double damping = options_.damping * damping_scale;
-  const bool same = tangent_ == Tangent::frozen;
+  const bool same = damps_as_tangent();
   const bool from_matrix = matrix_.has_value();
   const double direct_stiffness = from_matrix ? 0 : stiffness_scale + (same ? damping : 0);
   const double direct_damping = same ? 0 : damping;
@@ -172,8 +181,8 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
       const auto node = static_cast<std::size_t>(i);
       if (direct_stiffness != 0 || direct_damping != 0)
         for (const std::int32_t corner : gather_.at(i)) {
-          if (direct_stiffness != 0) blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, same, !same);
-          if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, true, false);
+          if (direct_stiffness != 0) blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, tangent_product());
+          if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, Product::damping);
         }
     }
   });
@@ -191,14 +200,16 @@ void TetElements::add_bounds_in(std::span<const mesh::Point> x, bool frozen) con
       Pack length = abs(lambda) + mu, product = mu;
       if constexpr (frame != Frame::rest) {
         const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
-        if constexpr (frame == Frame::rotated) {
+        if (frozen) {
+          // Rows of F^T F bound the square of the largest stretch.
+          const Pack ab = abs(dot(f.a, f.b)), bc = abs(dot(f.b, f.c)), ca = abs(dot(f.c, f.a));
+          const Pack square = max(max(dot(f.a, f.a) + ab + ca, dot(f.b, f.b) + ab + bc), dot(f.c, f.c) + bc + ca);
+          length = square * length, product = square * product;
+        } else if constexpr (frame == Frame::rotated) {
           const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
           // The sums of two stretches lie between tr(S) - |S| and tr(S).
           const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
-          if (!frozen) length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
-        } else if (frozen) {
-          const Pack square = contract(f, f);
-          length = square * length, product = square * product;
+          length += max(mu + c / select(c > 0.0, least, most), splat(0.0));
         } else {
           // Around the means of p and q, which are products of lengths and of vectors, what is left is bounded by its entries.
           const PrincipalTangent t = principal_tangent(options_.material, principal_axes(f).s, lambda, mu);

@@ -49,12 +49,15 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
 
  private:
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation.
-  void multiply(std::span<const mesh::Point> dx, bool frozen) const;
+  /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping.
+  enum class Product : std::int8_t { frozen, whole, damping };
+  /// Sets `corner_` to minus that matrix times dx.
+  void multiply(std::span<const mesh::Point> dx, Product product) const;
   /// Sets `corner_` to bounds of the definite tangent, or of the frozen one, which damping is proportional to.
   void set_bounds(std::span<const mesh::Point> x, bool frozen) const;
   /// The block of that matrix between the corners a and b of an element.
-  Block3 block(Index element, int a, int b, bool frozen) const;
+  Block3 block(Index element, int a, int b, Product product) const;
+  Product tangent_product() const { return tangent_ == Tangent::frozen ? Product::frozen : Product::whole; }
 
   std::vector<Rest> rest_;
 };

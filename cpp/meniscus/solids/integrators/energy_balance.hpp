@@ -32,8 +32,10 @@ class EnergyBalance {
   /// For positions `x1` and velocities `v1` at the end of the step. Forces must have been linearised where there is damping.
   Change change(ConstPoints x1, ConstPoints v1, bool with_forces) const;
 
- private:
+  /// Whether forces move a node.
   bool free(std::size_t i) const;
+
+ private:
   double elastic_energy(ConstPoints x) const;
   double kinetic_energy(ConstPoints v) const;
 
