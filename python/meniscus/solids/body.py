@@ -18,7 +18,7 @@ from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
-from meniscus.solids.force import Force
+from meniscus.solids.force import Force, unchanged
 from meniscus.solids.options import (
     IMPLICIT_ELASTICITY,
     NEWMARK_FINISH,
@@ -193,7 +193,8 @@ class DeformableBody(NodeConstraints, Stateful):
     def forces_at_nodes(self) -> Floats:
         """Return the sum of all forces except gravity on the nodes (n, 3), N."""
         out = np.empty((len(self), 3))
-        self._core.forces_at(self.positions, self.velocities, out)
+        with unchanged(self.force_memory):
+            self._core.forces_at(self.positions, self.velocities, out)
         return out
 
     # --- time ----------------------------------------------------------------------------------------------------------------

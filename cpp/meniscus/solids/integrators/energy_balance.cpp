@@ -48,30 +48,38 @@ EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool
         return free(i) ? w * ((f0[i] + g / w).squaredNorm() - (f1[i] + g / w).squaredNorm()) : 0.0;
       });
     if (works_) {
-      // The mean of the forces at both ends is exact for linear ones.
-      const auto mean = [&](std::size_t i) { return 0.5 * (f0[i] + f1[i]).dot(x1[i] - x0_[i]); };
-      others -= nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? 0.0 : mean(i); });
       const ScratchPoints f = step_.scratch(), v = step_.scratch();
+      using Sums = Eigen::Array2d;
+      const auto add = [&](auto&& work) {
+        const Sums sums = nodes::sum(n, Sums(Sums::Zero()), [&](std::size_t i) {
+          const double w = work(i);
+          return Sums(w, std::abs(w));
+        });
+        others += sums[0];
+        r.work += sums[1];
+      };
+      // The mean of the forces at both ends is exact for linear ones.
+      add([&](std::size_t i) { return free(i) ? 0.0 : -0.5 * (f0[i] + f1[i]).dot(x1[i] - x0_[i]); });
       nodes::clear(f);
       for (const auto& force : body.forces()) {
         if (force->conservative()) continue;
         force->add_forces(x0_, f);
         force->add_forces(x1, f);
       }
-      others += 0.5 * nodes::sum(n, 0.0, [&](std::size_t i) { return f[i].dot(x1[i] - x0_[i]); });
+      add([&](std::size_t i) { return 0.5 * f[i].dot(x1[i] - x0_[i]); });
       if (step_.damped()) {
         // What moved nodes give through dampers.
         nodes::clear(f);
         nodes::each(n, [&](std::size_t i) { v[i] = (x1[i] - x0_[i]) / step_.dt(); });
         for (const auto& force : body.forces())
           if (force->damped()) force->add_damping(v, 1.0, f);
-        others += std::max(0.0, -nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? 0.0 : f[i].dot(x1[i] - x0_[i]); }));
+        add([&](std::size_t i) { return free(i) ? 0.0 : std::max(0.0, -f[i].dot(x1[i] - x0_[i])); });
       }
     }
   }
   const double kinetic = kinetic_energy(v1), elastic = elastic_energy(x1);
   r.gain = (kinetic - kinetic_) + (elastic - elastic_) - weight - others;
-  r.scale = kinetic + kinetic_ + std::abs(weight) + std::abs(others);
+  r.scale = kinetic + kinetic_ + std::abs(weight);
   r.elastic = std::abs(elastic) + std::abs(elastic_);
   return r;
 }

@@ -21,8 +21,10 @@ class EnergyBalance {
   struct Change {
     /// Energy at the end less that at the start, less the work; J.
     double gain = 0;
-    /// Kinetic energies at the start and at the end, and the size of the work.
+    /// Kinetic energies at the start and at the end, and the size of the work of gravity.
     double scale = 0;
+    /// The size of the work of others, summed over nodes. It is known as well as the forces at both ends tell.
+    double work = 0;
     /// Elastic energies at the start and at the end: round-off is relative to them.
     double elastic = 0;
     /// (force + weight)^2 / mass at the start less that at the end, N^2/kg; only if asked for.

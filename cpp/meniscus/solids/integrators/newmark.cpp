@@ -59,7 +59,7 @@ bool keeps_energy(const BodyStep& step, const EnergyBalance& balance, const Step
   const bool first = full || options.elasticity == ImplicitElasticity::first_half_step;
   const bool conserves = first && options.finish == NewmarkFinish::trapezoid;
   const EnergyBalance::Change change = balance.change(x1, v1, conserves && full);
-  const double slack = 2 * options.solve.tolerance * change.scale + 1e-12 * change.elastic;
+  const double slack = 2 * options.solve.tolerance * change.scale + 1e-12 * change.elastic + 0.1 * change.work;
   const double gain = change.gain - 0.125 * dt * dt * change.forces;
   if (gain <= slack && (!conserves || change.gain <= 0.1 * change.scale + slack)) return true;
   // Also for what is not a number.

@@ -55,7 +55,9 @@ double runge_kutta_step(int order, const Spectrum& s) {
   // The largest real one: that of the greatest damping with the least stiffness.
   const double k = s.ratios.most == none ? 0 : s.ratios.most > 0 ? s.damping / s.ratios.most : 0;
   const double square = s.damping * s.damping - 4 * k;
-  if (s.damping > 0 && square >= 0) longest = std::min(longest, reach(order, 1) / (0.5 * (s.damping + std::sqrt(square))));
+  // Critical damping, up to rounding errors, counts as real.
+  if (s.damping > 0 && square >= -1e-9 * s.damping * s.damping)
+    longest = std::min(longest, reach(order, 1) / (0.5 * (s.damping + std::sqrt(std::max(0.0, square)))));
   return longest;
 }
 
