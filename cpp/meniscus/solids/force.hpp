@@ -31,8 +31,8 @@ enum class Tangent : std::int8_t {
   frozen,
 };
 
-/// Numbers with least K <= D <= most K (s) for the stiffness K and the damping D of forces, as quadratic forms: of damping that is
-/// proportional to the stiffness they are equal.
+/// Numbers with least K <= D <= most K (s) for the stiffness K and the damping D of forces, as quadratic forms: of damping that
+/// is proportional to the stiffness they are equal.
 struct DampingRatios {
   double least = 0;
   double most = std::numeric_limits<double>::infinity();
@@ -89,8 +89,8 @@ class Force {
   /// w^2 <= 2 max(stiffness / mass).
   virtual void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const = 0;
 
-  /// Adds to `damping`, per node, a bound of the change of its damping forces per velocity, N s/m: rates of decay are then bounded
-  /// by 2 max(damping / mass).
+  /// Adds to `damping`, per node, a bound of the change of its damping forces per velocity, N s/m: rates of decay are then
+  /// bounded by 2 max(damping / mass).
   virtual void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const = 0;
 
   /// Bounds of the ratio of damping to stiffness (the definite tangent) at x.

@@ -25,6 +25,7 @@ NEWMARK_FINISH = CoreOption(NewmarkFinish, _solids.NewmarkFinish)
 IMPLICIT_ELASTICITY = CoreOption(ImplicitElasticity, _solids.ImplicitElasticity)
 VERLET_FORM = CoreOption(VerletForm, _solids.VerletForm)
 
+
 @dataclass(frozen=True)
 class NewtonInfo:
     """Report of Newton's method.
@@ -50,16 +51,17 @@ class NewtonInfo:
 class StepInfo:
     """Report of a step.
 
-    Attributes:
-        dt: seconds.
-        integrator: its name.
-        solves: reports of the linear solves, in order; for Newton's method only the last one.
-        newton: report of Newton's method, if it was used.
-        used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
-        retaken: linearised forces would have gained energy in a step of Newmark's method, so that implicit Euler took it instead.
-        out_of_time: the budget was used up before the tolerances were met.
-        converged: whether all of this met its tolerances.
-        max_speed: of the nodes at the end, m/s.
+      Attributes:
+          dt: seconds.
+          integrator: its name.
+          solves: reports of the linear solves, in order; for
+    Newton's method only the last one.
+          newton: report of Newton's method, if it was used.
+          used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
+          retaken: linearised forces would have gained energy in a step of Newmark's method, so that implicit Euler took it instead.
+          out_of_time: the budget was used up before the tolerances were met.
+          converged: whether all of this met its tolerances.
+          max_speed: of the nodes at the end, m/s.
     """
 
     dt: float

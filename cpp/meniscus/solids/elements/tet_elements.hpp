@@ -64,8 +64,8 @@ class TetElements final : public ConstantStrainElements<4> {
   void add_bounds_in(std::span<const mesh::Point> x, bool frozen) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
   /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping. The last is Hooke's law
-  /// between the rates of Green strain and second Piola-Kirchhoff stress, which no rotation changes, however strained the element;
-  /// of the linear material it is the stiffness.
+  /// between the rates of Green strain and second Piola-Kirchhoff stress, which no rotation changes, however strained the
+  /// element; of the linear material it is the stiffness.
   enum class Product : std::int8_t { frozen, whole, damping };
   /// Sets `corner_` to minus that matrix times dx.
   void multiply(std::span<const mesh::Point> dx, Product product) const;

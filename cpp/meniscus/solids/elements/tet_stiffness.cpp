@@ -153,9 +153,7 @@ void TetElements::multiply(std::span<const mesh::Point> dx, Product product) con
   });
 }
 
-void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const {
-  multiply(dx, tangent_product());
-}
+void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_product()); }
 
 void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
@@ -181,7 +179,8 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
       const auto node = static_cast<std::size_t>(i);
       if (direct_stiffness != 0 || direct_damping != 0)
         for (const std::int32_t corner : gather_.at(i)) {
-          if (direct_stiffness != 0) blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, tangent_product());
+          if (direct_stiffness != 0)
+            blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, tangent_product());
           if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, Product::damping);
         }
     }

@@ -27,7 +27,8 @@ double EnergyBalance::elastic_energy(ConstPoints x) const {
 }
 
 double EnergyBalance::kinetic_energy(ConstPoints v) const {
-  return 0.5 * nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return free(i) ? v[i].squaredNorm() / step_.inverse_mass(i) : 0.0; });
+  return 0.5 *
+         nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return free(i) ? v[i].squaredNorm() / step_.inverse_mass(i) : 0.0; });
 }
 
 EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool with_forces) const {

@@ -42,11 +42,11 @@ struct StepOptions {
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
   ImplicitElasticity elasticity = ImplicitElasticity::none;
-  /// Seconds of wall-clock time for the solves of the step; later they end where they are, which is accepted. Of a Newmark step that
-  /// may have to be taken once more, half of it is for the first attempt.
+  /// Seconds of wall-clock time for the solves of the step; later they end where they are, which is accepted. Of a Newmark step
+  /// that may have to be taken once more, half of it is for the first attempt.
   double budget = std::numeric_limits<double>::infinity();
-  /// Newmark: refuse steps beyond the limit of stability of the linear system, and take a step with implicit elasticity that gains
-  /// energy once more, by implicit Euler.
+  /// Newmark: refuse steps beyond the limit of stability of the linear system, and take a step with implicit elasticity that
+  /// gains energy once more, by implicit Euler.
   bool safeguard = true;
   /// Implicit Euler: Newton's method until |residual| <= newton_tolerance (dt |forces| + 1e-12 N s), or one linearisation.
   bool newton = true;

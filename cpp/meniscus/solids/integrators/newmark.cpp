@@ -48,8 +48,8 @@ void extrapolate_velocity(const BodyStep& step, ConstPoints half, ConstPoints v0
 
 namespace {
 
-/// Whether a step does not gain energy, beyond what the solves leave open. `first_full_step` keeps, in linear systems, the energy plus
-/// h^2 / 2 (force + weight)^2 / mass.
+/// Whether a step does not gain energy, beyond what the solves leave open. `first_full_step` keeps, in linear systems, the energy
+/// plus h^2 / 2 (force + weight)^2 / mass.
 ///
 /// The variants that lose no energy in linear systems may gain some by the nonlinear motion. Up to a hundredth is taken from the
 /// velocities relative to their mean, which changes no momentum.
@@ -73,8 +73,8 @@ bool keeps_energy(const BodyStep& step, const EnergyBalance& balance, const Step
   // Of sliding nodes, the velocity relative to the mean is none that they may have.
   if (!step.body().constraints().sliding().empty()) mean.setZero();
   const double moving = 0.5 * nodes::sum(step.size(), 0.0, [&](std::size_t i) {
-    return balance.free(i) ? (v1[i] - mean).squaredNorm() / step.inverse_mass(i) : 0.0;
-  });
+                          return balance.free(i) ? (v1[i] - mean).squaredNorm() / step.inverse_mass(i) : 0.0;
+                        });
   if (!(gain < 0.1 * moving)) return false;
   const double scale = std::sqrt(1 - gain / moving);
   nodes::each(step.size(), [&](std::size_t i) {
@@ -83,12 +83,11 @@ bool keeps_energy(const BodyStep& step, const EnergyBalance& balance, const Step
   return true;
 }
 
-/// The highest elastic frequency (1/s) at the start of a step, by power iteration: more exact than the bound by rows, and far more
-/// expensive. The residual is added, so that the result is too low only for starts that happen to miss a frequency.
+/// The highest elastic frequency (1/s) at the start of a step, by power iteration: more exact than the bound by rows, and far
+/// more expensive. The residual is added, so that the result is too low only for starts that happen to miss a frequency.
 double highest_frequency(const BodyStep& step) {
   constexpr int iterations = 40;
-  for (const auto& force : step.body().forces())
-    force->linearise(std::as_const(step.body()).positions(), Tangent::definite);
+  for (const auto& force : step.body().forces()) force->linearise(std::as_const(step.body()).positions(), Tangent::definite);
   VelocitySystem system(step, 0, 1, false);
   const ScratchPoints p_memory = step.scratch(), q_memory = step.scratch();
   Points p = p_memory, q = q_memory;

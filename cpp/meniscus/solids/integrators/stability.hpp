@@ -1,8 +1,8 @@
 /// Longest stable steps of explicit integrators on x'' = -K x - D x', with masses divided out and K and D symmetric and positive
 /// semidefinite, which need not commute.
 ///
-/// An eigenvector u of the motion, or of a step of two-level methods, obeys the scalar equation with k = u* K u and d = u* D u, so
-/// that bounds of K, D and their ratio are enough:
+/// An eigenvector u of the motion, or of a step of two-level methods, obeys the scalar equation with k = u* K u and d = u* D u,
+/// so that bounds of K, D and their ratio are enough:
 ///
 ///   symplectic Euler, Verlet in both forms    dt^2 k + 2 dt d <= 4      (exact)
 ///   velocity Verlet                           dt d <= 2, dt^2 k <= 4 - 2 dt d + (dt d)^2; the condition above is taken

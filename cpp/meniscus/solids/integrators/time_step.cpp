@@ -27,9 +27,8 @@ double twice_the_largest(const DeformableBody& body, Workspace& workspace, Add&&
 }
 
 double stiffness_of(const DeformableBody& body, Workspace& workspace) {
-  return twice_the_largest(body, workspace, [&](const Force& force, std::span<double> sum) {
-    force.add_stiffness_bounds(body.positions(), sum);
-  });
+  return twice_the_largest(body, workspace,
+                           [&](const Force& force, std::span<double> sum) { force.add_stiffness_bounds(body.positions(), sum); });
 }
 
 }  // namespace
@@ -38,9 +37,8 @@ TimeStepBounds time_step_bounds(const DeformableBody& body, Workspace& workspace
   TimeStepBounds r;
   r.spectrum.stiffness = stiffness_of(body, workspace);
   if (body.damped())
-    r.spectrum.damping = twice_the_largest(body, workspace, [&](const Force& force, std::span<double> sum) {
-      force.add_damping_bounds(body.positions(), sum);
-    });
+    r.spectrum.damping = twice_the_largest(
+        body, workspace, [&](const Force& force, std::span<double> sum) { force.add_damping_bounds(body.positions(), sum); });
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const auto& force : body.forces()) {
     const DampingRatios ratios = force->damping_ratios(body.positions());

@@ -192,7 +192,7 @@ DampingRatios EdgeSprings::damping_ratios(std::span<const mesh::Point> x) const 
     const double slope = law_.linear() || rest_length_[s] == 0 ? 1 : law_.slope(strain(s, now.length));
     r.add(damping_[s], stiffness_[s] * slope);
     // What acts across a spring is not damped: its tension, and all of a spring without rest length.
-    if (stiffness_[s] > 0 && now.length > (1 + 1e-9) * rest_length_[s]) r.least = 0;
+    if (stiffness_[s] > 0 && (rest_length_[s] == 0 || now.length > (1 + 1e-9) * rest_length_[s])) r.least = 0;
   }
   return r;
 }

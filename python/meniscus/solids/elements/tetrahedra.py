@@ -112,32 +112,38 @@ def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any
 class TetElements(FiniteElements):
     """Linear tetrahedral finite elements (constant strain) of a hyperelastic material.
 
-    Args:
-        mesh: a `mesh.TetMesh`, or an (m, 4) int32 array of nodes; det [x1 - x0, x2 - x0, x3 - x0] > 0 at rest.
-        rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
-        youngs_modulus: Pa; a number or one per element.
-        poissons_ratio: above -1 and below 1/2; a number or one per element.
-        material: "linear" is Hooke's law for Cauchy strain, right only without rotations; "corotational" the same in the frame of the polar
-            rotation of each element (warped stiffness); "st-venant-kirchhoff" Hooke's law for Green strain, which softens when compressed
-            to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All have the same
-            stiffness at rest, and finite energies and forces for flat and inverted elements.
-        damping: s, proportional to the stiffness at rest: Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress,
-            so that nothing damps rotations, however strained the body; for the linear material D = -damping K.
-        mass_damping: 1/s, proportional to the mass; needs `density`.
-        density: kg/m^3 at rest; a number or one per element, or None.
-        stiffness: "assembled" stores a matrix of 3 x 3 blocks, which costs some time at each linearisation and makes each product two to
-            three times as fast; "matrix-free" stores vectors per element and needs less memory.
-        degenerate: treatment of elements that are flat or inverted at rest: "refuse" or "skip" them.
+        Args:
+            mesh: a `mesh.TetMesh`, or an (m, 4) int32 array of nodes;
+    det[x1 - x0, x2 - x0, x3 - x0] > 0 at rest.rest_positions : (n, 3)float64, m;
+    the mesh's own vertices if left out. youngs_modulus : Pa;
+    a number or one per element.poissons_ratio : above - 1 and below 1 / 2;
+    a number or one per element.material
+        : "linear" is
+              Hooke's law for Cauchy strain, right only without rotations; "corotational" the same in the frame of the polar rotation
+                  of each
+                  element(warped stiffness);
+    "st-venant-kirchhoff" Hooke's law for Green strain, which softens when compressed to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All have the same
+                stiffness at rest, and finite energies and forces for flat and inverted elements.
+            damping: s, proportional to the stiffness at rest: Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress,
+                so that nothing damps rotations, however strained the body; for
+      the linear material D = -damping K.mass_damping : 1 / s, proportional to the mass;
+    needs `density`.density : kg / m ^ 3 at rest;
+    a number or one per element, or None.stiffness : "assembled" stores a matrix of 3 x 3 blocks,
+        which costs some time at each linearisation and makes each product two to three times as fast;
+    "matrix-free" stores vectors per element and needs less memory.degenerate : treatment of elements that are flat or
+        inverted at rest : "refuse" or
+                           "skip" them.
 
-    The definite tangent of the exact derivative has no negative eigenvalues, element by element; the frozen one is, for corotational
-    elements, R K R^T with given rotations.
+                           The definite tangent of the exact derivative has no negative eigenvalues,
+        element by element; the frozen one is, for corotational
+        elements, R K R^T with given rotations.
 
-    Raises:
-        TypeError, ValueError: wrong dtype or shape, nodes without a position, elements that are flat or inverted at rest unless they are
-            skipped, material constants out of range.
+        Raises:
+            TypeError, ValueError: wrong dtype or shape, nodes without a position, elements that are flat or inverted at rest unless they are
+                skipped, material constants out of range.
 
-    Source: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with corrected signs and factors; Smith et al.,
-    "Stable neo-Hookean flesh simulation", 2018; Smith et al., "Analytic eigensystems for isotropic distortion energies", 2019.
+        Source: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with corrected signs and factors;
+    Smith et al., "Stable neo-Hookean flesh simulation", 2018; Smith et al., "Analytic eigensystems for isotropic distortion energies", 2019.
     """
 
     _core: _solids.TetElements
@@ -197,13 +203,15 @@ class TetElements(FiniteElements):
     def stresses(self, x: Floats, measure: StressMeasure = "cauchy") -> Floats:
         """Return the stresses (m, 3, 3) at positions `x` (m), Pa.
 
-        Args:
-            x: (n, 3), m.
-            measure: "cauchy" is per area now, P F^T / det F, and not a number for flat elements; "first-piola" P is per area at rest;
-                "second-piola" is F^-1 P, and not a number for flat elements.
+                Args:
+                    x: (n, 3), m.
+                    measure: "cauchy" is per area now, P F^T / det F, and not a number for flat elements;
+        "first-piola" P is per area at rest;
+                        "second-piola" is F^-1 P, and not a number for flat elements.
 
-        Raises:
-            TypeError, ValueError: see the class; an unknown measure.
+                Raises:
+                    TypeError, ValueError: see the class;
+                        an unknown measure.
         """
         kind = _checks.choice("measure", measure, StressMeasure)
         p: Any = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
@@ -263,8 +271,10 @@ def element_stiffness(corners: Floats, youngs_modulus: float, poissons_ratio: fl
         corners: (4, 3) float64 at rest, m, of positive volume.
         youngs_modulus: Pa.
         poissons_ratio: above -1 and below 1/2.
-        formula: "corrected"; "printed-shear" has a coefficient of shear that is too large by a factor of two, so that the element is not
-            isotropic; "printed" also has six times the volume.
+        formula: "corrected";
+                "printed-shear" has a coefficient of shear that is too large by a factor of two,
+                    so that the element is not isotropic;
+                "printed" also has six times the volume.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, a flat or inverted element, constants out of range, an unknown formula.
@@ -285,8 +295,9 @@ def element_face_forces(
         positions: (4, 3) float64, m.
         youngs_modulus: Pa.
         poissons_ratio: above -1 and below 1/2.
-        formula: "cauchy" transforms the stress of Green strain into that on deformed faces, F S F^T / det F; "printed-halved" uses S on
-            deformed faces, which is wrong as soon as the element turns; "printed" also takes twice the areas.
+        formula: "cauchy" transforms the stress of Green strain into that on deformed faces, F S F^T / det F;
+                "printed-halved" uses S on deformed faces, which is wrong as soon as the element turns;
+                "printed" also takes twice the areas.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, an element that is flat or inverted at rest, constants out of range, an unknown
