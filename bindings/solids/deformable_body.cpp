@@ -71,6 +71,7 @@ void bind_options(py::module_& m) {
       .def_readwrite("precondition", &solids::StepOptions::precondition)
       .def_readwrite("accept_unconverged", &solids::StepOptions::accept_unconverged)
       .def_readwrite("tangent", &solids::StepOptions::tangent)
+      .def_readwrite("newton_tangent", &solids::StepOptions::newton_tangent)
       .def_readwrite("verlet", &solids::StepOptions::verlet)
       .def_readwrite("finish", &solids::StepOptions::finish)
       .def_readwrite("elasticity", &solids::StepOptions::elasticity)

@@ -2,6 +2,7 @@
 #include "solids/force_arrays.hpp"
 
 #include "meniscus/solids/elements/element_formulas.hpp"
+#include "meniscus/solids/elements/quadratic/quadratic_tet_elements.hpp"
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/triangle_membrane.hpp"
 
@@ -95,6 +96,54 @@ void bind_membrane(py::module_& m) {
           py::arg("x"));
 }
 
+void bind_quadratic(py::module_& m) {
+  using Quadratic = solids::QuadraticTetElements;
+  const auto at_points = [](const Quadratic& self, const py::array& x, auto&& evaluate) {
+    const auto at = nodes_of(x, "x", self.nodes());
+    constexpr Index points = solids::quadratic_tet::points;
+    py::array_t<double> result({static_cast<py::ssize_t>(self.size()), py::ssize_t{points}, py::ssize_t{3}, py::ssize_t{3}});
+    double* const out = result.mutable_data();
+    interruptible([&] {
+      mesh::require_finite(at, "x");
+      evaluate(at, as_matrices(out, points * self.size()));
+    });
+    return result;
+  };
+  py::class_<Quadratic, solids::Force, std::shared_ptr<Quadratic>>(m, "QuadraticTetElements")
+      .def(py::init([](const py::array& rest, const py::array& tets, const py::array& youngs_modulus,
+                       const py::array& poissons_ratio, const py::array& density, solids::Material material, double damping,
+                       double mass_damping, bool assembled, bool skip_degenerate) {
+             const auto x = positions_of(rest, "rest");
+             const auto t = elements_of<10>(tets, "tets");
+             const solids::ElementProperties properties{values_of<double>(youngs_modulus, "youngs_modulus"),
+                                                        values_of<double>(poissons_ratio, "poissons_ratio"),
+                                                        values_of<double>(density, "density")};
+             return interruptible([&] {
+               return std::make_shared<Quadratic>(
+                   x, t, properties, solids::ElementOptions{material, damping, mass_damping, assembled, skip_degenerate});
+             });
+           }),
+           py::arg("rest"), py::arg("tets"), py::arg("youngs_modulus"), py::arg("poissons_ratio"), py::arg("density"),
+           py::arg("material"), py::arg("damping"), py::arg("mass_damping"), py::arg("assembled"), py::arg("skip_degenerate"))
+      .def_property_readonly("size", &Quadratic::size)
+      .def_property_readonly("skipped", [](const Quadratic& self) { return copy_of(self.skipped()); })
+      .def_property_readonly("masses", [](const Quadratic& self) { return copy_of(self.masses()); })
+      .def_property_readonly("volumes", [](const Quadratic& self) { return copy_of(self.volumes()); })
+      .def("matrix_at", &matrix_at<Quadratic>, py::arg("x"), py::arg("tangent"))
+      .def(
+          "deformation_gradients",
+          [=](const Quadratic& self, const py::array& x) {
+            return at_points(self, x, [&](auto at, auto out) { self.deformation_gradients(at, out); });
+          },
+          py::arg("x"))
+      .def(
+          "stresses",
+          [=](const Quadratic& self, const py::array& x) {
+            return at_points(self, x, [&](auto at, auto out) { self.stresses(at, out); });
+          },
+          py::arg("x"));
+}
+
 void bind_formulas(py::module_& m) {
   py::native_enum<solids::StiffnessFormula>(m, "StiffnessFormula", "enum.Enum")
       .value("corrected", solids::StiffnessFormula::corrected)
@@ -173,6 +222,7 @@ void bind_finite_elements(py::module_& m) {
             });
           },
           py::arg("x"));
+  bind_quadratic(m);
   bind_membrane(m);
   bind_formulas(m);
 }

@@ -32,6 +32,7 @@ TOLERATED_WAIT = 0.05
 TASKS = Path("/proc/self/task")
 
 SCALE = dict.fromkeys(("Mcell/s", "Mpoint/s", "Mparticle/s", "Mghost/s", "Mtet/s", "Mface/s", "Mspring/s"), 1e6) | {
+    "evaluation/s": 1,
     "iteration/s": 1,
     "GB/s": 1e9,
 }

@@ -1,5 +1,5 @@
-"""Benchmark cases of deformable solids: finite elements in a block of tetrahedra that is turned, strained and shaken, and a peer that
-assembles the same matrix."""
+"""Benchmark cases of deformable solids: linear and quadratic finite elements in a block of tetrahedra that is turned, strained and
+shaken, and a peer that assembles the same matrix."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from peers.libraries import Peer, version
 
 import meniscus as ms
 from meniscus._meniscus import solids as core
-from meniscus.solids import DeformableBody, TetElements
+from meniscus.solids import DeformableBody, QuadraticTetElements, TetElements
 
-# Small boxes along each side, of six tetrahedra each: 10^5 and 10^6 tetrahedra.
-FULL = {"1e5": 26, "1e6": 55}
-QUICK = {"tiny": 5}
+# Small boxes along each side, of six tetrahedra each: 10^5 and 10^6 linear tetrahedra, and quadratic ones with (nearly) as many nodes.
+FULL = {"1e5": 26, "1e6": 55, "quadratic-1e4": 13, "quadratic-1e5": 28}
+QUICK = {"tiny": 5, "quadratic-tiny": 3}
+# A cantilever ten times as long as high: boxes along it and over its height, and how much too little it
+# deflects at a Poisson's ratio of 0.3 with a fixed end.
+CANTILEVERS = {"linear": (80, 8, 0.07), "quadratic": (20, 2, 0.011)}
 YOUNGS_MODULUS, POISSONS_RATIO = 1e6, 0.3
 TANGENTS = {"frozen": core.Tangent.frozen, "definite": core.Tangent.definite, "exact": core.Tangent.exact}
 
@@ -29,27 +32,30 @@ class Block:
     """A cube of tetrahedra, where its nodes are, and a displacement of them."""
 
     key: str
-    mesh: ms.mesh.TetMesh
+    mesh: Any
     positions: np.ndarray
     change: np.ndarray
 
     @property
     def work(self) -> int:
-        return len(self.mesh.tets)
+        return len(self.mesh.elements)
 
-    def elements(self, material: str, stiffness: str) -> TetElements:
-        return TetElements(
+    def elements(self, material: str, stiffness: str) -> TetElements | QuadraticTetElements:
+        kind: Any = QuadraticTetElements if isinstance(self.mesh, ms.mesh.QuadraticTetMesh) else TetElements
+        return kind(  # type: ignore[no-any-return]
             self.mesh,
             youngs_modulus=YOUNGS_MODULUS,
             poissons_ratio=POISSONS_RATIO,
-            material=material,  # type: ignore[arg-type]
-            stiffness=stiffness,  # type: ignore[arg-type]
+            material=material,
+            stiffness=stiffness,
         )
 
 
 def block(key: str, boxes: int) -> Block:
     """Turned by about 37 degrees, with strains of ten percent."""
-    mesh = ms.mesh.tet_block(boxes, boxes, boxes)
+    mesh: Any = ms.mesh.tet_block(boxes, boxes, boxes)
+    if key.startswith("quadratic"):
+        mesh, boxes = ms.mesh.quadratic_mesh(mesh), 2 * boxes
     rng = np.random.default_rng(6)
     turn = np.array([[0.8, -0.6, 0], [0.6, 0.8, 0], [0, 0, 1]])
     x = mesh.vertices @ turn.T + rng.uniform(-0.1, 0.1, mesh.vertices.shape) / boxes
@@ -66,7 +72,7 @@ def block_cases(b: Block) -> Iterator[Case]:
     """Forces, stiffness and products with it; the bytes held are those of the elements."""
     f = np.zeros_like(b.positions)
 
-    def case(name: str, run: Callable[[], object], held: TetElements, **more: Any) -> Case:
+    def case(name: str, run: Callable[[], object], held: TetElements | QuadraticTetElements, **more: Any) -> Case:
         return Case(
             name=f"solids/{b.key}/{name}",
             group="solids",
@@ -130,7 +136,26 @@ def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
         found += [c for c in block_cases(b) if chosen(c.name)]
         if chosen(f"solids/{key}/implicit-step"):
             found.append(step_case(b))
+    found += [c for name, parts in CANTILEVERS.items() if chosen((c := cantilever_case(name, *parts)).name)]
     return found
+
+
+def cantilever_case(order: str, along: int, across: int, error: float) -> Case:
+    """Forces and matrix of a beam, with the error of its deflection: what an evaluation costs for what it is worth."""
+    mesh: Any = ms.mesh.tet_block(along, across, across, (1, 0.1, 0.1))
+    if order == "quadratic":
+        mesh = ms.mesh.quadratic_mesh(mesh)
+    x = np.ascontiguousarray(mesh.vertices)
+    elements = Block(order, mesh, x, x).elements("corotational", "assembled")
+    return Case(
+        name=f"solids/cantilever/{order}/force-and-matrix",
+        group="solids",
+        work=1,
+        unit="evaluation/s",
+        run=partial(both, elements.core, x, np.zeros_like(x), core.Tangent.definite),
+        state_bytes=elements.nbytes,
+        parameters={"tets": len(mesh.elements), "nodes": len(x), "error": error},
+    )
 
 
 NAMES = (

@@ -81,7 +81,7 @@ def test_a_force_goes_through_the_battery(check: Any, default_parallelism: None)
 
 def test_every_force_of_the_package_is_in_the_battery() -> None:
     built = {type(case.build()).__name__ for case in CASES}
-    finite_elements = {"FiniteElements", "TetElements", "TriangleMembrane"}  # have modules of tests of their own
+    finite_elements = {"FiniteElements", "SolidElements", "TetElements", "TriangleMembrane"}  # have modules of tests of their own
     assert ms.solids.FORCES.keys() - finite_elements <= built
 
 

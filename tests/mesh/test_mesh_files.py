@@ -109,7 +109,7 @@ def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.txt").write_text("hello")
     with pytest.raises(ValueError, match=r"cannot read '.*a\.txt': the name must end in"):
         TetMesh.read(tmp_path / "a.txt")
-    with pytest.raises(TypeError, match="mesh must be a TriangleMesh or TetMesh, not int"):
+    with pytest.raises(TypeError, match="mesh must be a TriangleMesh, TetMesh or QuadraticTetMesh, not int"):
         ms.mesh.write(tmp_path / "a.vtk", 3)  # type: ignore[arg-type]
     imported = builtins.__import__
 

@@ -52,14 +52,55 @@ Drag::Drag(std::span<const double> coefficients, bool quadratic)
 }
 
 void Drag::add_forces(std::span<const mesh::Point>, std::span<mesh::Point> f) const {
+  if (in_step_) return;
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] += coefficient(i) * wind_.at(i);
   });
 }
 
+void Drag::begin_step(std::span<const mesh::Point>, double) {
+  in_step_ = true;
+  relative_.resize(coefficient_.size(), mesh::Point::Zero());
+}
+
+double Drag::add_drag(std::span<const mesh::Point> v, std::span<mesh::Point> f) const {
+  return parallel_reduce(
+      0, nodes(), 4096, 0.0,
+      [&](Index begin, Index end) {
+        double sum = 0;
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const mesh::Point u = wind_.at(i) - v[i];
+          const double speed = u.norm(), c = quadratic_ ? coefficient_[i] * speed : coefficient_[i];
+          f[i] += c * u;
+          sum += c * speed * speed / (quadratic_ ? 3 : 2);
+        }
+        return sum;
+      },
+      [](double a, double b) { return a + b; });
+}
+
+void Drag::linearise_drag(std::span<const mesh::Point> v) {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) relative_[i] = wind_.at(i) - v[i];
+  });
+}
+
+Block3 Drag::slope(std::size_t node) const {
+  if (!quadratic_) return coefficient_[node] * Block3::Identity();
+  const mesh::Point& u = relative_[node];
+  const double speed = u.norm();
+  if (!(speed > 0)) return Block3::Zero();
+  return coefficient_[node] * (speed * Block3::Identity() + (u / speed) * u.transpose());
+}
+
 void Drag::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) f[i] -= scale * coefficient(i) * v[i];
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      if (in_step_)
+        f[i].noalias() -= scale * (slope(i) * v[i]);
+      else
+        f[i] -= scale * coefficient(i) * v[i];
+    }
   });
 }
 
@@ -69,8 +110,12 @@ void Drag::add_damping_bounds(std::span<const mesh::Point>, std::span<double> da
 
 void Drag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      blocks[i].diagonal().array() -= damping_scale * coefficient(i);
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      if (in_step_)
+        blocks[i] -= damping_scale * slope(i);
+      else
+        blocks[i].diagonal().array() -= damping_scale * coefficient(i);
+    }
   });
 }
 

@@ -75,16 +75,29 @@ class Drag final : public Force {
   void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return only_damping; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { in_step_ = false; }
+  bool has_drag() const override { return true; }
+  double add_drag(std::span<const mesh::Point> v, std::span<mesh::Point> f) const override;
+  void linearise_drag(std::span<const mesh::Point> v) override;
   std::span<double> memory() override { return wind_.memory(); }
-  std::size_t nbytes() const override { return coefficient_.capacity() * sizeof(double) + wind_.nbytes(); }
+  std::size_t nbytes() const override {
+    return coefficient_.capacity() * sizeof(double) + wind_.nbytes() + relative_.capacity() * sizeof(mesh::Point);
+  }
 
  private:
   double coefficient(std::size_t node) const {
     return quadratic_ ? coefficient_[node] * wind_.relative(node).norm() : coefficient_[node];
   }
+  /// Minus the derivative of the drag with respect to the velocity, in a step.
+  Block3 slope(std::size_t node) const;
+
   std::vector<double> coefficient_;
   bool quadratic_;
   Wind wind_;
+  bool in_step_ = false;
+  /// Wind minus velocity at the last `linearise_drag`.
+  std::vector<mesh::Point> relative_;
 };
 
 }  // namespace meniscus::solids

@@ -4,8 +4,11 @@
 
 namespace meniscus::solids {
 
+void Force::begin_step(std::span<const mesh::Point> x, double) { linearise(x, Tangent::frozen); }
+
 template class ElementGather<2>;
 template class ElementGather<3>;
 template class ElementGather<4>;
+template class ElementGather<10>;
 
 }  // namespace meniscus::solids

@@ -2,6 +2,10 @@
 ///
 /// A force depends on position and velocity: f(x, v) = elastic(x) + D(x) v, where D is negative semidefinite. An external force
 /// that is linear in the velocity, such as drag in wind, adds its part at v = 0 to the elastic forces.
+///
+/// During a step of implicit Euler, between `begin_step` and `end_step`, forces have a potential: what no energy describes
+/// (damping, normals in the wind, weights and choices of springs) stays as it was at the start of the step, and drag depends on
+/// the velocity as it does in truth. The step is then the minimum of a function, which Newton's method finds.
 #pragma once
 
 #include "meniscus/mesh/triangle_mesh.hpp"
@@ -98,6 +102,29 @@ class Force {
 
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
   virtual double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const = 0;
+
+  /// Begins a step of implicit Euler over dt seconds from x. Until `end_step`, add_damping means D(x), elastic forces are minus
+  /// the gradient of the energy wherever the force has one, and drag is in the three functions below instead of among the elastic
+  /// forces. May allocate in the first step.
+  virtual void begin_step(std::span<const mesh::Point> x, double dt);
+  virtual void end_step() {}
+
+  /// Whether there is drag in the sense of the next two functions.
+  virtual bool has_drag() const { return false; }
+
+  /// Adds the drag at velocities v; returns its potential, W: minus the derivative of this with respect to v is the drag.
+  virtual double add_drag(std::span<const mesh::Point>, std::span<mesh::Point>) const { return 0; }
+
+  /// From now on, until `end_step`, add_damping and add_diagonal contain the derivative of the drag at velocities v.
+  virtual void linearise_drag(std::span<const mesh::Point>) {}
+
+  /// Adds damping_scale D u + stiffness_scale K u, in one pass where that is cheaper; the scales have the ratio of dt to dt^2 in
+  /// a step of implicit Euler.
+  virtual void add_tangent(std::span<const mesh::Point> u, double stiffness_scale, double damping_scale,
+                           std::span<mesh::Point> f) const {
+    if (damping_scale != 0 && damped()) add_damping(u, damping_scale, f);
+    if (stiffness_scale != 0) add_differentials(u, stiffness_scale, f);
+  }
 
   /// Memory of the force from step to step, such as directions that springs keep. It is state of the body: a failed step and a
   /// restored snapshot bring it back. Always the same memory; empty for most forces.

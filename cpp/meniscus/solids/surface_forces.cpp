@@ -49,10 +49,12 @@ WindDrag::WindDrag(std::span<const mesh::Triangle> triangles, std::span<const do
 }
 
 double WindDrag::coefficient(std::size_t node, const mesh::Point& normal) const {
+  if (in_step_) return slope_[node];
   return quadratic_ ? coefficient_[node] * std::abs(wind_.relative(node).dot(normal)) : coefficient_[node];
 }
 
 void WindDrag::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
+  if (in_step_) return;
   normals_.for_nodes(x, [&](std::size_t i, const mesh::Point& area) {
     const double size = area.norm();
     if (!(size > 0)) return;
@@ -62,6 +64,7 @@ void WindDrag::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point>
 }
 
 void WindDrag::linearise(std::span<const mesh::Point> x, Tangent tangent) {
+  if (in_step_) return;
   tangent_ = tangent;
   std::copy(x.begin(), x.begin() + nodes(), x_.begin());
   normals_.for_nodes(x, [&](std::size_t i, const mesh::Point& area) {
@@ -71,7 +74,7 @@ void WindDrag::linearise(std::span<const mesh::Point> x, Tangent tangent) {
 }
 
 void WindDrag::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
-  if (tangent_ != Tangent::exact) return;
+  if (tangent_ != Tangent::exact || in_step_) return;
   normals_.for_changes(x_, dx, [&](std::size_t i, const mesh::Point& area, const mesh::Point& change) {
     const double size = area.norm();
     if (!(size > 0)) return;
@@ -84,6 +87,36 @@ void WindDrag::add_differentials(std::span<const mesh::Point> dx, double scale, 
       df += (coefficient_[i] * (across < 0 ? -1 : 1) * wind_.relative(i).dot(dn) * w.dot(n)) * n;
     }
     f[i] += scale * df;
+  });
+}
+
+void WindDrag::begin_step(std::span<const mesh::Point> x, double) {
+  in_step_ = false;
+  linearise(x, Tangent::frozen);
+  slope_.resize(normal_.size(), 0.0);
+  in_step_ = true;
+}
+
+double WindDrag::add_drag(std::span<const mesh::Point> v, std::span<mesh::Point> f) const {
+  return parallel_reduce(
+      0, nodes(), 4096, 0.0,
+      [&](Index begin, Index end) {
+        double sum = 0;
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+          const double across = (wind_.at(i) - v[i]).dot(normal_[i]);
+          const double c = quadratic_ ? coefficient_[i] * std::abs(across) : coefficient_[i];
+          f[i] += (c * across) * normal_[i];
+          sum += c * across * across / (quadratic_ ? 3 : 2);
+        }
+        return sum;
+      },
+      [](double a, double b) { return a + b; });
+}
+
+void WindDrag::linearise_drag(std::span<const mesh::Point> v) {
+  parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      slope_[i] = quadratic_ ? 2 * coefficient_[i] * std::abs((wind_.at(i) - v[i]).dot(normal_[i])) : coefficient_[i];
   });
 }
 
@@ -111,7 +144,7 @@ void WindDrag::add_diagonal(double, double damping_scale, std::span<Block3> bloc
 }
 
 std::size_t WindDrag::nbytes() const {
-  return normals_.nbytes() + wind_.nbytes() + coefficient_.capacity() * sizeof(double) +
+  return normals_.nbytes() + wind_.nbytes() + (coefficient_.capacity() + slope_.capacity()) * sizeof(double) +
          (x_.capacity() + normal_.capacity()) * sizeof(mesh::Point);
 }
 
@@ -138,17 +171,35 @@ double Pressure::volume(std::span<const mesh::Point> x) const {
       [](double a, double b) { return a + b; });
 }
 
+double Pressure::energy(std::span<const mesh::Point> x) const {
+  if (closed_) return -pressure_ * volume(x);
+  if (!held_) return 0;
+  // The force is constant: minus its work from there.
+  double sum = 0;
+  normals_.for_nodes_in_order(x_,
+                              [&](std::size_t i, const mesh::Point& area) { sum -= (pressure_ / 6) * area.dot(x[i] - x_[i]); });
+  return sum;
+}
+
+void Pressure::begin_step(std::span<const mesh::Point> x, double) {
+  held_ = false;
+  linearise(x, Tangent::frozen);
+  held_ = !closed_;
+}
+
 void Pressure::add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const {
-  normals_.for_nodes(x, [&](std::size_t i, const mesh::Point& area) { f[i] += (pressure_ / 6) * area; });
+  normals_.for_nodes(held_ ? std::span<const mesh::Point>(x_) : x,
+                     [&](std::size_t i, const mesh::Point& area) { f[i] += (pressure_ / 6) * area; });
 }
 
 void Pressure::linearise(std::span<const mesh::Point> x, Tangent tangent) {
+  if (held_) return;
   tangent_ = tangent;
   std::copy(x.begin(), x.begin() + nodes(), x_.begin());
 }
 
 void Pressure::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
-  if (tangent_ != Tangent::exact) return;
+  if (tangent_ != Tangent::exact || held_) return;
   normals_.for_changes(
       x_, dx, [&](std::size_t i, const mesh::Point&, const mesh::Point& change) { f[i] += (scale * pressure_ / 6) * change; });
 }

@@ -23,6 +23,13 @@ class NodeNormals {
         if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_));
     });
   }
+  /// The same, one node after the other.
+  template <class Body>
+  void for_nodes_in_order(std::span<const mesh::Point> x, Body&& body) const {
+    fill(x, area_);
+    for (Index i = 0; i < nodes(); ++i)
+      if (!gather_.at(i).empty()) body(static_cast<std::size_t>(i), sum(i, area_));
+  }
   /// The same with the change of the sums under dx as well.
   template <class Body>
   void for_changes(std::span<const mesh::Point> x, std::span<const mesh::Point> dx, Body&& body) const {
@@ -73,10 +80,17 @@ class WindDrag final : public Force {
   void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return only_damping; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  /// Normals stay as they are at x.
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { in_step_ = false; }
+  bool has_drag() const override { return true; }
+  double add_drag(std::span<const mesh::Point> v, std::span<mesh::Point> f) const override;
+  void linearise_drag(std::span<const mesh::Point> v) override;
   std::span<double> memory() override { return wind_.memory(); }
   std::size_t nbytes() const override;
 
  private:
+  /// Of the damping; in a step, minus the derivative of the drag.
   double coefficient(std::size_t node, const mesh::Point& normal) const;
   NodeNormals normals_;
   std::vector<double> coefficient_;
@@ -85,6 +99,9 @@ class WindDrag final : public Force {
   std::vector<mesh::Point> x_;
   std::vector<mesh::Point> normal_;
   Tangent tangent_ = Tangent::exact;
+  bool in_step_ = false;
+  /// In a step, minus the derivative of the drag at the last `linearise_drag`, along the normal.
+  std::vector<double> slope_;
 };
 
 /// A pressure p on one side of a surface; positive pressure acts from inside, along the normals. Every triangle gives p times its
@@ -99,7 +116,7 @@ class Pressure final : public Force {
   double volume(std::span<const mesh::Point> x) const;
 
   Index nodes() const override { return normals_.nodes(); }
-  double energy(std::span<const mesh::Point> x) const override { return closed_ ? -pressure_ * volume(x) : 0; }
+  double energy(std::span<const mesh::Point> x) const override;
   bool conservative() const override { return closed_; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
@@ -113,12 +130,17 @@ class Pressure final : public Force {
   void add_damping_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
   DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return {0, 0}; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
+  /// The force on an open surface, which has no energy, stays as it is at x.
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { held_ = false; }
   std::size_t nbytes() const override { return normals_.nbytes() + x_.capacity() * sizeof(mesh::Point); }
 
  private:
   NodeNormals normals_;
   double pressure_;
   bool closed_;
+  /// In a step with an open surface, the force is that at x_.
+  bool held_ = false;
   std::vector<mesh::Point> x_;
   Tangent tangent_ = Tangent::exact;
 };

@@ -7,6 +7,7 @@ from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.export import write
 from meniscus.mesh.files import read
+from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
@@ -21,6 +22,7 @@ __all__ = [
     "Embedding",
     "HarmonicMorph",
     "MeshQuality",
+    "QuadraticTetMesh",
     "Rows",
     "SegmentMesh",
     "SimplexMesh",
@@ -33,6 +35,7 @@ __all__ = [
     "cloth_mesh",
     "harmonic_morph",
     "icosphere",
+    "quadratic_mesh",
     "read",
     "red_green",
     "tet_block",

@@ -22,6 +22,7 @@ _VOLUME_FORMATS = {
     ".mesh": "medit",
     ".meshb": "medit",
 }
+_QUADRATIC_FORMATS = {ending: name for ending, name in _VOLUME_FORMATS.items() if name != "medit"}
 _TETGEN_FORMATS = {".ele": "tetgen", ".node": "tetgen"}
 _SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".off": "off"}
 
@@ -82,14 +83,22 @@ def read_tets(path: str | os.PathLike[str]) -> _Arrays:
     return _read_cells(Path(path), _VOLUME_FORMATS | _TETGEN_FORMATS, "tetra", "tetrahedra")
 
 
+def read_quadratic_tets(path: str | os.PathLike[str]) -> _Arrays:
+    """Return vertices and ten-node tetrahedra of a file; see `QuadraticTetMesh.read`."""
+    return _read_cells(Path(path), _QUADRATIC_FORMATS, "tetra10", "ten-node tetrahedra")
+
+
 def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
-    """Write triangles or tetrahedra; see `TriangleMesh.write` and `TetMesh.write`."""
+    """Write triangles, tetrahedra or ten-node tetrahedra; see the methods `write` of their meshes."""
     file = Path(path)
-    triangles = elements.shape[1] == 3
-    formats = _VOLUME_FORMATS | (_SURFACE_FORMATS if triangles else {})
+    kind, formats = {
+        3: ("triangle", _VOLUME_FORMATS | _SURFACE_FORMATS),
+        4: ("tetra", _VOLUME_FORMATS),
+        10: ("tetra10", _QUADRATIC_FORMATS),
+    }[elements.shape[1]]
     name = _format_of(file, formats, "write")
     meshio = _meshio("writing")
-    mesh = meshio.Mesh(vertices, [("triangle" if triangles else "tetra", elements)])
+    mesh = meshio.Mesh(vertices, [(kind, elements)])
     options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {}
     with atomic_path(file) as part:
         # The format follows from the module, except that Medit files tell text from binary by their name.

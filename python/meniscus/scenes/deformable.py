@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.grid import Particles
 from meniscus.io.frames import FrameData, FrameItem
-from meniscus.mesh import TetMesh, TriangleMesh
+from meniscus.mesh import QuadraticTetMesh, TetMesh, TriangleMesh
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
 from meniscus.solids import DeformableBody
@@ -33,7 +33,7 @@ class Deforming(Scene):
     end: float = parameter(4.0, "length of the run, s")
     frames: int = parameter(96, "frames to write")
 
-    def make_mesh(self) -> TriangleMesh | TetMesh:
+    def make_mesh(self) -> TriangleMesh | TetMesh | QuadraticTetMesh:
         """Return the mesh at rest; it depends on the parameters alone."""
         raise TypeError(f"scene {type(self).__name__} has no make_mesh()")
 
@@ -78,7 +78,7 @@ class Deforming(Scene):
         """Return the triangles that are drawn, from the parameters alone."""
         mesh = self.__dict__.get("mesh") or self.make_mesh()
         self.mesh = mesh
-        surface = mesh.boundary if isinstance(mesh, TetMesh) else mesh
+        surface = mesh if isinstance(mesh, TriangleMesh) else mesh.boundary
         result: npt.NDArray[np.int32] = surface.triangles
         return result
 

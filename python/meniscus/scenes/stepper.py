@@ -1,20 +1,18 @@
-""
-    "Control of time, steps and frames."
-    ""
+"""Control of time, steps and frames."""
 
-    from __future__ import annotations
+from __future__ import annotations
 
-        import math
+import math
 
-            from meniscus import _checks from meniscus.core.stateful import Stateful
+from meniscus import _checks
+from meniscus.core.stateful import Stateful
 
-    class TimeStepper(Stateful)
-    : ""
-      "Clock of a run, with steps that end exactly on frames. Its state is the time and the numbers of the frame and of the step.
 
-      Args : end : time of the last frame,
-    s;
-the first frame (number 0) is at time 0.
+class TimeStepper(Stateful):
+    """Clock of a run, with steps that end exactly on frames. Its state is the time and the numbers of the frame and of the step.
+
+    Args:
+        end: time of the last frame, s; the first frame (number 0) is at time 0.
         frames: number of frames after frame 0, equally spaced.
 
     Raises:
@@ -50,7 +48,7 @@ the first frame (number 0) is at time 0.
         if max_dt != math.inf:
             _checks.positive("max_dt", max_dt)
         remaining = self.frame_time - self.time
-#A remainder of rounding size is no step of its own.
+        # A remainder of rounding size is no step of its own.
         if remaining <= max_dt * (1.0 + 1e-9):
             return remaining
         return 0.5 * remaining if remaining < 2.0 * max_dt else max_dt

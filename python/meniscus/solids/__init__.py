@@ -2,11 +2,13 @@
 
 from meniscus.solids.body import DeformableBody
 from meniscus.solids.elements.membrane import TriangleMembrane
+from meniscus.solids.elements.quadratic import QuadraticTetElements
 from meniscus.solids.elements.tetrahedra import (
     DegeneratePolicy,
     FaceForceFormula,
     FiniteElements,
     Material,
+    SolidElements,
     StiffnessBlocks,
     StiffnessFormula,
     StiffnessStorage,
@@ -50,8 +52,10 @@ __all__ = [
     "NewtonInfo",
     "PointLoads",
     "Pressure",
+    "QuadraticTetElements",
     "ShellAltitudeSprings",
     "SoftBindings",
+    "SolidElements",
     "SpringOptions",
     "StepInfo",
     "StiffnessBlocks",

@@ -1,54 +1,60 @@
-""
-    "Deformable bodies."
-    ""
+"""Deformable bodies."""
 
-    from __future__ import annotations
+from __future__ import annotations
 
-        import copy import math from collections.abc import Mapping,
-    Sequence from typing import Any,
-    TypeVar
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
-        import numpy as np import numpy
-            .typing as npt
+import numpy as np
+import numpy.typing as npt
 
-                from meniscus import _checks from meniscus._meniscus import solids as _solids from
-                    meniscus.core import Workspace from meniscus.core.memory import held_bytes from
-                        meniscus.core.state import Arguments from meniscus.core.stateful import Stateful from meniscus.numerics
-            .solve import ConvergenceError from meniscus.solids.constraints import NodeConstraints,
-    Path from meniscus.solids.force import Force,
-    unchanged from meniscus.solids.options import(IMPLICIT_ELASTICITY, NEWMARK_FINISH, ImplicitElasticity, Integrator,
-                                                  NewmarkFinish, StepInfo, TimeStepLimits, integrator_of, step_info,
-                                                  step_options, )
+from meniscus import _checks
+from meniscus._meniscus import solids as _solids
+from meniscus.core import Workspace
+from meniscus.core.memory import held_bytes
+from meniscus.core.state import Arguments
+from meniscus.core.stateful import Stateful
+from meniscus.numerics.solve import ConvergenceError
+from meniscus.solids.constraints import NodeConstraints, Path
+from meniscus.solids.force import Force, unchanged
+from meniscus.solids.options import (
+    IMPLICIT_ELASTICITY,
+    NEWMARK_FINISH,
+    ImplicitElasticity,
+    Integrator,
+    NewmarkFinish,
+    StepInfo,
+    TimeStepLimits,
+    integrator_of,
+    step_info,
+    step_options,
+)
 
-        Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float64]
 
-                 _Self = TypeVar("_Self", bound = "DeformableBody")
+_Self = TypeVar("_Self", bound="DeformableBody")
 
-        class DeformableBody(NodeConstraints, Stateful)
-    : ""
-      "Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
-    `step` is transactional : an error,
-        a failed solve
-            or Ctrl - C leaves the body and the memory of its forces unchanged.A node of infinite mass keeps its velocity,
-        whatever acts on it.
+class DeformableBody(NodeConstraints, Stateful):
+    """Nodes with positions, velocities and masses, the forces between them, and their constraints.
 
-        The state is positions,
-        velocities, time, the previous positions of Verlet's method, and the memory of forces: the directions that springs keep,
-        and the wind of the last step.Masses, gravity, forces and constraints are the set - up : copies and pickles have them,
-        snapshots do not.A copy has forces of its own.
+    `step` is transactional: an error, a failed solve or Ctrl-C leaves the body and the memory of its forces unchanged. A node of infinite
+    mass keeps its velocity, whatever acts on it.
 
-        Args : mesh : anything with `vertices` and,
-        unless `masses` are given, `node_masses(density)`; or positions (n, 3), m, float64. Copied.
-        density: kg/m^3 for tetrahedra, kg/m^2 for triangles, kg/m for segments;
-a number or one per element;
-default 1000. masses : (n, ), kg, instead of the density; or one number for all nodes.
-        gravity: m/s^2;
-None : no gravity.
+    The state is positions, velocities, time, the previous positions of Verlet's method, and the memory of forces: the directions that
+    springs keep, and the wind of the last step. Masses, gravity, forces and constraints are the set-up: copies and pickles have them,
+    snapshots do not. A copy has forces of its own.
 
-       Raises : TypeError,
-    ValueError : wrong types or values;
-positions that are not finite; masses that are not above zero, naming the first (a
+    Args:
+        mesh: anything with `vertices` and, unless `masses` are given, `node_masses(density)`; or positions (n, 3), m, float64. Copied.
+        density: kg/m^3 for tetrahedra, kg/m^2 for triangles, kg/m for segments; a number or one per element; default 1000.
+        masses: (n,), kg, instead of the density; or one number for all nodes.
+        gravity: m/s^2; None: no gravity.
+
+    Raises:
+        TypeError, ValueError: wrong types or values; positions that are not finite; masses that are not above zero, naming the first (a
             vertex of no element has no mass).
     """
 
@@ -91,8 +97,7 @@ positions that are not finite; masses that are not above zero, naming the first 
         if gravity is not None:
             self.gravity = gravity
 
-#-- - \
-    state -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
+    # --- state ---------------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Return the number of nodes."""
@@ -162,8 +167,7 @@ positions that are not finite; masses that are not above zero, naming the first 
         """Return the angular momentum (3,) about a point (m), kg m^2/s, without infinite masses."""
         return np.array(self._core.angular_momentum(list(_checks.vector("about", about, 3))))
 
-#-- - \
-    forces -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
+    # --- forces --------------------------------------------------------------------------------------------------------------
 
     @property
     def forces(self) -> tuple[Any, ...]:
@@ -193,72 +197,58 @@ positions that are not finite; masses that are not above zero, naming the first 
             self._core.forces_at(self.positions, self.velocities, out)
         return out
 
-#-- - \
-    time -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
+    # --- time ----------------------------------------------------------------------------------------------------------------
 
     def step(self, dt: float, integrator: Integrator = "newmark", **options: Any) -> StepInfo:
         """Advance by dt seconds.
 
         Args:
             dt: seconds, positive.
-            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt, and refused
-                beyond; with `elasticity` linearised elastic forces are implicit too. "implicit-euler": first order, damps, stable for any
-                step. "explicit-euler", "rk2" (neither is stable without damping), "symplectic-euler": order 1, 2 and 1. "rk4":
-                Runge-Kutta of order 4. "verlet": from two positions, order 2 in positions; the velocities are those in the middle of the
-                last step. "velocity-verlet": order 2 in both. `limits` has the longest stable steps of these, with damping.
+            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt; with
+                `elasticity` linearised elastic forces are implicit too, and steps of any length are stable. "implicit-euler": first
+                order, damps, stable for any step. "explicit-euler" (never stable without damping), "symplectic-euler": first order.
+                "rk2", "rk4": Runge-Kutta, order 2 (midpoint) and 4. "verlet": from two positions, order 2 in positions; the velocities
+                are those in the middle of the last step. "velocity-verlet": order 2 in both.
             **options: as listed below.
 
         Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
         `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
-        tolerance is not met, else accept the result (True). `budget` is the wall-clock time for the solves of the step, s (None: no limit):
-        once it is used up they end where they are, which is accepted and reported as `out_of_time`;
-a budget that is not used up changes no bit.
+        tolerance is not met, else accept the result (True).
 
-        `tangent` is the linearisation of implicit elastic forces : "definite"(default),
-    "exact"(with "definite" where that is indefinite), or "frozen" : directions and rotations stay, as printed;
-forces across springs, such as the tension of a hanging body,
-    are then explicit.
+        `tangent` is the linearisation of implicit elastic forces: "definite", "exact" (with "definite" where that is indefinite), or
+        "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
+        explicit and limit the step. The default is "exact" for Newton's method, which then converges quadratically, and "definite" for
+        a single linear solve.
 
-    Options of Newmark : `elasticity`: "explicit"(default); "full-step": implicit over dt, which damps most and is the one for long
-        steps;
-"half-step" : implicit over dt / 2; "first-half-step": only in the solve for positions, over dt / 2, which is the trapezoidal
-        rule and keeps the energy of linear systems; "first-full-step": likewise over dt, which keeps another quantity than the energy.
-        `finish`: "trapezoid" (default) or "backward-euler".
+        Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
+        stays bounded even for large rotations in a step; "first-half-step", "first-full-step": only in the solve for positions, which loses
+        no energy. `finish`: "trapezoid" (default) or "backward-euler".
 
-        `safeguard` (True): linearised forces are good for linear systems, where all of this is stable (see `docs/steps_of_bodies.md`), but
-        a spring that turns by an angle a in a step is stretched by a^2 / 2 against its whole stiffness. A step of Newmark's method with
-        implicit elasticity that gained energy beyond the work of gravity, moved nodes and other forces is therefore taken once more, by
-        implicit Euler, and reported as `retaken`;
-the two variants that keep energy first give back gains of up to 1 %
-        .Steps of any length are stable with all variants and tangents then.Explicit elasticity is refused beyond its
-            limit.False : the bare methods.
+        Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
 
-                          Option of Verlet : `form`: "positions"(default),
-    or "velocities", the printed start,
-    which is of first order.
+        Options of implicit Euler: `newton`: solve the nonlinear equations (default), or linearise once; `newton_tolerance` of the residual,
+        relative to dt times the forces (1e-8; rounding errors of positions end the iteration as well); `max_newton` iterations (200).
+        Newton's method minimises the potential of the step, of which damping, normals in the wind, the weights of bending by Bridson et
+        al. and the ends of altitude springs are those at the start of the step; drag is that of the new velocities. Its linear solves
+        are looser than `tolerance` while far from the solution. Energy does not grow, unless wind or moved nodes do work, inverted or
+        buckling elements snap, or altitude springs change from one altitude to another.
 
-    Options of implicit Euler : `newton`: solve the nonlinear equations(default),
-    or linearise once;
-`newton_tolerance` of the residual, relative to dt times the forces(1e-8);
-`max_newton` iterations(200).
+        Returns:
+            The report of the step; also stored as `report`.
 
-    Returns : The report of the step;
-also stored as `report`.
+        Raises:
+            ConvergenceError: a solve failed; nothing has changed.
+            TypeError, ValueError: dt not positive, unknown options, or a value that is not finite, before or after the step; nothing has
+                changed.
 
-    Raises : ConvergenceError : a solve failed;
-nothing has changed.TypeError, ValueError : dt not positive, or beyond the stability limit of explicit elasticity;
-unknown options, or a value that is not finite, before or after the step;
-nothing has changed.
-
-    Source : Selle 2008,
-    sections 5.4 and 5.5; Müller et al. 2008, chapter 3.
+        Source: Selle 2008, sections 5.4 and 5.5; Müller et al. 2008, chapter 3.
         """
         dt = _checks.positive("dt", dt)
         kind = integrator_of(integrator)
         chosen = step_options(**options)
         with self.transaction(("force_memory",)):
             for force in self._forces:
-#Some forces, such as wind, ask for the state at the start of the step.
+                # Some forces, such as wind, ask for the state at the start of the step.
                 if hasattr(force, "prepare"):
                     force.prepare(self.positions, self.velocities, self.time)
             raw = _solids.StepReport()
@@ -291,8 +281,8 @@ nothing has changed.
         that a stretched net has no stable step with these two.
 
         Args:
-            integrator: integrator whose stability counts;
-implicit Euler has no limit.elasticity : of Newmark, as in `step`; implicit elasticity has no limit, but for "first-half-step" with `finish` "backward-euler".
+            integrator: integrator whose stability counts; implicit Euler has no limit.
+            elasticity: of Newmark, as in `step`; implicit elasticity has no limit, but for "first-half-step" with `finish` "backward-euler".
             finish: of Newmark, as in `step`.
             cfl: fraction of the stability limit; frequencies and rates are upper bounds, so 1 is safe for linear springs.
             max_strain: largest change of a length in one step, relative to its rest length.
@@ -301,8 +291,7 @@ implicit Euler has no limit.elasticity : of Newmark, as in `step`; implicit elas
         Raises:
             TypeError, ValueError: wrong types or values.
 
-        Source: Selle 2008, section 7.6;
-limits of the integrators: own, see `docs/steps_of_bodies.md`.
+        Source: Selle 2008, section 7.6; limits of the integrators: own, see `docs/steps_of_bodies.md`.
         """
         kind = integrator_of(integrator)
         of_newmark = _solids.newmark_stability(IMPLICIT_ELASTICITY("elasticity", elasticity), NEWMARK_FINISH("finish", finish))
@@ -325,8 +314,7 @@ limits of the integrators: own, see `docs/steps_of_bodies.md`.
         """
         return self.limits(integrator, **options).dt
 
-#-- - snapshots and \
-    copies -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- --
+    # --- snapshots and copies ------------------------------------------------------------------------------------------------
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Restore the state of a snapshot, bit by bit.
@@ -348,24 +336,20 @@ limits of the integrators: own, see `docs/steps_of_bodies.md`.
         """One line: nodes, forces, constraints, time."""
         names = ", ".join(type(f).__name__ for f in self._forces) or "no forces"
         return f"<{type(self).__name__} {len(self)} nodes, {len(self.constrained)} constrained, {names}, t = {self.time:g} s>"
-#-- - \
-    internals -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -- -
+
+    # --- internals -----------------------------------------------------------------------------------------------------------
 
     settings = ("gravity", "_setup")
 
     def _arguments(self) -> Arguments:
-        return (self.positions.copy(),), {
-  "masses" : self.masses.copy()
-}
+        return (self.positions.copy(),), {"masses": self.masses.copy()}
 
-@property
+    @property
     def _setup(self) -> dict[str, Any]:
         """Forces and constraints."""
         sliding, normals = self._core.sliding()
         holds = {"constrained": self._core.constrained, "moved": self._core.moved, "sliding": sliding, "normals": normals}
-        return {
-  "forces" : list(self._forces), "paths" : list(self._paths), "targets" : dict(self._targets), **holds
-}
+        return {"forces": list(self._forces), "paths": list(self._paths), "targets": dict(self._targets), **holds}
 
     @_setup.setter
     def _setup(self, setup: Mapping[str, Any]) -> None:
@@ -386,10 +370,7 @@ class PreviousPositions:
     def snapshot(self) -> dict[str, Any] | None:
         """Return copies; None where there are none."""
         dt = self._core.previous_dt
-        return {
-      "dt" : dt, "positions" : self._core.previous_positions()
-    }
-    if dt > 0 else None
+        return {"dt": dt, "positions": self._core.previous_positions()} if dt > 0 else None
 
     def restore(self, snapshot: Mapping[str, Any] | None) -> None:
         """Restore the state of a snapshot. Raises TypeError or ValueError; then nothing is changed."""

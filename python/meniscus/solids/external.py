@@ -52,7 +52,7 @@ class WindDrag(_InWind):
         wind: m/s; a velocity, one per node (n, 3), or a function of positions (n, 3) and time that returns these. A function is evaluated
             before each step (`prepare`).
         quadratic: F = c |(wind - v) . N| ((wind - v) . N) N. The factor |...| uses the velocities of the last `prepare`, so that steps stay
-            linear in the velocity; before, velocities are 0.
+            linear in the velocity; before, velocities are 0. Newton's method in implicit Euler uses the new velocities in both factors.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, nodes without a position, both or neither of `coefficient` and `per_area`,
@@ -92,7 +92,8 @@ class Drag(_InWind):
         coefficient: (n,), one per node: c, N s/m (quadratic: N s^2/m^2); or a number, together with `nodes`.
         nodes: number of nodes.
         wind: as in `WindDrag`.
-        quadratic: F = c |wind - v| (wind - v), with the factor from the velocities of the last `prepare`.
+        quadratic: F = c |wind - v| (wind - v), with the factor from the velocities of the last `prepare`; Newton's method in implicit
+            Euler uses the new velocities in both factors.
 
     Raises:
         TypeError, ValueError: wrong type or shape, negative values, winds that are not finite.

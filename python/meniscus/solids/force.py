@@ -119,18 +119,14 @@ class Force:
     def differentials(self, x: Floats, dx: Floats, tangent: Tangent = "exact") -> Floats:
         """Return the change (n, 3) of the elastic forces at positions `x` under a small displacement `dx` (m), N.
 
-                Args:
-                    x: (n, 3), m.
-                    dx: (n, 3), m.
-                    tangent: "exact" is the derivative of the forces;
-        "definite" leaves out its indefinite part;
-        "frozen" keeps directions,
-            weights and rotations as they are(Selle 2008, section 5.5)
-                .
+        Args:
+            x: (n, 3), m.
+            dx: (n, 3), m.
+            tangent: "exact" is the derivative of the forces; "definite" leaves out its indefinite part; "frozen" keeps directions, weights
+                and rotations as they are (Selle 2008, section 5.5).
 
-            Raises : TypeError,
-            ValueError : see the class;
-        `tangent` is none of the choices.
+        Raises:
+            TypeError, ValueError: see the class; `tangent` is none of the choices.
         """
         x, dx = _nodes("x", x), _nodes("dx", dx)
         f = np.zeros_like(dx)
@@ -181,8 +177,7 @@ class Force:
     def damping_ratios(self, x: Floats) -> tuple[float, float]:
         """Return bounds (s) of the ratio of the damping to the stiffness (the definite tangent) at positions `x` (m).
 
-                They are equal where damping is in proportion to the stiffness;
-        (0, inf) says nothing, and (inf, 0) is that of a force with neither.
+        They are equal where damping is in proportion to the stiffness; (0, inf) says nothing, and (inf, 0) is that of a force with neither.
         """
         least, most = self._core.damping_ratios(_nodes("x", x))
         return float(least), float(most)

@@ -33,7 +33,7 @@ class NewtonInfo:
     Attributes:
         iterations: linear solves.
         linear_iterations: of conjugate gradients, all together.
-        halvings: number of halvings by the line search.
+        halvings: number of further trials by the line search, shorter or longer.
         residual: of the momentum equation, relative to dt times the size of the forces.
         converged: whether the residual is within the tolerance, or as small as rounding errors allow.
         round_off: whether it is the latter.
@@ -51,17 +51,16 @@ class NewtonInfo:
 class StepInfo:
     """Report of a step.
 
-      Attributes:
-          dt: seconds.
-          integrator: its name.
-          solves: reports of the linear solves, in order; for
-    Newton's method only the last one.
-          newton: report of Newton's method, if it was used.
-          used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
-          retaken: linearised forces would have gained energy in a step of Newmark's method, so that implicit Euler took it instead.
-          out_of_time: the budget was used up before the tolerances were met.
-          converged: whether all of this met its tolerances.
-          max_speed: of the nodes at the end, m/s.
+    Attributes:
+        dt: seconds.
+        integrator: its name.
+        solves: reports of the linear solves, in order; for Newton's method only the last one.
+        newton: report of Newton's method, if it was used.
+        used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
+        retaken: linearised forces would have gained energy in a step of Newmark's method, so that implicit Euler took it instead.
+        out_of_time: the budget was used up before the tolerances were met.
+        converged: whether all of this met its tolerances.
+        max_speed: of the nodes at the end, m/s.
     """
 
     dt: float
@@ -100,7 +99,7 @@ def step_options(
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     preconditioner: bool = True,
-    tangent: Tangent = "definite",
+    tangent: Tangent | None = None,
     elasticity: ImplicitElasticity = "explicit",
     finish: NewmarkFinish = "trapezoid",
     form: VerletForm = "positions",
@@ -118,7 +117,8 @@ def step_options(
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     o.max_iterations = _checks.integer("max_iterations", max_iterations, 1)
     o.precondition = _checks.one_of_type("preconditioner", preconditioner, bool)
-    o.tangent = TANGENT("tangent", tangent)
+    if tangent is not None:
+        o.tangent = o.newton_tangent = TANGENT("tangent", tangent)
     o.elasticity = IMPLICIT_ELASTICITY("elasticity", elasticity)
     o.finish = NEWMARK_FINISH("finish", finish)
     if budget is not None:

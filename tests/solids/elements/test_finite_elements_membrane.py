@@ -59,7 +59,7 @@ def test_plane_stress(material: str) -> None:
     sheared = UNIT.copy()
     sheared[2, 0] = size
     assert np.abs(e.stresses(sheared)[0] - MU * size * np.array([[0, 1], [1, 0], [0, 0]])).max() <= 1e-6 * E * size
-    # A strip that is pulled by a force : it stretches by F / (E h w).
+    # A strip that is pulled by a force: it stretches by F / (E h w).
     f = e.forces(UNIT * (1 + size * np.array([1, -NU, 0])))
     assert f[1, 0] == pytest.approx(-0.5 * E * size * H, rel=1e-5)
 
@@ -94,7 +94,7 @@ def test_symmetries(material: str, rng: np.random.Generator) -> None:
     # It does not matter where a triangle begins.
     turned = membrane(np.ascontiguousarray(np.roll(mesh.triangles, 1, axis=1)), material, rest_positions=mesh.vertices)
     assert np.abs(turned.forces(x) - f).max() <= 1e-12 * size
-    # Bending without stretch costs nothing : a cylinder on the fold lines of a strip.
+    # Bending without stretch costs nothing: a cylinder on the fold lines of a strip.
     flat = np.array([(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0)], float)
     folded = np.array([(0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)], float)
     strip = membrane(np.array([(0, 2, 1), (1, 2, 3)], np.int32), material, rest_positions=flat)
@@ -144,7 +144,7 @@ def test_stiffness_at_rest(rng: np.random.Generator) -> None:
         for tangent in TANGENTS:
             k = dense(membrane(mesh, material), mesh.vertices, tangent)
             assert np.abs(k - expected).max() <= 1e-13 * np.abs(expected).max()
-    # Nothing resists out of the plane : one for each node, and three rigid motions in the plane.
+    # Nothing resists out of the plane: one for each node, and three rigid motions in the plane.
     values = np.linalg.eigvalsh(expected)
     zero = len(mesh.vertices) + 3
     assert np.abs(values[:zero]).max() <= 1e-12 * values[-1]

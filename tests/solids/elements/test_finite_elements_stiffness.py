@@ -85,7 +85,7 @@ def test_definite_tangents(material: str, rng: np.random.Generator) -> None:
             k = dense(e, x, tangent)
             assert np.linalg.eigvalsh(k).min() >= -1e-12 * np.abs(k).max()
         assert np.linalg.eigvalsh(exact).min() < -1e-3 * np.abs(exact).max()
-    # Of one element, nothing but the negative part is taken away : the eigenvalues above zero stay.
+    # Of one element, nothing but the negative part is taken away: the eigenvalues above zero stay.
     for _ in range(20):
         p = rng.uniform(-1, 1, (4, 3))
         if np.linalg.det(p[1:] - p[0]) < 0.3:

@@ -120,7 +120,7 @@ def fall(body: DeformableBody, steps: int, **options: Any) -> tuple[float, float
         info = body.step(DT, "newmark", raise_on_failure=False, **options)
         top, retaken = max(top, info.max_speed), retaken + info.retaken
         now = body.energy()
-#Above a state that no body reaches, so that the scale is positive.
+        # Above a state that no body reaches, so that the scale is positive.
         gain = max(gain, (now["total"] - energy) / (now["kinetic"] + abs(now["gravity"]) + abs(now["elastic"]) - 1e-6 * lowest))
         energy = now["total"]
     return top / (start + G * steps * DT), gain, retaken
@@ -130,7 +130,7 @@ def check(name: str, stiffness: float, variant: tuple[str, str], tangent: str, s
     elasticity, finish = variant
     top, gain, _ = fall(BODIES[name](stiffness), steps, elasticity=elasticity, finish=finish, tangent=tangent)
     assert top < 2.0
-#Only first - full - step keeps another quantity than the energy, and that may give a tenth back.
+    # Only first-full-step keeps another quantity than the energy, and that may give a tenth back.
     assert gain <= (0.1 if elasticity == "first-full-step" and finish == "trapezoid" else 1e-5)
 
 
@@ -212,7 +212,7 @@ def test_a_rotating_pair_never_gains(variant: tuple[str, str]) -> None:
         for _ in range(30):
             body.step(1.0, elasticity=variant[0], finish=variant[1])  # type: ignore[arg-type]
             assert body.energy()["total"] <= start * (1 + 1e-4)
-#As far as the solves go, of which the first is also that of the motion along.
+        # As far as the solves go, of which the first is also that of the motion along.
         np.testing.assert_allclose(body.momentum(), momentum, rtol=1e-5)
 
 
@@ -263,7 +263,7 @@ def test_explicit_elasticity_is_refused_beyond_its_limit(finish: Any, limit: flo
         with pytest.raises(ValueError, match="beyond the stability limit of"):
             body.step(z, finish=finish)
         np.testing.assert_array_equal(body.positions, before)
-#Of the one variant with implicit elasticity that has a limit.
+    # Of the one variant with implicit elasticity that has a limit.
     body = oscillator(1.0)
     body.step(1.99, elasticity="first-half-step", finish="backward-euler")
     with pytest.raises(ValueError, match="stability limit of 2 s"):
@@ -296,8 +296,8 @@ def linear_matrix(z: float, elasticity: str, finish: str) -> np.ndarray:
         return np.array([x1, (v0 - z * x1) / (1 + z * later)])
     return np.array([x1, 2 * (v0 - 0.5 * h * (np.array([1.0, 0.0]) + x1)) / (1 + h * later) - v0])
 
-#What a variant guarantees of the linear oscillator : its limit in frequency times dt, \
-    and the most that the energy grows in a step.
+
+# What a variant guarantees of the linear oscillator: its limit in frequency times dt, and the most that the energy grows in a step.
 GUARANTEES = {
     ("explicit", "trapezoid"): (2.0, None),
     ("explicit", "backward-euler"): (2.0**0.5, None),

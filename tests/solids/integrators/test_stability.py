@@ -128,7 +128,7 @@ def test_limits_hold_for_stiffness_and_damping_that_do_not_commute(seed: int) ->
         for part in (0.1, 0.5, 0.99):
             # Rigid motions about the pin have the eigenvalue 1.
             assert radius(integrator, k, d, part * limit) <= 1 + 1e-7
-        # Not absurdly small : bounds by rows are within a factor of a few, whatever the network.
+        # Not absurdly small: bounds by rows are within a factor of a few, whatever the network.
         assert radius(integrator, k, d, 6 * limit) > 1 or integrator in ("newmark", "explicit-euler", "rk2")
 
 
@@ -253,7 +253,7 @@ def test_what_makes_a_step_impossible_is_said() -> None:
     assert body.max_dt("explicit-euler") > 0
     body.positions *= 1.001
     assert body.max_dt("explicit-euler") == body.max_dt("rk2") == 0.0
-    # Drag alone : | 1 - c dt | <= 1, and so on.
+    # Drag alone: |1 - c dt| <= 1, and so on.
     body = DeformableBody(np.zeros((3, 3)), masses=2.0)
     body.add(Drag(6.0, nodes=3))
     assert body.max_dt("explicit-euler", cfl=1.0) == pytest.approx(2.0 / 3.0, rel=1e-9)

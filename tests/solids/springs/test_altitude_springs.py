@@ -161,7 +161,8 @@ def test_a_collapsed_edge_leaves_the_element_to_the_edge_springs() -> None:
 
 
 def test_springs_that_act_only_when_compressed() -> None:
-    low = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0.3, 0.3, 1.0)])
+    # So wide that the altitude on its base is the shortest.
+    low = np.array([(0, 0, 0), (4, 0, 0), (0, 4, 0), (1.2, 1.2, 1.0)])
     for h, printed, continuous in ((0.95, 0.0, 0.0), (0.85, -0.15, -0.05), (-0.5, -1.5, -1.4)):
         low[3, 2] = h
         rest = np.ascontiguousarray(low * [1, 1, 0] + [0, 0, 1.0] * np.eye(4)[3][:, None])
@@ -169,8 +170,8 @@ def test_springs_that_act_only_when_compressed() -> None:
             (AltitudeSprings(TET, SpringOptions(stiffness=6.0), rest, only_beyond=0.1), printed),
             (AltitudeSprings(TET, SpringOptions(stiffness=6.0, pieces=[(-1, 1), (-0.1, 0)]), rest), continuous),
         ):
-            if springs.selection(low).candidates[0] == 3:
-                assert springs.forces(low)[3, 2] == pytest.approx(-6.0 * expected, abs=1e-13)
+            assert springs.selection(low).candidates[0] == 3
+            assert springs.forces(low)[3, 2] == pytest.approx(-6.0 * expected, abs=1e-13)
 
 
 def test_scrambled_tetrahedra_recover_and_with_edge_springs_alone_half_of_them_end_mirrored(rng: np.random.Generator) -> None:

@@ -1,7 +1,6 @@
-""
-    "Battery of checks for all forces of bodies: derivatives, symmetry, conservation, damping, threads, degenerate input.
+"""Battery of checks for all forces of bodies: derivatives, symmetry, conservation, damping, threads, degenerate input.
 
-    A force takes part by a `Case`.Those of all forces are in `support.forces.cases`; other test modules make their own and run `CHECKS`
+A force takes part by a `Case`. Those of all forces are in `support.forces.cases`; other test modules make their own and run `CHECKS`
 over them.
 """
 
@@ -37,6 +36,9 @@ class Case:
         free_of_drag: rigid motions are not damped.
         damping_torque: damping may turn the body: it is not along the line between its ends.
         diagonal: `diagonal` holds all of the exact tangent.
+        definite: what the definite tangent is: "clamped", the exact one without what is negative; "gauss-newton", the part with the squares
+            of first derivatives, which has most of the stiffness; "none", 0.
+        large: the same with thousands of nodes, so that several threads have work.
         bound: `stiffness_bounds` bounds the frequencies at `positions`.
     """
 
@@ -50,7 +52,9 @@ class Case:
     free_of_drag: bool = True
     damping_torque: bool = False
     diagonal: bool = True
+    definite: str = "clamped"
     bound: bool = True
+    large: Callable[[], Case] | None = None
 
 
 def directions(case: Case, count: int = 3, seed: int = 5) -> np.ndarray:
@@ -86,7 +90,7 @@ def check_force_is_minus_the_derivative_of_energy(case: Case) -> None:
     assert np.abs(f).max() > 0
     for d in directions(case):
         h = 1e-5
-#Fourth - order central differences.
+        # Fourth-order central differences.
         slope = (8 * (force.energy(x + h * d) - force.energy(x - h * d)) - force.energy(x + 2 * h * d) + force.energy(x - 2 * h * d)) / (
             12 * h
         )
@@ -121,8 +125,8 @@ def check_differentials_are_linear_and_scaled(case: Case) -> None:
 def check_differentials_and_damping_are_symmetric(case: Case) -> None:
     force, x = case.build(), case.positions
     for d, e in product(directions(case, 2, 5), directions(case, 2, 6)):
-        for
-        tangent in("exact", "definite", "frozen") : if tangent == "exact" and not case.symmetric:
+        for tangent in ("exact", "definite", "frozen"):
+            if tangent == "exact" and not case.symmetric:
                 continue
             a, b = force.differentials(x, d, tangent=tangent), force.differentials(x, e, tangent=tangent)
             assert abs(np.vdot(a, e) - np.vdot(b, d)) <= 1e-12 * max(np.linalg.norm(a), np.linalg.norm(b), 1e-300)
@@ -141,27 +145,43 @@ def check_definite_tangent_and_damping_take_no_energy_out_of_nothing(case: Case)
             assert np.vdot(force.damping_forces(p, d), d) <= 0
 
 
+def check_definite_tangent_leaves_out_nothing_else(case: Case) -> None:
+    if not case.symmetric:
+        pytest.skip("the exact one is not symmetric")
+    force, x = case.build(), case.positions
+    n = len(x)
+    exact, definite = (-matrix(lambda d, t=t: force.differentials(x, d, tangent=t), n) for t in ("exact", "definite"))
+    largest, most = (np.linalg.eigvalsh(0.5 * (k + k.T)).max() for k in (exact, definite))
+    if case.definite == "none":
+        assert not definite.any()
+        return
+    assert 0.9 * largest <= most <= 1.3 * largest + 1e-300
+    if case.definite == "clamped":
+        assert np.linalg.eigvalsh(definite - 0.5 * (exact + exact.T)).min() >= -1e-12 * max(largest, 1e-300)
+
+
 def check_no_resultant_force_and_torque(case: Case) -> None:
     if not case.internal:
         pytest.skip("an external force")
     force, x = case.build(), case.positions
     d = directions(case, 1)[0]
     for f, turns in ((force.forces(x), False), (force.damping_forces(x, d), case.damping_torque)):
-          scale = max(np.abs(f).max(), 1e-300) * len(x)
-        assert np.abs(f.sum(axis = 0)).max() <= 1e-13 * scale assert turns
-            or np.abs(np.cross(x, f).sum(axis = 0)).max() <= 1e-13 * scale* max(1.0, np.abs(x).max())
+        scale = max(np.abs(f).max(), 1e-300) * len(x)
+        assert np.abs(f.sum(axis=0)).max() <= 1e-13 * scale
+        assert turns or np.abs(np.cross(x, f).sum(axis=0)).max() <= 1e-13 * scale * max(1.0, np.abs(x).max())
 
-                                                                         def check_rigid_motions_are_not_damped(case : Case)
-                                                                             ->None : if not case.free_of_drag:
+
+def check_rigid_motions_are_not_damped(case: Case) -> None:
+    if not case.free_of_drag:
         pytest.skip("drag acts on rigid motions")
     force, x = case.build(), case.positions
     scale = max(np.abs(force.damping_forces(x, d)).max() for d in directions(case)) * len(x)
     for v in rigid_motions(x):
-        assert np.abs(force.damping_forces(x, v)).max() <= 1e-12 * max(scale, 1e-300) *
-                                                               max(1.0, np.abs(v).max())
+        assert np.abs(force.damping_forces(x, v)).max() <= 1e-12 * max(scale, 1e-300) * max(1.0, np.abs(v).max())
 
-                                                                   def check_translations_do_not_change_forces(case : Case)
-                                                                       ->None : if not case.internal:
+
+def check_translations_do_not_change_forces(case: Case) -> None:
+    if not case.internal:
         pytest.skip("an external force")
     force, x = case.build(), case.positions
     scale = max(np.abs(force.differentials(x, d)).max() for d in directions(case))
@@ -179,8 +199,7 @@ def check_rotations_turn_the_forces(case: Case) -> None:
     f = force.forces(x)
     turned = force.forces(np.ascontiguousarray(x @ q.T + [3.0, -1.0, 2.0]))
     assert np.abs(turned - f @ q.T).max() <= 1e-11 * max(np.abs(f).max(), 1e-300)
-#The derivative of this along a rotation : at constant forces, \
-                    the differential of a rotation is the rotation of the forces.
+    # The derivative of this along a rotation: at constant forces, the differential of a rotation is the rotation of the forces.
     for e in np.eye(3):
         turn = force.differentials(x, np.cross(e, x))
         scale = max(np.abs(turn).max(), np.abs(f).max(), max(np.abs(force.differentials(x, d)).max() for d in directions(case)))
@@ -206,6 +225,9 @@ def check_diagonal_blocks_are_those_of_the_differentials(case: Case) -> None:
 
 
 def check_bits_do_not_depend_on_threads(case: Case) -> None:
+    if case.large is not None:
+        case = case.large()
+        assert len(case.positions) > 1000
     x, d = case.positions, directions(case, 1)[0]
 
     def answers() -> list[np.ndarray]:
@@ -224,9 +246,13 @@ def check_bits_do_not_depend_on_threads(case: Case) -> None:
         ms.set_num_threads(threads)
         for level in ("baseline", "avx2", "avx512"):
             try:
-                ms
-          .core.set_simd_level(level) except ValueError : continue found = answers() first = first if first is not None
-              else found assert same_bits(found, first)
+                ms.core.set_simd_level(level)
+            except ValueError:
+                continue
+            found = answers()
+            first = first if first is not None else found
+            assert same_bits(found, first)
+
 
 def check_answers_are_finite_whatever_the_positions(case: Case) -> None:
     x = case.positions
@@ -266,12 +292,14 @@ def check_answers_are_finite_whatever_the_positions(case: Case) -> None:
             <= 1e-12 * np.abs(force.differentials(p, d, tangent="definite")).max() * x.size
         )
         if case.internal:
-              f = values[1] assert np.abs(f.sum(axis = 0)).max() <=
-                  1e-12 * max(np.abs(f).max(), 1e-300) * len(x) lever = max(np.abs(p).max(), 1.0) * np.abs(f).max() * len(x)
-            assert np.abs(np.cross(p, f).sum(axis = 0)).max() <= 1e-12 * max(lever, 1e-300)
+            f = values[1]
+            assert np.abs(f.sum(axis=0)).max() <= 1e-12 * max(np.abs(f).max(), 1e-300) * len(x)
+            lever = max(np.abs(p).max(), 1.0) * np.abs(f).max() * len(x)
+            assert np.abs(np.cross(p, f).sum(axis=0)).max() <= 1e-12 * max(lever, 1e-300)
 
-                                                                             def check_no_force_at_rest(case : Case)
-                                                                                 ->None : if case.rest is None:
+
+def check_no_force_at_rest(case: Case) -> None:
+    if case.rest is None:
         pytest.skip("there is no state of rest")
     force = case.build()
     at_rest, typical = force.forces(case.rest), size_of_forces(case, force)
@@ -360,8 +388,7 @@ def check_pickles_and_copies_answer_with_the_same_bits(case: Case) -> None:
     force.differentials(x, v)
     coincident = np.zeros_like(x)
     for other in (pickle.loads(pickle.dumps(force)), copy.deepcopy(force), copy.copy(force)):
-          assert type(other)
-          is type(force)
+        assert type(other) is type(force)
         assert other.nodes == force.nodes
         assert other.core is not force.core
         for p in (x, coincident):

@@ -56,8 +56,8 @@ def tet_block(n: int, rng: np.random.Generator | None = None) -> tuple[np.ndarra
     return v, np.array(tets, np.int32)
 
 
-def sphere() -> tuple[np.ndarray, np.ndarray]:
-    """An octahedron whose triangles are divided into four once, on the unit sphere."""
+def sphere(divisions: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """An octahedron whose triangles are divided into four once or more often, on the unit sphere."""
     v = [np.array(p, float) for p in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))]
     t = [(0, 2, 4), (2, 1, 4), (1, 3, 4), (3, 0, 4), (2, 0, 5), (1, 2, 5), (3, 1, 5), (0, 3, 5)]
     middle: dict[tuple[int, int], int] = {}
@@ -70,8 +70,10 @@ def sphere() -> tuple[np.ndarray, np.ndarray]:
             middle[key] = len(v) - 1
         return middle[key]
 
-    fine = []
-    for a, b, c in t:
-        ab, bc, ca = between(a, b), between(b, c), between(c, a)
-        fine += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
-    return np.array(v), np.array(fine, np.int32)
+    for _ in range(divisions):
+        fine = []
+        for a, b, c in t:
+            ab, bc, ca = between(a, b), between(b, c), between(c, a)
+            fine += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        t = fine
+    return np.array(v), np.array(t, np.int32)

@@ -59,7 +59,7 @@ class BoxPairs {
 ///
 /// One pass over the points finds the bodies nearby with a grid; then each body is visited once, with all of its points.
 ///
-/// Source: Selle, "Realism for production", 2008, section 6.5.
+/// Source: Selle, "Hybrid techniques for high-fidelity physical simulation of solids and fluids", 2008, section 6.5.
 class BodyPartition {
  public:
   void build(std::span<const mesh::Box> bodies, std::span<const mesh::Point> points);

@@ -1,6 +1,6 @@
 #include "meniscus/collision/continuous/cubic_ccd.hpp"
 
-#include "meniscus/collision/proximity/closest_point.hpp"
+#include "meniscus/collision/continuous/moving_pair.hpp"
 #include "meniscus/core/floating_point.hpp"
 
 #include <algorithm>
@@ -10,9 +10,7 @@
 namespace meniscus::collision {
 namespace {
 
-/// Round-off of a coefficient of the cubic in units where all differences are at most 1: at most 18 products, each with some
-/// roundings.
-constexpr double round_off = 0x1p-46;
+using Moving = MovingPair::Moving;
 
 /// Coefficients, constant first.
 using Cubic = std::array<double, 4>;
@@ -73,7 +71,7 @@ double bracketed_root(const Cubic& p, double low, double high) {
 }
 
 /// Roots of the cubic, and the ends of its monotonous pieces where it is not surely different from zero.
-void add_cubic_roots(const Cubic& p, Candidates& out) {
+void add_cubic_roots(const Cubic& p, double error, Candidates& out) {
   std::array<double, 4> ends{0, 1, 1, 1};
   std::size_t n = 1;
   for_quadratic_roots(3 * p[3], 2 * p[2], p[1], [&](double t) {
@@ -83,127 +81,121 @@ void add_cubic_roots(const Cubic& p, Candidates& out) {
   if (n == 3 && ends[2] < ends[1]) std::swap(ends[1], ends[2]);
   for (std::size_t i = 0; i <= n; ++i) {
     const double at = value(p, ends[i]);
-    if (std::abs(at) <= 4 * round_off) out.add(ends[i]);
+    if (std::abs(at) <= error) out.add(ends[i]);
     if (i < n && at * value(p, ends[i + 1]) < 0) out.add(bracketed_root(p, ends[i], ends[i + 1]));
   }
 }
 
-/// A vector that is linear in the time.
-struct Moving {
-  mesh::Point at_start;
-  mesh::Point change;
-  mesh::Point at(double t) const { return at_start + t * change; }
-};
-
-Moving between(const Moving& x, const Moving& y) { return {y.at_start - x.at_start, y.change - x.change}; }
-
-Cubic coplanarity(const Moving& a, const Moving& b, const Moving& c) {
-  const mesh::Point n0 = a.at_start.cross(b.at_start);
-  const mesh::Point n1 = a.change.cross(b.at_start) + a.at_start.cross(b.change);
-  const mesh::Point n2 = a.change.cross(b.change);
-  return {n0.dot(c.at_start), n1.dot(c.at_start) + n0.dot(c.change), n2.dot(c.at_start) + n1.dot(c.change), n2.dot(c.change)};
+Cubic coplanarity(const MovingPair& x) {
+  const mesh::Point& a = x.a().start;
+  const mesh::Point& b = x.b().start;
+  const mesh::Point& c = x.c().start;
+  const mesh::Point da = x.a().change();
+  const mesh::Point db = x.b().change();
+  const mesh::Point dc = x.c().change();
+  const mesh::Point n0 = a.cross(b);
+  const mesh::Point n1 = da.cross(b) + a.cross(db);
+  const mesh::Point n2 = da.cross(db);
+  return {n0.dot(c), n1.dot(c) + n0.dot(dc), n2.dot(c) + n1.dot(dc), n2.dot(dc)};
 }
 
-/// Times at which point p is on the line through q and r, component by component of (p - q) x (r - q).
-void add_alignments(const Moving& p, const Moving& q, const Moving& r, Candidates& out) {
-  const Moving a = between(q, p);
-  const Moving b = between(q, r);
-  const mesh::Point n0 = a.at_start.cross(b.at_start);
-  const mesh::Point n1 = a.change.cross(b.at_start) + a.at_start.cross(b.change);
-  const mesh::Point n2 = a.change.cross(b.change);
+/// Round-off of a coefficient, in units of that of the coefficients over a piece of the step: changes are up to twice as large.
+constexpr double growth = 8;
+
+Moving operator-(const Moving& x, const Moving& y) { return {x.start - y.start, x.end - y.end}; }
+Moving operator+(const Moving& x, const Moving& y) { return {x.start + y.start, x.end + y.end}; }
+
+/// Times at which vectors are parallel, component by component of their cross product.
+void add_alignments(const Moving& x, const Moving& y, Candidates& out) {
+  const mesh::Point n0 = x.start.cross(y.start);
+  const mesh::Point n1 = x.change().cross(y.start) + x.start.cross(y.change());
+  const mesh::Point n2 = x.change().cross(y.change());
   for (int d = 0; d < 3; ++d) for_quadratic_roots(n2[d], n1[d], n0[d], [&](double t) { out.add(t); });
 }
 
-/// Times at which two points meet, component by component: what is left where all points are on one line.
-void add_meetings(const Moving& p, const Moving& q, Candidates& out) {
-  const Moving d = between(p, q);
+/// Times at which a vector vanishes, component by component: what is left where all points are on one line.
+void add_zeros(const Moving& x, Candidates& out) {
+  const mesh::Point change = x.change();
   for (int i = 0; i < 3; ++i)
-    if (d.change[i] != 0) out.add(-d.at_start[i] / d.change[i]);
+    if (change[i] != 0) out.add(-x.start[i] / change[i]);
 }
 
-double squared_distance_to_segment(const mesh::Point& p, const mesh::Point& a, const mesh::Point& b) {
-  const mesh::Point d = b - a;
-  const double length2 = d.squaredNorm();
-  const double t = length2 > 0 ? std::clamp((p - a).dot(d) / length2, 0.0, 1.0) : 0.0;
-  return (p - a - t * d).squaredNorm();
-}
-
-double squared_distance_of_segments(const mesh::Point& p0, const mesh::Point& p1, const mesh::Point& q0, const mesh::Point& q1) {
-  // Either an end of one is involved, or the distance is that of the lines.
-  double best = std::min(std::min(squared_distance_to_segment(p0, q0, q1), squared_distance_to_segment(p1, q0, q1)),
-                         std::min(squared_distance_to_segment(q0, p0, p1), squared_distance_to_segment(q1, p0, p1)));
-  const mesh::Point a = p1 - p0;
-  const mesh::Point b = q1 - q0;
-  const mesh::Point c = q0 - p0;
-  const mesh::Point n = a.cross(b);
-  const double n2 = n.squaredNorm();
-  // Of lines that are parallel up to round-off the crossing is noise, and the ends are as near as the segments.
-  if (!(n2 > 0x1p-80 * a.squaredNorm() * b.squaredNorm())) return best;
-  const double u = c.cross(b).dot(n);
-  const double v = c.cross(a).dot(n);
-  if (u >= 0 && u <= n2 && v >= 0 && v <= n2) {
-    const double height = c.dot(n);
-    best = std::min(best, height * height / n2);
+/// Times at which a vertex is on the line through an edge, or meets another vertex.
+void add_coplanar_events(const MovingPair& x, Candidates& out) {
+  const Moving& a = x.a();
+  const Moving& b = x.b();
+  const Moving& c = x.c();
+  if (x.kind() == PairKind::vertex_face) {
+    add_alignments(c, a, out);
+    add_alignments(c - a, b - a, out);
+    add_alignments(c - b, b, out);
+    for (const Moving& meeting : {c, c - a, c - b}) add_zeros(meeting, out);
+  } else {
+    add_alignments(c, b, out);
+    add_alignments(c - a, b, out);
+    add_alignments(c, a, out);
+    add_alignments(c + b, a, out);
+    for (const Moving& meeting : {c, c - a, c + b, c + b - a}) add_zeros(meeting, out);
   }
-  return best;
 }
 
-/// The elements in units of their size, so that the tolerance has one meaning and nothing overflows.
-class NormalizedPair {
+/// Search for a contact that round-off has hidden from the roots. Each piece of the step is proved to be without contact, or
+/// halved.
+class Remainder {
  public:
-  NormalizedPair(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end) : kind_(kind) {
-    mesh::Point low = start[0];
-    mesh::Point high = start[0];
-    for (const auto& points : {start, end})
-      for (const mesh::Point& p : points) {
-        low = low.cwiseMin(p);
-        high = high.cwiseMax(p);
-      }
-    double shrink = 1;
-    double size = (high - low).maxCoeff();
-    if (size == std::numeric_limits<double>::infinity()) {
-      shrink = 0.25;
-      size = (shrink * high - shrink * low).maxCoeff();
-    }
-    // In two factors, because the reciprocal of a subnormal number overflows.
-    const double factor = size > 0 ? std::ldexp(1.0, -std::ilogb(size) / 2) : 1.0;
-    const double rest = size > 0 ? 1 / (size * factor) : 1.0;
-    for (std::size_t i = 0; i < 4; ++i) {
-      const mesh::Point s = ((shrink * start[i] - shrink * low) * factor) * rest;
-      const mesh::Point e = ((shrink * end[i] - shrink * low) * factor) * rest;
-      x_[i] = {s, e - s};
-    }
+  /// `likely` are the times at which the step is cut first, in order.
+  Remainder(const MovingPair& pair, double tolerance, std::span<const double> likely)
+      : pair_(pair), likely_(likely), free_(tolerance + pair.round_off()), contact_(tolerance + 4 * pair.round_off()) {}
+
+  /// A time at which the distance is at most the tolerance, in spite of round-off, or infinity if there is certainly no contact.
+  double search(double from, double to) {
+    if (pair_.never_coplanar(from, to)) return never;
+    const double* const first_likely = std::upper_bound(likely_.data(), likely_.data() + likely_.size(), from);
+    const bool cut = first_likely != likely_.data() + likely_.size() && *first_likely < to;
+    const double middle = cut ? *first_likely : from + 0.5 * (to - from);
+    const mesh::Point gap = pair_.gap(middle);
+    const double distance = gap.norm();
+    if (distance <= contact_) return middle;
+    if (pair_.separated(from, to, gap, free_)) return never;
+    if (++samples_ > max_samples || !(to - from > shortest)) return middle;
+    // The elements do not meet before the fastest of their points has covered the distance.
+    const double radius = 0.5 * (distance - free_) / pair_.speed();
+    double left = std::max(from, middle - radius);
+    double right = std::min(to, middle + radius);
+    if (!pair_.separated(left, right, gap, free_)) left = right = middle;
+    const double first = search(from, left);
+    return first == never ? search(right, to) : first;
   }
 
-  const Moving& operator[](std::size_t i) const { return x_[i]; }
-
-  double squared_distance(double t) const {
-    const std::array<mesh::Point, 4> p{x_[0].at(t), x_[1].at(t), x_[2].at(t), x_[3].at(t)};
-    if (kind_ == PairKind::vertex_face) return closest_point_on_triangle(p[0], p[1], p[2], p[3]).squared_distance;
-    return squared_distance_of_segments(p[0], p[1], p[2], p[3]);
-  }
+  static constexpr double never = std::numeric_limits<double>::infinity();
 
  private:
-  PairKind kind_;
-  std::array<Moving, 4> x_;
+  /// Only distances within round-off of the tolerance for a long time take more. What stays open counts as contact.
+  static constexpr int max_samples = 4096;
+  static constexpr double shortest = 0x1p-51;
+
+  const MovingPair& pair_;
+  std::span<const double> likely_;
+  double free_, contact_;
+  int samples_ = 0;
 };
 
-/// Whether the boxes of the moving elements are farther apart than a distance.
+/// Whether the boxes of the moving elements are farther apart than a fraction of their size.
 bool boxes_apart(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end, double tolerance) {
   const std::size_t split = kind == PairKind::vertex_face ? 1 : 2;
-  const auto bounds = [&](std::size_t first, std::size_t last) {
-    std::array<mesh::Point, 2> b{start[first], start[first]};
-    for (std::size_t i = first; i < last; ++i) {
-      b[0] = b[0].cwiseMin(start[i]).cwiseMin(end[i]);
-      b[1] = b[1].cwiseMax(start[i]).cwiseMax(end[i]);
-    }
+  const auto bounds = [&](std::span<const mesh::Point> x) {
+    std::array<mesh::Point, 2> b{x[0], x[0]};
+    for (const mesh::Point& p : x) b = {b[0].cwiseMin(p), b[1].cwiseMax(p)};
     return b;
   };
-  const auto p = bounds(0, split);
-  const auto q = bounds(split, 4);
-  // Where this overflows, the boxes do not count as apart.
-  const double distance = tolerance * (p[1].cwiseMax(q[1]) - p[0].cwiseMin(q[0])).maxCoeff();
-  return ((p[0] - q[1]).array() > distance).any() || ((q[0] - p[1]).array() > distance).any();
+  const std::array<std::array<mesh::Point, 2>, 4> box{bounds(start.first(split)), bounds(end.first(split)),
+                                                      bounds(start.subspan(split)), bounds(end.subspan(split))};
+  double size = 0;
+  for (const auto& b : box) size = std::max(size, (b[1] - b[0]).maxCoeff());
+  const mesh::Point first = (box[0][0].cwiseMin(box[1][0]) - box[2][1].cwiseMax(box[3][1]));
+  const mesh::Point second = (box[2][0].cwiseMin(box[3][0]) - box[0][1].cwiseMax(box[1][1]));
+  // Where the size overflows, the boxes do not count as apart.
+  return std::max(first.maxCoeff(), second.maxCoeff()) > tolerance * size;
 }
 
 }  // namespace
@@ -211,39 +203,26 @@ bool boxes_apart(PairKind kind, std::span<const mesh::Point, 4> start, std::span
 double cubic_contact(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end,
                      double tolerance) {
   const StandardArithmetic standard;
-  constexpr double never = std::numeric_limits<double>::infinity();
-  if (boxes_apart(kind, start, end, tolerance)) return never;
-  const NormalizedPair x(kind, start, end);
-  const bool face = kind == PairKind::vertex_face;
-  const Moving a = face ? between(x[1], x[2]) : between(x[0], x[1]);
-  const Moving b = face ? between(x[1], x[3]) : between(x[2], x[3]);
-  const Moving c = face ? between(x[1], x[0]) : between(x[0], x[2]);
-  const Cubic p = coplanarity(a, b, c);
+  if (boxes_apart(kind, start, end, tolerance)) return Remainder::never;
+  const MovingPair pair(kind, start, end);
+  const double distance = tolerance * pair.size();
+  // Most pairs move by less than their gap, or past each other.
+  if (pair.separated(0, 1, pair.gap(0.5), distance)) return Remainder::never;
+  const Cubic p = coplanarity(pair);
+  const double error = growth * pair.cubic_error();
   Candidates candidates;
   candidates.add(0);
   candidates.add(1);
-  add_cubic_roots(p, candidates);
+  add_cubic_roots(p, error, candidates);
   double area = 0;
-  for (const double t : {0.0, 0.5, 1.0}) area = std::max(area, a.at(t).cross(b.at(t)).norm());
+  for (const double t : {0.0, 0.5, 1.0}) area = std::max(area, pair.a().at(t).cross(pair.b().at(t)).norm());
   const double largest = std::max({std::abs(p[0]), std::abs(p[1]), std::abs(p[2]), std::abs(p[3])});
-  if (largest <= 4 * tolerance * area + 16 * round_off) {
-    if (face) {
-      add_alignments(x[0], x[1], x[2], candidates);
-      add_alignments(x[0], x[2], x[3], candidates);
-      add_alignments(x[0], x[3], x[1], candidates);
-      for (std::size_t i : {1, 2, 3}) add_meetings(x[0], x[i], candidates);
-    } else {
-      for (std::size_t i : {0, 1}) add_alignments(x[i], x[2], x[3], candidates);
-      for (std::size_t i : {2, 3}) add_alignments(x[i], x[0], x[1], candidates);
-      for (std::size_t i : {0, 1})
-        for (std::size_t j : {2, 3}) add_meetings(x[i], x[j], candidates);
-    }
-  }
-  // Positions at a time are rounded, too.
-  const double reach = tolerance + 0x1p-50;
-  for (const double t : candidates.sorted())
-    if (x.squared_distance(t) <= reach * reach) return t;
-  return never;
+  if (largest <= 4 * distance * area + 4 * error) add_coplanar_events(pair, candidates);
+  const double reach = distance + 4 * pair.round_off();
+  const std::span<const double> times = candidates.sorted();
+  for (const double t : times)
+    if (pair.gap(t).norm() <= reach) return t;
+  return Remainder(pair, distance, times).search(0, 1);
 }
 
 }  // namespace meniscus::collision

@@ -5,10 +5,12 @@
 /// whole step, elements can only begin to touch where a vertex passes an edge or meets another vertex, so the roots of these
 /// quadratics and linear functions are tried as well.
 ///
-/// Limits: elements that pass each other within the tolerance are reported, and the number of crossings is unknown.
-/// A contact is missed if round-off moves the root by more than the tolerance allows: near double and triple roots
-/// at the rim of an element, and where the positions are so far from the origin that their differences have few
-/// bits. Only exact methods are always safe.
+/// No contact is missed, at any ratio of motion to size: what no root has shown to be a contact is proved to be none. Over a
+/// piece of the step, either the cubic has one sign in spite of its round-off, or a direction separates the elements at both
+/// ends; other pieces are halved, and what is left counts as contact (moving_pair.hpp has the bounds).
+///
+/// Limits: elements that pass each other within the tolerance, or within round-off, 2^-44 of their motion relative to each other,
+/// are reported, and the number of crossings is unknown.
 ///
 /// Sources: Provot, "Collision and self-collision handling in cloth model dedicated to design garments", 1997; Bridson, Fedkiw
 /// and Anderson, "Robust treatment of collisions, contact and friction for cloth animation", 2002; Brochu 2012, section 4.2.1;
@@ -19,8 +21,8 @@
 
 namespace meniscus::collision {
 
-/// The time of the first contact found, infinity for none. `tolerance` >= 0 is a fraction of the largest extent of the eight
-/// points.
+/// The time of the first contact found, infinity for none. `tolerance` >= 0 is a fraction of the larger extent of the two
+/// elements along an axis, at the start or the end of the step.
 double cubic_contact(PairKind kind, std::span<const mesh::Point, 4> start, std::span<const mesh::Point, 4> end, double tolerance);
 
 }  // namespace meniscus::collision

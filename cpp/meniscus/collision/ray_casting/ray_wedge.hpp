@@ -5,7 +5,7 @@
 /// the edge normals, and it has volume even where the triangle has no area: a capsule around its longest edge, or a ball.
 ///
 /// Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3
-/// and figure 3; Selle, "Realism for production", 2008, section 4.3.
+/// and figure 3; Selle, "Hybrid techniques for high-fidelity physical simulation of solids and fluids", 2008, section 4.3.
 #pragma once
 
 #include "meniscus/mesh/search/bounding_volume_tree.hpp"

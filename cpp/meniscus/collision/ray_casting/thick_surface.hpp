@@ -4,8 +4,8 @@
 /// shared edge or vertex. A point is "visible" only if the whole segment is certainly clear of all wedges: a segment within
 /// round-off of a wedge counts as touching it.
 ///
-/// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3; Selle, "Realism
-/// for production", 2008, section 4.3.
+/// Source: Guendelman et al., "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3; Selle, "Hybrid
+/// techniques for high-fidelity physical simulation of solids and fluids", 2008, section 4.3.
 #pragma once
 
 #include "meniscus/collision/ray_casting/ray_wedge.hpp"

@@ -4,6 +4,7 @@
 #include "meniscus/fluids/liquid/volume_budget.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
 #include "meniscus/grid/poisson/face_fractions.hpp"
+#include "meniscus/surface/markers/particle_list.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,11 +41,7 @@ void for_side_columns(const grid::MacField<T, D>& velocity, const grid::Field<T,
   Coord<D> faces = fraction.extents;
   faces[a] = 1;
   for (Index i = 0; i < product<D>(faces); ++i) {
-    Coord<D> c{};
-    for (std::size_t d = D, rest = static_cast<std::size_t>(i); d-- > 0;) {
-      c[d] = static_cast<Index>(rest) % faces[d];
-      rest /= static_cast<std::size_t>(faces[d]);
-    }
+    Coord<D> c = surface::index_of<D>(i, c_strides<D>(faces));
     c[a] = side.upper ? fraction.extents[a] - 1 : 0;
     Coord<D> face = c;
     face[a] += side.upper;
@@ -147,11 +144,8 @@ double VolumeBudget<D>::find_heirs(const grid::MacField<T, D>& velocity, double 
   for (Index i = 0; i < cells(); ++i) {
     const auto label = static_cast<std::size_t>(labels_[i]);
     if (label == 0 || goes_on_[label]) continue;
-    Coord<D> c{}, to{};
-    for (std::size_t d = D, rest = static_cast<std::size_t>(i); d-- > 0;) {
-      c[d] = static_cast<Index>(rest) % extents[d];
-      rest /= static_cast<std::size_t>(extents[d]);
-    }
+    const Coord<D> c = surface::index_of<D>(i, strides);
+    Coord<D> to{};
     std::array<double, D> shift;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);

@@ -17,9 +17,8 @@ struct ViscosityProblem {
   const grid::SolidBoundary<T, D>* solid = nullptr;
   /// On cells, liquid where <= 0.
   const grid::Field<T, D>* liquid = nullptr;
-  /// Of the air, which exerts stress as the liquid does: its kinematic viscosity, m^2/s, and its density, that of the liquid
-  /// being
-  /// 1. Zero density: air exerts none. Needs `liquid` and a viscosity that is a number.
+  /// Kinematic viscosity, m^2/s, and density of the air, that of the liquid being 1. Zero density: air exerts no stress. Needs
+  /// `liquid` and a viscosity that is a number.
   double air_viscosity = 0.0, air_density = 0.0;
   double time = 0.0;
 };

@@ -34,14 +34,22 @@ BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, static_c
   block_.assign(column_.size(), Block::Zero());
 }
 
-void BlockStiffness::multiply(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const {
+void BlockStiffness::keep(double factor) {
+  kept_.resize(block_.size());
+  parallel_for(0, static_cast<Index>(block_.size()), 4096, [&](Index begin, Index end) {
+    for (auto k = static_cast<std::size_t>(begin); k < static_cast<std::size_t>(end); ++k) kept_[k] = factor * block_[k];
+  });
+}
+
+void BlockStiffness::multiply(std::span<const Block> blocks, std::span<const mesh::Point> x, double scale,
+                              std::span<mesh::Point> y) const {
   parallel_for(0, nodes(), 512, [&](Index begin, Index end) {
     auto kernel = [&] {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
         Pack sum = splat(0.0);
         double last = 0;
         for (auto k = static_cast<std::size_t>(row_start_[i]); k < static_cast<std::size_t>(row_start_[i + 1]); ++k) {
-          const double* const b = block_[k].data();
+          const double* const b = blocks[k].data();
           const double* const u = x[static_cast<std::size_t>(column_[k])].data();
           const Pack v{u[0], u[1], u[2], u[0], u[1], u[2], u[0], u[1]};
           sum += load_pack(b) * v;
@@ -54,17 +62,18 @@ void BlockStiffness::multiply(std::span<const mesh::Point> x, double scale, std:
   });
 }
 
-void BlockStiffness::add_diagonal(double scale, std::span<Block3> blocks) const {
+void BlockStiffness::add_diagonal(std::span<const Block> of, double scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       const auto first = column_.begin() + row_start_[i], last = column_.begin() + row_start_[i + 1];
       const auto found = std::lower_bound(first, last, static_cast<std::int32_t>(i));
-      if (found != last) blocks[i] += scale * block_[static_cast<std::size_t>(found - column_.begin())];
+      if (found != last) blocks[i] += scale * of[static_cast<std::size_t>(found - column_.begin())];
     }
   });
 }
 
 template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 3>>, const ElementGather<3>&);
 template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 4>>, const ElementGather<4>&);
+template BlockStiffness::BlockStiffness(std::span<const std::array<std::int32_t, 10>>, const ElementGather<10>&);
 
 }  // namespace meniscus::solids

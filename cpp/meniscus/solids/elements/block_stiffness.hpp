@@ -26,14 +26,19 @@ class BlockStiffness {
   std::span<const Block> blocks() const { return block_; }
 
   /// Sums up element stiffness: `add_row(element, a, row, place)` adds the blocks between the corners a and b = 0, 1, ... of an
-  /// element to row[place[b]]. `gather` as at construction.
+  /// element to row[place[b]]. `gather` as at construction. The sum begins with what `keep` has kept, or with 0.
   template <int N, class AddRow>
-  void fill(const ElementGather<N>& gather, AddRow&& add_row) {
+  void fill(const ElementGather<N>& gather, bool onto_kept, AddRow&& add_row) {
     parallel_for(0, gather.nodes(), 128, [&](Index begin, Index end) {
       auto kernel = [&] {
         for (Index i = begin; i < end; ++i) {
           Block* const row = block_.data() + row_start_[static_cast<std::size_t>(i)];
-          std::fill(row, block_.data() + row_start_[static_cast<std::size_t>(i) + 1], Block::Zero());
+          const auto first = static_cast<std::size_t>(row_start_[static_cast<std::size_t>(i)]),
+                     last = static_cast<std::size_t>(row_start_[static_cast<std::size_t>(i) + 1]);
+          if (onto_kept)
+            std::copy(kept_.begin() + static_cast<std::ptrdiff_t>(first), kept_.begin() + static_cast<std::ptrdiff_t>(last), row);
+          else
+            std::fill(row, row + (last - first), Block::Zero());
           const auto corners = gather.at(i);
           if (corners.empty()) continue;
           const std::uint16_t* place = place_.data() + N * gather.first(i);
@@ -47,23 +52,33 @@ class BlockStiffness {
     });
   }
 
-  /// y += scale A x.
-  void multiply(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const;
+  /// Keeps factor times the present matrix beside it, A0. The first time allocates.
+  void keep(double factor);
 
-  /// blocks[i] += scale A_ii.
-  void add_diagonal(double scale, std::span<Block3> blocks) const;
+  /// y += scale A x, or scale A0 x.
+  void multiply(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const { multiply(block_, x, scale, y); }
+  void multiply_kept(std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const {
+    multiply(kept_, x, scale, y);
+  }
+
+  /// blocks[i] += scale A_ii, or scale A0_ii.
+  void add_diagonal(double scale, std::span<Block3> blocks) const { add_diagonal(block_, scale, blocks); }
+  void add_kept_diagonal(double scale, std::span<Block3> blocks) const { add_diagonal(kept_, scale, blocks); }
 
   std::size_t nbytes() const {
     return (row_start_.capacity() + column_.capacity()) * sizeof(std::int32_t) + place_.capacity() * sizeof(std::uint16_t) +
-           block_.capacity() * sizeof(Block);
+           (block_.capacity() + kept_.capacity()) * sizeof(Block);
   }
 
  private:
+  void multiply(std::span<const Block> blocks, std::span<const mesh::Point> x, double scale, std::span<mesh::Point> y) const;
+  void add_diagonal(std::span<const Block> of, double scale, std::span<Block3> blocks) const;
+
   std::vector<std::int32_t> row_start_;
   std::vector<std::int32_t> column_;
   /// Position in its row of each block of each corner, in the order in which the corners are visited.
   std::vector<std::uint16_t> place_;
-  std::vector<Block> block_;
+  std::vector<Block> block_, kept_;
 };
 
 }  // namespace meniscus::solids

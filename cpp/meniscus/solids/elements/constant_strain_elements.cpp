@@ -25,10 +25,34 @@ template <int N>
 void ConstantStrainElements<N>::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
   if (matrix_) {
     matrix_->multiply(dx, -scale, f);
+    if (in_step()) matrix_->multiply_kept(dx, scale, f);
     return;
   }
   multiply_tangent(dx);
   gather_.template add<mesh::Point>(corner_, scale, f);
+}
+
+template <int N>
+void ConstantStrainElements<N>::add_tangent(std::span<const mesh::Point> u, double stiffness_scale, double damping_scale,
+                                            std::span<mesh::Point> f) const {
+  if (matrix_ && in_step() && stiffness_scale == damping_scale * step_dt_) {
+    matrix_->multiply(u, -stiffness_scale, f);
+    add_mass_damping(u, damping_scale, f);
+  } else {
+    Force::add_tangent(u, stiffness_scale, damping_scale, f);
+  }
+}
+
+template <int N>
+void ConstantStrainElements<N>::begin_step(std::span<const mesh::Point> x, double dt) {
+  step_dt_ = 0;
+  if (!(options_.damping > 0)) return;
+  linearise_damping(x);
+  if (matrix_)
+    matrix_->keep(options_.damping / dt);
+  else
+    held_ = fields_;
+  step_dt_ = dt;
 }
 
 template <int N>
@@ -82,11 +106,12 @@ void ConstantStrainElements<N>::add_corner_sums(double scale, std::span<double> 
 template <int N>
 std::size_t ConstantStrainElements<N>::common_bytes() const {
   return gather_.nbytes() + skipped_.capacity() * sizeof(std::int32_t) +
-         (mass_.capacity() + measure_.capacity() + fields_.capacity()) * sizeof(double) +
+         (mass_.capacity() + measure_.capacity() + fields_.capacity() + held_.capacity()) * sizeof(double) +
          corner_.capacity() * sizeof(mesh::Point) + (matrix_ ? matrix_->nbytes() : 0);
 }
 
 template class ConstantStrainElements<3>;
 template class ConstantStrainElements<4>;
+template class ConstantStrainElements<10>;
 
 }  // namespace meniscus::solids

@@ -1,5 +1,5 @@
-/// Base of linear finite elements (constant strain) with N nodes each: stored values, mass-proportional damping, and sums over
-/// corners.
+/// Base of finite elements with N nodes each, of constant strain or (quadratic tetrahedra) with several points of it: stored
+/// values, mass-proportional damping, and sums over corners.
 #pragma once
 
 #include "meniscus/numerics/lane_pack.hpp"
@@ -19,6 +19,10 @@ class ConstantStrainElements : public Force {
   Index nodes() const override { return gather_.nodes(); }
   bool damped() const override { return options_.damping > 0 || options_.mass_damping > 0; }
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
+  void add_tangent(std::span<const mesh::Point> u, double stiffness_scale, double damping_scale,
+                   std::span<mesh::Point> f) const override;
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { step_dt_ = 0; }
 
   DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
 
@@ -28,7 +32,7 @@ class ConstantStrainElements : public Force {
   std::span<const std::int32_t> skipped() const { return skipped_; }
   /// Per node, kg; empty without densities.
   std::span<const double> masses() const { return mass_; }
-  /// Filled by `linearise`; throws if the matrix is not assembled.
+  /// Filled by `linearise`, before or after a step; throws if the matrix is not assembled.
   const BlockStiffness& matrix() const;
 
  protected:
@@ -42,6 +46,13 @@ class ConstantStrainElements : public Force {
   /// Sets `corner_` to the change of the forces under dx, by the present linearisation.
   virtual void multiply_tangent(std::span<const mesh::Point> dx) const = 0;
 
+  /// Sets the linearisation, and the matrix if there is one, to the stiffness that damps at x.
+  virtual void linearise_damping(std::span<const mesh::Point> x) = 0;
+
+  /// Whether the stiffness that damps is that at the start of a step: `held_`, or (times damping / step_dt_) kept by `matrix_`,
+  /// which then contains it.
+  bool in_step() const { return step_dt_ > 0; }
+  const double* damping_fields() const { return in_step() ? held_.data() : fields_.data(); }
   void add_mass_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const;
   void add_mass_diagonal(double damping_scale, std::span<Block3> blocks) const;
   /// Adds to each node the sum of the first coordinates of `corner_` at its corners, times a scale.
@@ -62,6 +73,8 @@ class ConstantStrainElements : public Force {
   /// The linearisation of all elements, as numbers whose order the element decides.
   std::vector<double> fields_;
   std::optional<BlockStiffness> matrix_;
+  double step_dt_ = 0;
+  std::vector<double> held_;
   /// Contribution of each corner of each element.
   mutable std::vector<mesh::Point> corner_;
 };

@@ -11,10 +11,10 @@ using namespace numerics;  // packs and their arithmetic
 /// Packs of eight elements that a thread works on at a time.
 inline constexpr Index packs_per_piece = 64;
 
-/// Calls work(first pack, last pack) in parallel.
+/// Calls work(first pack, last pack) in parallel, over as many packs at a time as `piece`.
 template <class Work>
-void for_packs(std::size_t packs, Work&& work) {
-  parallel_for(0, static_cast<Index>(packs), packs_per_piece, [&](Index b, Index e) {
+void for_packs(std::size_t packs, Work&& work, Index piece = packs_per_piece) {
+  parallel_for(0, static_cast<Index>(packs), piece, [&](Index b, Index e) {
     auto kernel = [&] { work(static_cast<std::size_t>(b), static_cast<std::size_t>(e)); };
     simd_dispatch(kernel);
   });

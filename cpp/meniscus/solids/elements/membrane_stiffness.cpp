@@ -52,17 +52,25 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
   });
   tangent_ = tangent;
   if (matrix_)
-    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
-      for (int b = 0; b < 3; ++b) row[place[b]] += block(e, a, b, tangent_product());
+    matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(fields_.data(), e, a, b, tangent_product());
     });
 }
 
-void TriangleMembrane::multiply(std::span<const mesh::Point> dx, Product product) const {
+void TriangleMembrane::linearise_damping(std::span<const mesh::Point> x) {
+  linearise(x, Tangent::frozen);
+  if (matrix_ && options_.material == Material::corotational)
+    matrix_->fill(gather_, false, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(fields_.data(), e, a, b, Product::damping);
+    });
+}
+
+void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const {
   const int carrier = product == Product::damping ? MembraneFields::damper : MembraneFields::carrier;
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
-      const double* const from = fields_.data() + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
+      const double* const from = fields + i * static_cast<std::size_t>(MembraneFields::count * pack_size);
       const auto get = [&](int k) { return load_pack(from + k * pack_size); };
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
@@ -90,10 +98,10 @@ void TriangleMembrane::multiply(std::span<const mesh::Point> dx, Product product
   });
 }
 
-Block3 TriangleMembrane::block(Index element, int a, int b, Product product) const {
+Block3 TriangleMembrane::block(const double* fields, Index element, int a, int b, Product product) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
-  const double* const first = fields_.data() + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
+  const double* const first = fields + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
@@ -129,32 +137,40 @@ Block3 TriangleMembrane::block(Index element, int a, int b, Product product) con
   return u * k * u.transpose();
 }
 
-void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_product()); }
+void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const {
+  multiply(fields_.data(), dx, tangent_product());
+}
 
 void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    multiply(v, Product::damping);
-    gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
+    if (matrix_ && in_step()) {
+      matrix_->multiply_kept(v, -scale * step_dt_, f);
+    } else {
+      multiply(damping_fields(), v, Product::damping);
+      gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
+    }
   }
   add_mass_damping(v, scale, f);
 }
 
 void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
-  const double damping = options_.damping * damping_scale;
+  const bool kept = matrix_ && in_step();
+  const double damping = kept ? 0 : options_.damping * damping_scale;
+  if (kept) matrix_->add_kept_diagonal(-damping_scale * step_dt_, blocks);
   parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const auto node = static_cast<std::size_t>(i);
       for (const std::int32_t corner : gather_.at(i)) {
         const int k = corner % 3;
-        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(corner / 3, k, k, tangent_product());
-        if (damping != 0) blocks[node] -= damping * block(corner / 3, k, k, Product::damping);
+        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(fields_.data(), corner / 3, k, k, tangent_product());
+        if (damping != 0) blocks[node] -= damping * block(damping_fields(), corner / 3, k, k, Product::damping);
       }
     }
   });
   add_mass_diagonal(damping_scale, blocks);
 }
 
-void TriangleMembrane::set_bounds(std::span<const mesh::Point> x, bool frozen) const {
+void TriangleMembrane::set_bounds(std::span<const mesh::Point> x, bool damping) const {
   const Pack least = splat(0.05);
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -163,7 +179,7 @@ void TriangleMembrane::set_bounds(std::span<const mesh::Point> x, bool frozen) c
       Pack length = abs(lambda) + 2.0 * mu;
       const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
       // Blocks are at most `length` |y_i| |y_j|.
-      if (frozen) {
+      if (damping) {
         length = max(axes.s0 * axes.s0, axes.s1 * axes.s1) * length;
       } else {
         const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);

@@ -45,10 +45,10 @@ Block3 matrix_at(const Lane& e, int at) {
 
 }  // namespace
 
-Block3 TetElements::block(Index element, int a, int b, Product product) const {
+Block3 TetElements::block(const double* fields, Index element, int a, int b, Product product) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
-  const Lane e{fields_.data() + pack * static_cast<std::size_t>(field_count_ * pack_size) + lane * lane_stride(), field_stride()};
+  const Lane e{fields + pack * static_cast<std::size_t>(field_count_ * pack_size) + lane * lane_stride(), field_stride()};
   if (warped()) {
     const mesh::Point za = e.vector(WarpedFields::z, a), zb = e.vector(WarpedFields::z, b);
     Block3 r = isotropic_block(za, zb, e(WarpedFields::lambda), e(WarpedFields::mu));
@@ -209,20 +209,20 @@ void TetElements::assemble() {
   const bool frozen = tangent_ == Tangent::frozen, turning = !frozen;
   const auto element = [&](Index e) { return fields_.data() + e * field_count_; };
   if (!warped() && frozen)
-    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+    matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
       const Rest& rest = rest_[static_cast<std::size_t>(e / pack_size)];
       add_green_row(element(e), rest.y[0] + e % pack_size, a, row, place);
     });
   else if (!warped())
-    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+    matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
       add_principal_row(element(e), a, row, place);
     });
   else if (turning)
-    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+    matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
       add_warped_row<true>(element(e), a, row, place);
     });
   else
-    matrix_->fill(gather_, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+    matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
       add_warped_row<false>(element(e), a, row, place);
     });
 }

@@ -59,18 +59,19 @@ class TetElements final : public ConstantStrainElements<4> {
   void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   template <Frame frame>
   void linearise_in(std::span<const mesh::Point> x, Tangent tangent);
-  /// Sets `corner_` to bounds of the definite tangent, or of the frozen one, which damping is proportional to.
+  /// Sets `corner_` to bounds of the definite tangent, or of the stiffness that damps.
   template <Frame frame>
-  void add_bounds_in(std::span<const mesh::Point> x, bool frozen) const;
+  void add_bounds_in(std::span<const mesh::Point> x, bool damping) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
+  void linearise_damping(std::span<const mesh::Point> x) override;
   /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping. The last is Hooke's law
   /// between the rates of Green strain and second Piola-Kirchhoff stress, which no rotation changes, however strained the
   /// element; of the linear material it is the stiffness.
   enum class Product : std::int8_t { frozen, whole, damping };
-  /// Sets `corner_` to minus that matrix times dx.
-  void multiply(std::span<const mesh::Point> dx, Product product) const;
-  /// Its block between the corners a and b of an element.
-  Block3 block(Index element, int a, int b, Product product) const;
+  /// Sets `corner_` to minus that matrix times dx; `fields`: those of the linearisation.
+  void multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const;
+  /// The block of that matrix between the corners a and b of an element.
+  Block3 block(const double* fields, Index element, int a, int b, Product product) const;
   Product tangent_product() const { return tangent_ == Tangent::frozen ? Product::frozen : Product::whole; }
   /// Whether damping is in proportion to the tangent of the last linearisation.
   bool damps_as_tangent() const { return tangent_ == Tangent::frozen && options_.material != Material::corotational; }

@@ -73,6 +73,12 @@ MENISCUS_INLINE PackMat3 rows_of(const double* y) {
   return {{v(0), v(1), v(2)}, {v(3), v(4), v(5)}, {v(6), v(7), v(8)}};
 }
 
+/// A bound of the square of the largest stretch, by the rows of F^T F.
+MENISCUS_INLINE Pack square_of_stretch(const PackMat3& f) {
+  const Pack ab = abs(dot(f.a, f.b)), bc = abs(dot(f.b, f.c)), ca = abs(dot(f.c, f.a));
+  return max(max(dot(f.a, f.a) + ab + ca, dot(f.b, f.b) + ab + bc), dot(f.c, f.c) + bc + ca);
+}
+
 /// sum d_k y_k^T over k = 1, 2, 3.
 MENISCUS_INLINE PackMat3 gradient(const PackMat3& d, const PackMat3& y) { return d * transposed(y); }
 

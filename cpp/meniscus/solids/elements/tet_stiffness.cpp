@@ -107,14 +107,22 @@ void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   if (matrix_) assemble();
 }
 
-void TetElements::multiply(std::span<const mesh::Point> dx, Product product) const {
+void TetElements::linearise_damping(std::span<const mesh::Point> x) {
+  linearise(x, Tangent::frozen);
+  if (matrix_ && options_.material == Material::corotational)
+    matrix_->fill(gather_, false, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 4; ++b) row[place[b]] += block(fields_.data(), e, a, b, Product::damping);
+    });
+}
+
+void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
   const bool corotational = options_.material == Material::corotational;
   const bool stretched = corotational && product == Product::damping, turning = corotational && product == Product::whole;
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
-      const detail::FieldReader from{fields_.data() + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
+      const detail::FieldReader from{fields + i * static_cast<std::size_t>(field_count_ * pack_size), fs, ls};
       mesh::Point* const out = &corner_[4 * pack_size * i];
       const PackMat3 d = detail::edges_of(e, dx.data());
       if (warped()) {
@@ -153,14 +161,16 @@ void TetElements::multiply(std::span<const mesh::Point> dx, Product product) con
   });
 }
 
-void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(dx, tangent_product()); }
+void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(fields_.data(), dx, tangent_product()); }
 
 void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
-    if (matrix_ && damps_as_tangent()) {
+    if (matrix_ && in_step()) {
+      matrix_->multiply_kept(v, -scale * step_dt_, f);
+    } else if (matrix_ && damps_as_tangent()) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
-      multiply(v, Product::damping);
+      multiply(damping_fields(), v, Product::damping);
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
@@ -169,27 +179,26 @@ void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std:
 
 void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   const double damping = options_.damping * damping_scale;
-  const bool same = damps_as_tangent();
-  const bool from_matrix = matrix_.has_value();
-  const double direct_stiffness = from_matrix ? 0 : stiffness_scale + (same ? damping : 0);
-  const double direct_damping = same ? 0 : damping;
-  if (from_matrix) matrix_->add_diagonal(-(stiffness_scale + (same ? damping : 0)), blocks);
-  parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) {
-      const auto node = static_cast<std::size_t>(i);
-      if (direct_stiffness != 0 || direct_damping != 0)
+  const bool kept = matrix_ && in_step(), same = damps_as_tangent() && !in_step();
+  if (matrix_) matrix_->add_diagonal(-(stiffness_scale + (same ? damping : 0)), blocks);
+  // A matrix of a step contains what it keeps.
+  if (kept) matrix_->add_kept_diagonal(stiffness_scale - damping_scale * step_dt_, blocks);
+  const double direct_stiffness = matrix_ ? 0 : stiffness_scale, direct_damping = kept || (matrix_ && same) ? 0 : damping;
+  if (direct_stiffness != 0 || direct_damping != 0)
+    parallel_for(0, nodes(), 256, [&](Index begin, Index end) {
+      for (Index i = begin; i < end; ++i)
         for (const std::int32_t corner : gather_.at(i)) {
-          if (direct_stiffness != 0)
-            blocks[node] -= direct_stiffness * block(corner / 4, corner % 4, corner % 4, tangent_product());
-          if (direct_damping != 0) blocks[node] -= direct_damping * block(corner / 4, corner % 4, corner % 4, Product::damping);
+          Block3& to = blocks[static_cast<std::size_t>(i)];
+          const int k = corner % 4;
+          if (direct_stiffness != 0) to -= direct_stiffness * block(fields_.data(), corner / 4, k, k, tangent_product());
+          if (direct_damping != 0) to -= direct_damping * block(damping_fields(), corner / 4, k, k, Product::damping);
         }
-    }
-  });
+    });
   add_mass_diagonal(damping_scale, blocks);
 }
 
 template <TetElements::Frame frame>
-void TetElements::add_bounds_in(std::span<const mesh::Point> x, bool frozen) const {
+void TetElements::add_bounds_in(std::span<const mesh::Point> x, bool damping) const {
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -199,10 +208,8 @@ void TetElements::add_bounds_in(std::span<const mesh::Point> x, bool frozen) con
       Pack length = abs(lambda) + mu, product = mu;
       if constexpr (frame != Frame::rest) {
         const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
-        if (frozen) {
-          // Rows of F^T F bound the square of the largest stretch.
-          const Pack ab = abs(dot(f.a, f.b)), bc = abs(dot(f.b, f.c)), ca = abs(dot(f.c, f.a));
-          const Pack square = max(max(dot(f.a, f.a) + ab + ca, dot(f.b, f.b) + ab + bc), dot(f.c, f.c) + bc + ca);
+        if (damping) {
+          const Pack square = detail::square_of_stretch(f);
           length = square * length, product = square * product;
         } else if constexpr (frame == Frame::rotated) {
           const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;

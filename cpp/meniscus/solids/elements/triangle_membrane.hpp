@@ -49,14 +49,15 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
 
  private:
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
+  void linearise_damping(std::span<const mesh::Point> x) override;
   /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping.
   enum class Product : std::int8_t { frozen, whole, damping };
-  /// Sets `corner_` to minus that matrix times dx.
-  void multiply(std::span<const mesh::Point> dx, Product product) const;
-  /// Sets `corner_` to bounds of the definite tangent, or of the frozen one, which damping is proportional to.
-  void set_bounds(std::span<const mesh::Point> x, bool frozen) const;
+  /// Sets `corner_` to minus that matrix times dx; `fields`: those of the linearisation.
+  void multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const;
+  /// Sets `corner_` to bounds of the definite tangent, or of the stiffness that damps.
+  void set_bounds(std::span<const mesh::Point> x, bool damping) const;
   /// The block of that matrix between the corners a and b of an element.
-  Block3 block(Index element, int a, int b, Product product) const;
+  Block3 block(const double* fields, Index element, int a, int b, Product product) const;
   Product tangent_product() const { return tangent_ == Tangent::frozen ? Product::frozen : Product::whole; }
 
   std::vector<Rest> rest_;

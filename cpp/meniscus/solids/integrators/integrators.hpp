@@ -39,6 +39,8 @@ struct StepOptions {
   bool accept_unconverged = false;
   /// Tangent of implicit elastic forces. If a matrix turns out to be indefinite, `definite` is used instead.
   Tangent tangent = Tangent::definite;
+  /// The same in Newton's method.
+  Tangent newton_tangent = Tangent::exact;
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
   ImplicitElasticity elasticity = ImplicitElasticity::none;
@@ -48,7 +50,8 @@ struct StepOptions {
   /// Newmark: refuse steps beyond the limit of stability of the linear system, and take a step with implicit elasticity that
   /// gains energy once more, by implicit Euler.
   bool safeguard = true;
-  /// Implicit Euler: Newton's method until |residual| <= newton_tolerance (dt |forces| + 1e-12 N s), or one linearisation.
+  /// Implicit Euler: Newton's method until |residual| <= newton_tolerance (dt |forces| + 1e-12 N s), or until rounding errors of
+  /// positions make the residual; or one linearisation.
   bool newton = true;
   double newton_tolerance = 1e-8;
   int max_newton = 200;
@@ -57,7 +60,7 @@ struct StepOptions {
 struct NewtonInfo {
   int iterations = 0;
   int linear_iterations = 0;
-  /// Number of halvings by the line search.
+  /// Number of further trials by the line search, shorter or longer.
   int halvings = 0;
   /// Residual of the momentum equation, relative to dt |forces|.
   double residual = 0;

@@ -1,6 +1,7 @@
 #include "meniscus/solids/integrators/velocity_system.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 
 #include <chrono>
 #include <cmath>
@@ -31,30 +32,36 @@ void VelocitySystem::prepare_blocks() {
   const Constraints& c = step_.body().constraints();
   const auto invert = [&](std::size_t i, const Block3& p) {
     const double s = scale(i);
+    const double size = s == 0 ? 0.0 : (p * blocks[i] * p).diagonal().cwiseAbs().maxCoeff();
     Block3 block = Block3::Identity() - s * s * blocks[i];
     block = (p * block * p + (Block3::Identity() - p)).eval();
     const Eigen::LLT<Block3> factor(block);
+    const bool definite = factor.info() == Eigen::Success && block.allFinite();
     blocks[i] = p;
-    // If the block is not positive definite, the mass alone serves as a positive definite preconditioner.
-    if (factor.info() == Eigen::Success && block.allFinite()) {
+    // If the block is not positive definite, its eigenvalues without their signs serve.
+    if (definite) {
       const Block3 inverse = factor.solve(Block3::Identity());
       if (inverse.allFinite()) blocks[i] = p * (0.5 * (inverse + inverse.transpose())) * p;
+    } else if (block.allFinite()) {
+      const Eigen::SelfAdjointEigenSolver<Block3> eigen(block);
+      const mesh::Point values = eigen.eigenvalues().cwiseAbs().cwiseMax(1.0).cwiseInverse();
+      blocks[i] = p * (eigen.eigenvectors() * values.asDiagonal() * eigen.eigenvectors().transpose()) * p;
     }
     if (s == 0) blocks[i].setZero();
+    return size * size;
   };
   const Block3 identity = Block3::Identity();
-  nodes::each(step_.size(), [&](std::size_t i) {
-    if (c.kind(static_cast<Index>(i)) == ConstraintKind::free) invert(i, identity);
+  const double free = nodes::sum(step_.size(), 0.0, [&](std::size_t i) {
+    return c.kind(static_cast<Index>(i)) == ConstraintKind::free ? invert(i, identity) : 0.0;
   });
-  nodes::each(static_cast<Index>(c.constrained().size()),
-              [&](std::size_t k) { invert(static_cast<std::size_t>(c.constrained()[k]), c.projections()[k]); });
+  const double held = nodes::sum(static_cast<Index>(c.constrained().size()), 0.0, [&](std::size_t k) {
+    return invert(static_cast<std::size_t>(c.constrained()[k]), c.projections()[k]);
+  });
+  stiffness_size_ = std::sqrt(free + held);
 }
 
 void VelocitySystem::add_forces(ConstPoints u, Points q) const {
-  for (const auto& force : step_.body().forces()) {
-    if (damping_ != 0 && force->damped()) force->add_damping(u, damping_, q);
-    if (stiffness_ != 0) force->add_differentials(u, stiffness_, q);
-  }
+  for (const auto& force : step_.body().forces()) force->add_tangent(u, stiffness_, damping_, q);
 }
 
 double VelocitySystem::multiply_dot(Vector& p, Vector& q) {

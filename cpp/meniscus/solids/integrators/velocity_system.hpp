@@ -38,6 +38,9 @@ class VelocitySystem {
   /// q = (a D + b K) u for velocities u, in N s.
   void add_forces(ConstPoints u, Points q) const;
 
+  /// The norm of the largest diagonal entries of a D + b K of all free nodes, kg; 0 without preconditioner.
+  double stiffness_size() const { return stiffness_size_; }
+
   /// 1 / sqrt(mass), zero for infinite masses.
   double scale(std::size_t i) const { return scale_.data()[i]; }
 
@@ -47,6 +50,7 @@ class VelocitySystem {
   const BodyStep& step_;
   double damping_, stiffness_;
   bool precondition_;
+  double stiffness_size_ = 0;
   Workspace::Lease<double> scale_;
   Workspace::Lease<Block3> blocks_;
   ScratchPoints u_;

@@ -116,7 +116,7 @@ AltitudeSprings::AltitudeSprings(const Parameters& p, const SpringOptions& optio
   }
   if (p.flat > 0) gather_ = ElementGather<4>(tets_);
   x_.assign(static_cast<std::size_t>(nodes()), mesh::Point::Zero());
-  spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none});
+  spring_.assign(n, Spring{{}, mesh::Point::Zero(), 0, 0, 0, none, 0});
   contribution_.assign(4 * n, mesh::Point::Zero());
 }
 
@@ -144,6 +144,10 @@ AltitudeSprings::Choice AltitudeSprings::choice_of_lane(std::size_t tet, const a
 
 template <class Body>
 void AltitudeSprings::for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const {
+  if (in_step_) {
+    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) body(t, follow(t, x));
+    return;
+  }
   altitudes::Choices found;
   for (Index first = begin; first < end; first += altitudes::lanes) {
     const Index count = std::min<Index>(altitudes::lanes, end - first);
@@ -168,8 +172,30 @@ void AltitudeSprings::choices(std::span<const mesh::Point> x, std::span<Choice> 
                [&](Index begin, Index end) { for_choices(begin, end, x, [&](std::size_t t, const Choice& c) { out[t] = c; }); });
 }
 
+bool AltitudeSprings::turns(std::size_t tet) const {
+  constexpr double flat = 0.2;
+  const Choice& c = start_[tet];
+  return c.length > flat * rest_length(tet, c);
+}
+
+AltitudeSprings::Choice AltitudeSprings::follow(std::size_t tet, std::span<const mesh::Point> x) const {
+  Choice c = start_[tet];
+  if (c.candidate == none) return c;
+  const Corners p = corners(tet, x);
+  const mesh::Point between = c.weight[0] * p[0] + c.weight[1] * p[1] + c.weight[2] * p[2] + c.weight[3] * p[3];
+  const double size = between.norm();
+  if (turns(tet) && size > 0) {
+    c.direction = between / size;
+    c.length = size;
+  } else {
+    c.length = c.direction.dot(between);
+  }
+  return c;
+}
+
 bool AltitudeSprings::activate(std::size_t tet, Choice& c) const {
   if (c.candidate == none) return false;
+  if (in_step_) return true;
   if (only_beyond_ >= 0 && c.length > (1 - only_beyond_) * rest_length(tet, c)) return false;
   if (c.candidate >= on_a_line) return true;
   // Round-off may have carried an end just past its base.
@@ -244,7 +270,7 @@ void AltitudeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent)
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for_choices(begin, end, x, [&](std::size_t t, Choice c) {
       Spring& s = spring_[t];
-      s = {c.weight, c.direction, 0, 0, 0, none};
+      s = {c.weight, c.direction, 0, 0, 0, none, 0};
       if (!activate(t, c)) return;
       const double l0 = rest_length(t, c);
       s.candidate = c.candidate;
@@ -252,8 +278,26 @@ void AltitudeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent)
       s.stiffness = spring_constant(t, c) * (law_.linear() ? 1 : law_.slope((c.length - l0) / l0));
       s.tension = tension(t, c);
       s.damping = damping(t, c);
+      if (!in_step_ || tangent == Tangent::frozen || !turns(t) || !(c.length > 0)) return;
+      s.across = s.tension / c.length;
+      if (tangent == Tangent::definite) s.across = std::max(s.across, 0.0);
     });
   });
+}
+
+void AltitudeSprings::begin_step(std::span<const mesh::Point> x, double) {
+  in_step_ = false;
+  start_.resize(tets_.size());
+  start_damping_.resize(tets_.size());
+  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+    for_choices(begin, end, x, [&](std::size_t t, Choice c) {
+      const bool acts = activate(t, c);
+      if (!acts) c.candidate = none;
+      start_[t] = c;
+      start_damping_[t] = acts ? damping(t, c) : 0;
+    });
+  });
+  in_step_ = true;
 }
 
 std::array<mesh::Point, 4> AltitudeSprings::geometric(std::size_t tet, const std::array<mesh::Point, 4>& dx) const {
@@ -285,9 +329,9 @@ void AltitudeSprings::add_differentials(std::span<const mesh::Point> dx, double 
       const Spring& s = spring_[t];
       const Corners d = corners(t, dx);
       const mesh::Point change = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
-      const mesh::Point pull = (-s.stiffness * s.direction.dot(change)) * s.direction;
+      const mesh::Point pull = ((s.across - s.stiffness) * s.direction.dot(change)) * s.direction - s.across * change;
       for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = s.weight[i] * pull;
-      if (tangent_ == Tangent::exact && s.candidate >= 0 && s.candidate < on_a_line) {
+      if (tangent_ == Tangent::exact && !in_step_ && s.candidate >= 0 && s.candidate < on_a_line) {
         const auto g = geometric(t, d);
         for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] += g[i];
       }
@@ -298,14 +342,18 @@ void AltitudeSprings::add_differentials(std::span<const mesh::Point> dx, double 
 
 void AltitudeSprings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
+  const auto along = [&](std::size_t t, const std::array<double, 4>& weight, const mesh::Point& direction, double b) {
+    const Corners d = corners(t, v);
+    const mesh::Point rate = weight[0] * d[0] + weight[1] * d[1] + weight[2] * d[2] + weight[3] * d[3];
+    const mesh::Point pull = (-b * direction.dot(rate)) * direction;
+    for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = weight[i] * pull;
+  };
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
-    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-      const Spring& s = spring_[t];
-      const Corners d = corners(t, v);
-      const mesh::Point rate = s.weight[0] * d[0] + s.weight[1] * d[1] + s.weight[2] * d[2] + s.weight[3] * d[3];
-      const mesh::Point pull = (-s.damping * s.direction.dot(rate)) * s.direction;
-      for (std::size_t i = 0; i < 4; ++i) contribution_[4 * t + i] = s.weight[i] * pull;
-    }
+    for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t)
+      if (in_step_)
+        along(t, start_[t].weight, start_[t].direction, start_damping_[t]);
+      else
+        along(t, spring_[t].weight, spring_[t].direction, spring_[t].damping);
   });
   gather_.add<mesh::Point>(contribution_, scale, f);
 }
@@ -319,9 +367,13 @@ void AltitudeSprings::add_diagonal(double stiffness_scale, double damping_scale,
         const auto i = static_cast<std::size_t>(slot % 4);
         const Spring& s = spring_[t];
         if (s.candidate == none) continue;
-        const double k = (stiffness_scale * s.stiffness + damping_scale * s.damping) * s.weight[i] * s.weight[i];
-        block.noalias() -= (k * s.direction) * s.direction.transpose();
-        if (tangent_ != Tangent::exact || s.candidate >= on_a_line) continue;
+        const double square = s.weight[i] * s.weight[i];
+        block.noalias() -= (stiffness_scale * (s.stiffness - s.across) * square * s.direction) * s.direction.transpose();
+        block.diagonal().array() -= stiffness_scale * s.across * square;
+        const mesh::Point& n = in_step_ ? start_[t].direction : s.direction;
+        const double w = in_step_ ? start_[t].weight[i] : s.weight[i];
+        block.noalias() -= (damping_scale * (in_step_ ? start_damping_[t] : s.damping) * w * w * n) * n.transpose();
+        if (tangent_ != Tangent::exact || in_step_ || s.candidate >= on_a_line) continue;
         Block3 g;
         for (int axis = 0; axis < 3; ++axis) {
           std::array<mesh::Point, 4> d{mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero(), mesh::Point::Zero()};
@@ -401,6 +453,7 @@ std::size_t AltitudeSprings::nbytes() const {
   return gather_.nbytes() + tets_.capacity() * sizeof(FourNodes) + rest_length_.capacity() * sizeof(rest_length_[0]) +
          rest_edge_.capacity() * sizeof(rest_edge_[0]) + spring_.capacity() * sizeof(Spring) +
          (stiffness_.capacity() + damping_.capacity() + inverse_mass_.capacity()) * sizeof(double) +
+         start_.capacity() * sizeof(Choice) + start_damping_.capacity() * sizeof(double) +
          (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
 }
 

@@ -77,6 +77,10 @@ class AltitudeSprings final : public Force {
   void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  /// Until `end_step`, every element keeps the altitude that it has at x, between points at rest in the element. The spring turns
+  /// with these; only one that is inverted or nearly flat keeps its direction as well, so that it can pass through length 0.
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { in_step_ = false; }
   std::size_t nbytes() const override;
 
  private:
@@ -88,6 +92,8 @@ class AltitudeSprings final : public Force {
     double tension;
     double damping;
     std::int8_t candidate;
+    /// Stiffness across the spring in a step, N/m.
+    double across = 0;
   };
   using Corners = std::array<mesh::Point, 4>;
 
@@ -96,6 +102,10 @@ class AltitudeSprings final : public Force {
   /// Calls body(element, choice) for the elements [begin, end), one after the other.
   template <class Body>
   void for_choices(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
+  /// Whether the spring of a step turns.
+  bool turns(std::size_t tet) const;
+  /// The spring of a step at other positions.
+  Choice follow(std::size_t tet, std::span<const mesh::Point> x) const;
   /// Clamps the weights; false where the spring does nothing.
   bool activate(std::size_t tet, Choice& c) const;
   double rest_length(std::size_t tet, const Choice& c) const;
@@ -121,6 +131,10 @@ class AltitudeSprings final : public Force {
   std::vector<mesh::Point> x_;
   std::vector<Spring> spring_;
   Tangent tangent_ = Tangent::exact;
+  bool in_step_ = false;
+  /// The spring at the start of the step, and its damping.
+  std::vector<Choice> start_;
+  std::vector<double> start_damping_;
   mutable std::vector<mesh::Point> contribution_;
 };
 

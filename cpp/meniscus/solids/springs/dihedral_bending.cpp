@@ -81,6 +81,11 @@ DihedralBending::Hinge DihedralBending::hinge(Index i, std::span<const mesh::Poi
   return hinge(hinges_[k], x, min_areas_[k][0], min_areas_[k][1]);
 }
 
+bool DihedralBending::is_live(std::size_t i, double first_area, double second_area, double length) const {
+  if (in_step_) return start_[i].live && first_area > 0 && second_area > 0 && length > 0;
+  return first_area > min_areas_[i][0] && second_area > min_areas_[i][1] && length > 0;
+}
+
 template <class Body>
 void DihedralBending::for_bends(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const {
   hinges::Modes found;
@@ -98,7 +103,7 @@ void DihedralBending::for_bends(Index begin, Index end, std::span<const mesh::Po
     for (std::size_t l = 0; l < static_cast<std::size_t>(count); ++l) {
       const std::size_t i = static_cast<std::size_t>(first) + l;
       Bend h;
-      h.live = found.area[0][l] > min_areas_[i][0] && found.area[1][l] > min_areas_[i][1] && found.length[l] > 0;
+      h.live = is_live(i, found.area[0][l], found.area[1][l], found.length[l]);
       if (h.live) {
         h.length = found.length[l];
         h.area = {found.area[0][l], found.area[1][l]};
@@ -111,6 +116,7 @@ void DihedralBending::for_bends(Index begin, Index end, std::span<const mesh::Po
 }
 
 double DihedralBending::weight(std::size_t i, const Bend& h) const {
+  if (in_step_) return start_[i].weight;
   if (law_ == BendingLaw::bridson && rest_weight_[i] > 0) return h.length * h.length / (h.area[0] + h.area[1]);
   return rest_weight_[i];
 }
@@ -130,7 +136,7 @@ double DihedralBending::damping(std::size_t i, const Bend& h) const {
 }
 
 double DihedralBending::energy(std::span<const mesh::Point> x) const {
-  if (law_ == BendingLaw::bridson) return 0;
+  if (law_ == BendingLaw::bridson && !in_step_) return 0;
   return parallel_reduce(
       0, size(), chunk, 0.0,
       [&](Index begin, Index end) {
@@ -141,7 +147,7 @@ double DihedralBending::energy(std::span<const mesh::Point> x) const {
           const double density = law_ == BendingLaw::shell ? 0.5 * turn * turn
                                                            : 2 * (std::cos(0.5 * rest_angle_[i]) - std::cos(0.5 * h.angle)) -
                                                                  std::sin(0.5 * rest_angle_[i]) * turn;
-          sum += stiffness_[i] * rest_weight_[i] * density;
+          sum += stiffness_[i] * (in_step_ ? start_[i].weight : rest_weight_[i]) * density;
         });
         return sum;
       },
@@ -175,8 +181,19 @@ void DihedralBending::linearise(std::span<const mesh::Point> x, Tangent tangent)
   });
 }
 
+void DihedralBending::begin_step(std::span<const mesh::Point> x, double) {
+  in_step_ = false;
+  start_.resize(hinges_.size());
+  parallel_for(0, size(), chunk, [&](Index begin, Index end) {
+    for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
+      start_[i] = {h.mode, h.live ? damping(i, h) : 0.0, h.live ? weight(i, h) : 0.0, h.live};
+    });
+  });
+  in_step_ = true;
+}
+
 std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::array<mesh::Point, 4>& d) const {
-  const Hinge h = hinge(static_cast<Index>(i), x_);
+  const Hinge h = in_step_ ? hinge(hinges_[i], x_, 0, 0) : hinge(static_cast<Index>(i), x_);
   const auto c = corners(hinges_[i], x_);
   const mesh::Point de = d[1] - d[0];
   const double dlength = h.edge.dot(de);
@@ -206,7 +223,8 @@ std::array<mesh::Point, 4> DihedralBending::geometric(std::size_t i, const std::
   }
   const double moment = linear_[i].moment;
   double dmoment = 0;
-  if (law_ == BendingLaw::bridson) dmoment = moment * (2 * dlength / h.length - (darea[0] + darea[1]) / (h.area[0] + h.area[1]));
+  if (law_ == BendingLaw::bridson && !in_step_)
+    dmoment = moment * (2 * dlength / h.length - (darea[0] + darea[1]) / (h.area[0] + h.area[1]));
   std::array<mesh::Point, 4> g;
   for (std::size_t a = 0; a < 4; ++a) g[a] = -moment * dmode[a] - dmoment * h.mode[a];
   return g;
@@ -232,9 +250,10 @@ void DihedralBending::add_damping(std::span<const mesh::Point> v, double scale, 
   if (!damped_) return;
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      const Linear& l = linear_[i];
-      const double moment = l.damping * sum_of_products(l.mode, corners(hinges_[i], v));
-      for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = -moment * l.mode[a];
+      const auto& mode = in_step_ ? start_[i].mode : linear_[i].mode;
+      const double b = in_step_ ? start_[i].damping : linear_[i].damping;
+      const double moment = b * sum_of_products(mode, corners(hinges_[i], v));
+      for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = -moment * mode[a];
     }
   });
   gather_.add<mesh::Point>(contribution_, scale, f);
@@ -248,8 +267,10 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
         const auto i = static_cast<std::size_t>(slot / 4);
         const auto a = static_cast<std::size_t>(slot % 4);
         const Linear& l = linear_[i];
+        const mesh::Point& mode = in_step_ ? start_[i].mode[a] : l.mode[a];
+        block.noalias() -= (damping_scale * (in_step_ ? start_[i].damping : l.damping) * mode) * mode.transpose();
         if (!l.live) continue;
-        block.noalias() -= ((stiffness_scale * l.stiffness + damping_scale * l.damping) * l.mode[a]) * l.mode[a].transpose();
+        block.noalias() -= (stiffness_scale * l.stiffness * l.mode[a]) * l.mode[a].transpose();
         if (tangent_ != Tangent::exact) continue;
         Block3 g;
         for (int axis = 0; axis < 3; ++axis) {
@@ -315,7 +336,7 @@ std::size_t DihedralBending::nbytes() const {
   const std::size_t doubles =
       stiffness_.capacity() + damping_.capacity() + inverse_mass_.capacity() + rest_angle_.capacity() + rest_weight_.capacity();
   return gather_.nbytes() + hinges_.capacity() * sizeof(FourNodes) + doubles * sizeof(double) +
-         min_areas_.capacity() * sizeof(min_areas_[0]) + linear_.capacity() * sizeof(Linear) +
+         min_areas_.capacity() * sizeof(min_areas_[0]) + linear_.capacity() * sizeof(Linear) + start_.capacity() * sizeof(Start) +
          (x_.capacity() + contribution_.capacity()) * sizeof(mesh::Point);
 }
 

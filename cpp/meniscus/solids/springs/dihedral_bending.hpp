@@ -74,6 +74,10 @@ class DihedralBending final : public Force {
   DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   /// The fastest change of an angle, 1/s.
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  /// Until `end_step`, damping, the weights of `BendingLaw::bridson` and which triangles have collapsed are those at x. The law
+  /// by Bridson et al. then has an energy as well.
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { in_step_ = false; }
   std::size_t nbytes() const override;
 
  private:
@@ -97,6 +101,7 @@ class DihedralBending final : public Force {
   void for_bends(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
   template <class Coefficient>
   void add_bounds(std::span<const mesh::Point> x, std::span<double> bounds, Coefficient&& coefficient) const;
+  bool is_live(std::size_t i, double first_area, double second_area, double length) const;
   double weight(std::size_t i, const Bend& h) const;
   double stress(std::size_t i, double angle) const;
   double slope(double angle) const;
@@ -118,6 +123,15 @@ class DihedralBending final : public Force {
   std::vector<mesh::Point> x_;
   std::vector<Linear> linear_;
   Tangent tangent_ = Tangent::exact;
+  bool in_step_ = false;
+  /// At the start of the step; `weight` is that of the moment.
+  struct Start {
+    std::array<mesh::Point, 4> mode;
+    double damping = 0;
+    double weight = 0;
+    bool live = false;
+  };
+  std::vector<Start> start_;
   mutable std::vector<mesh::Point> contribution_;
 };
 

@@ -135,11 +135,18 @@ void EdgeSprings::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   tangent_ = tangent;
   parallel_for(0, nodes(), 4096,
                [&](Index begin, Index end) { std::copy(x.begin() + begin, x.begin() + end, x_.begin() + begin); });
-  if (last_direction_)
+  if (last_direction_ && !in_step_)
     parallel_for(0, size(), 1024, [&](Index begin, Index end) {
       for (auto s = static_cast<std::size_t>(begin); s < static_cast<std::size_t>(end); ++s)
         direction_[s] = state(s, x).direction;
     });
+}
+
+void EdgeSprings::begin_step(std::span<const mesh::Point> x, double) {
+  in_step_ = false;
+  linearise(x, Tangent::frozen);
+  if (damped_) start_ = x_;
+  in_step_ = true;
 }
 
 void EdgeSprings::add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const {
@@ -159,18 +166,22 @@ void EdgeSprings::add_differentials(std::span<const mesh::Point> dx, double scal
 void EdgeSprings::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (!damped_) return;
   const lanes::HalfSprings half{slices_, half_rest_length_.data(), half_damping_.data(), direction_.data()};
-  lanes::for_slices(slices_, v, f, scale,
-                    [&](const lanes::Slice& slice, lanes::Vectors& sum) { axial_damping(half, x_.data()->data(), slice, sum); });
+  lanes::for_slices(slices_, v, f, scale, [&](const lanes::Slice& slice, lanes::Vectors& sum) {
+    axial_damping(half, damped_at().data()->data(), slice, sum);
+  });
 }
 
 void EdgeSprings::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   lanes::for_halves(slices_, [&](std::size_t node, std::size_t spring) {
     const State s = state(spring, x_);
     const Stiffness k = tangent_stiffness(spring, s);
-    const double along = stiffness_scale * (k.along - k.across) + damping_scale * damping_[spring];
+    const double along = stiffness_scale * (k.along - k.across);
     Block3& block = blocks[node];
     block.noalias() -= (along * s.direction) * s.direction.transpose();
     block.diagonal().array() -= stiffness_scale * k.across;
+    if (!damped_ || damping_scale == 0) return;
+    const mesh::Point d = in_step_ ? state(spring, start_).direction : s.direction;
+    block.noalias() -= (damping_scale * damping_[spring] * d) * d.transpose();
   });
 }
 
@@ -217,7 +228,7 @@ std::size_t EdgeSprings::nbytes() const {
   const std::size_t doubles = rest_length_.capacity() + stiffness_.capacity() + damping_.capacity() +
                               half_rest_length_.capacity() + half_stiffness_.capacity() + half_damping_.capacity();
   return slices_.nbytes() + ends_.capacity() * sizeof(Ends) + doubles * sizeof(double) +
-         (x_.capacity() + direction_.capacity()) * sizeof(mesh::Point);
+         (x_.capacity() + direction_.capacity() + start_.capacity()) * sizeof(mesh::Point);
 }
 
 }  // namespace meniscus::solids

@@ -52,6 +52,9 @@ class EdgeSprings final : public Force {
   void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
+  /// Until `end_step`, springs are damped along their directions at x, and springs without length keep these.
+  void begin_step(std::span<const mesh::Point> x, double dt) override;
+  void end_step() override { in_step_ = false; }
   /// The directions that springs without length keep; empty unless they do.
   std::span<double> memory() override { return doubles_of(direction_); }
   std::size_t nbytes() const override;
@@ -88,6 +91,11 @@ class EdgeSprings final : public Force {
   std::vector<mesh::Point> x_;
   Tangent tangent_ = Tangent::exact;
   std::vector<mesh::Point> direction_;
+  bool in_step_ = false;
+  /// Positions at the start of the step, if there is damping.
+  std::vector<mesh::Point> start_;
+  /// Those of the damping.
+  const std::vector<mesh::Point>& damped_at() const { return in_step_ ? start_ : x_; }
 };
 
 }  // namespace meniscus::solids

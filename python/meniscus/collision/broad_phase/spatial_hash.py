@@ -111,7 +111,7 @@ def points_of_bodies(boxes: Floats, points: Floats, displacement: float | Floats
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, values that are not finite, a negative displacement.
 
-    Source: Selle, "Realism for production: high-quality computer generated special effects", 2008, section 6.5.
+    Source: Selle, "Hybrid techniques for high-fidelity physical simulation of solids and fluids", 2008, section 6.5.
     """
     b = _boxes(boxes)
     x = _checks.points("points", points, _FLOAT64, 3)

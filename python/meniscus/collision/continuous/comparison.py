@@ -48,14 +48,15 @@ def _cubic(kind: Any, start: Floats, end: Floats, tolerance: float) -> Floats:
 def cubic_vertex_face(start: Floats, end: Floats, tolerance: float = 1e-6) -> Floats:
     """Return for n pairs of a moving vertex and a moving face a time at which they are as close as a tolerance, if one is found.
 
-    The times are those at which the four points are coplanar, up to round-off, and both ends of the step. For comparison with the exact
-    `vertex_face`: every pair within the tolerance counts, and contacts can be missed where round-off moves a root too far, near double and
-    triple roots and for positions with few bits left.
+    The times are those at which the four points are coplanar, up to round-off, and both ends of the step. No contact is missed, however
+    fast the elements move. Unlike in the exact `vertex_face`, pairs that pass each other within the tolerance count, and so do those within
+    round-off, about 2^-44 of their motion relative to each other.
 
     Args:
         start: (n, 4, 3) float64, C-contiguous, m: the vertex, then the three corners of the face.
         end: the same at the end of the step.
-        tolerance: the distance that counts as contact, as a fraction of the largest extent of the eight points along an axis.
+        tolerance: the distance that counts as contact, as a fraction of the largest extent of the face along an axis, at the start or the
+            end of the step.
 
     Returns:
         (n,) float64: the first time found in [0, 1]; infinity for none.
@@ -75,7 +76,7 @@ def cubic_edge_edge(start: Floats, end: Floats, tolerance: float = 1e-6) -> Floa
     Args:
         start: (n, 4, 3) float64, C-contiguous, m: the two ends of the first edge, then those of the other.
         end: the same at the end of the step.
-        tolerance: as for `cubic_vertex_face`.
+        tolerance: as for `cubic_vertex_face`; a fraction of the larger extent of the two edges.
 
     Returns:
         (n,) float64: the first time found in [0, 1]; infinity for none.

@@ -85,7 +85,7 @@ class ThickSurface:
         TypeError, ValueError: wrong dtype, shape or memory order, indices out of range, values that are not finite.
 
     Source: Guendelman, Selle, Losasso and Fedkiw, "Coupling water and smoke to thin deformable and rigid shells", 2005, section 3;
-    Selle, "Realism for production: high-quality computer generated special effects", 2008, section 4.3.
+    Selle, "Hybrid techniques for high-fidelity physical simulation of solids and fluids", 2008, section 4.3.
     """
 
     def __init__(self, vertices: Floats, triangles: Ints, thickness: float, bodies: Ints | None = None) -> None:

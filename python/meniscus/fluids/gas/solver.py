@@ -15,6 +15,7 @@ from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter, EmitterCells
 from meniscus.fluids.gas.buoyancy import add_buoyancy
 from meniscus.fluids.gas.options import SmokeOptions, SmokeReport
+from meniscus.fluids.schemes import transport_schemes
 from meniscus.fluids.staged_solver import StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, kinetic_energy
@@ -126,15 +127,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         if solid is not None:
             for carried in (self.velocity, self.density, self.temperature):
                 solid.extend(carried, self._workspace)
-        schemes: dict[str, Any] = {
-            "method": o.method,
-            "trace": o.trace,
-            "interpolation": o.interpolation,
-            "limiter": o.limiter,
-            "first_order_near": o.first_order_near,
-            "time": self.time,
-            "workspace": self._workspace,
-        }
+        schemes = {**transport_schemes(o), "time": self.time, "workspace": self._workspace}
         before = self._smoke(solid)
         for field in (self.density, self.temperature):
             advect(field, self.velocity, dt, **schemes)

@@ -11,6 +11,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.liquid.options import LiquidOptions
+from meniscus.fluids.schemes import transport_schemes
 from meniscus.fluids.stages import extend_into_solid
 from meniscus.grid.fields import MacField, component_shapes
 from meniscus.grid.transport.advection import advect, max_speed
@@ -52,19 +53,7 @@ class AirFlow(Stateful):
 
     def advect(self, dt: float, time: float, workspace: Workspace) -> None:
         """Let the air carry its own velocity for dt."""
-        o = self._options
-        advect(
-            self.velocity,
-            self.velocity,
-            dt,
-            method=o.method,
-            trace=o.trace,
-            interpolation=o.interpolation,
-            limiter=o.limiter,
-            first_order_near=o.first_order_near,
-            time=time,
-            workspace=workspace,
-        )
+        advect(self.velocity, self.velocity, dt, **transport_schemes(self._options), time=time, workspace=workspace)
 
     def unite_with(self, velocity: MacField, levelset: LevelSet) -> None:
         """Add the air to the velocity of the liquid: each face gets the mean by the mass of both that is around it."""

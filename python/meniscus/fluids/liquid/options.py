@@ -28,8 +28,8 @@ class LiquidOptions:
         surface_tension: coefficient, N/m.
         air_pressure: Pa.
         air: 'open': all air has the given pressure, so that pockets collapse; 'pockets': air that the liquid encloses keeps its volume, and
-            its pressure is solved for; 'fluid': all air is a second incompressible fluid with one velocity for both, so that it may as
-            well be another liquid. Then no markers become drops. Let the heavier fluid be the liquid.
+            its pressure is solved for; 'fluid': all air is a second incompressible fluid with a velocity and a density of its own,
+            so that it may as well be another liquid. Then no markers become drops. Let the heavier fluid be the liquid.
         air_density: of air that is solved for, kg/m^3; of a fluid at most ten times that of the liquid.
         air_viscosity: of air that is a fluid, kinematic, m^2/s.
         slip: condition at solids, 'free' or 'no-slip'.

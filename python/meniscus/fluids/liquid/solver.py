@@ -20,6 +20,7 @@ from meniscus.fluids.liquid.pockets import AirPockets
 from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
+from meniscus.fluids.schemes import transport_schemes
 from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
@@ -213,11 +214,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self.velocity,
             self.velocity,
             dt,
-            method=o.method,
-            trace=o.trace,
-            interpolation=o.interpolation,
-            limiter=o.limiter,
-            first_order_near=o.first_order_near,
+            **transport_schemes(o),
             active=self.faces.known,
             first_order=None if near is None else self.faces.near_surface(self.levelset, near),
             time=self.time,

@@ -42,10 +42,9 @@ def diffuse_liquid(
     Euler.
 
     Minimises |u - u*|^2 / 2 + dt nu D(u):D(u) over the liquid (and, weighted with its density, over the air), D(u) the strain rate, all
-    components together. The Laplacian of `diffuse` is
-    right only for a constant viscosity and away from surfaces. This operator exerts no stress on rotating liquid, damps waves at the right
-    rate, and accepts a viscosity that varies. No-slip walls, prescribed sides and no-slip solids act with their velocity; free slip is
-    without shear; open sides are without traction, as the surface is.
+    components together. The Laplacian of `diffuse` is right only for a constant viscosity and away from surfaces. This operator exerts
+    no stress on rotating liquid, damps waves at the right rate, and accepts a viscosity that varies. No-slip walls, prescribed sides and
+    no-slip solids act with their velocity; free slip is without shear; open sides are without traction, as the surface is.
 
     Args:
         velocity: m/s.

@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from meniscus import _checks
-from meniscus.mesh import TetMesh, tet_block
+from meniscus.mesh import QuadraticTetMesh, TetMesh, quadratic_mesh, tet_block
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.scene import parameter
-from meniscus.solids import DeformableBody, Material, TetElements
+from meniscus.solids import DeformableBody, Material, QuadraticTetElements, TetElements
 
+Elements = Literal["linear", "quadratic"]
+"""Linear ones lock: with few of them the beam is too stiff."""
 Integrator = Literal["newmark", "implicit-euler"]
 """Those that take the damping of the beam implicitly."""
 
@@ -29,6 +31,7 @@ class Cantilever(Deforming):
     box: ClassVar[Any] = ((0.0, -1.0, 0.0), (1.1, 0.35, 0.2))
 
     resolution: int = parameter(4, "elements along the thickness")
+    elements: Elements = parameter("linear", "kind of finite elements")
     youngs_modulus: float = parameter(8e5, "Pa")
     poissons_ratio: float = parameter(0.3, "")
     density: float = parameter(1000.0, "kg/m^3")
@@ -37,16 +40,19 @@ class Cantilever(Deforming):
     integrator: Integrator = parameter("newmark", "time integration")
     dt: float = parameter(1.0 / 96.0, "longest step, s")
 
-    def make_mesh(self) -> TetMesh:
+    def make_mesh(self) -> TetMesh | QuadraticTetMesh:
         """A beam of 1 m along x, 0.2 m thick."""
         n = _checks.integer("resolution", self.resolution, 1)
-        return tet_block(5 * n, n, n, (1.0, 0.2, 0.2), pattern="five")
+        kind = _checks.choice("elements", self.elements, Elements)
+        mesh = tet_block(5 * n, n, n, (1.0, 0.2, 0.2), pattern="five")
+        return quadratic_mesh(mesh) if kind == "quadratic" else mesh
 
     def make_body(self, mesh: Any) -> DeformableBody:
         """Elements and a clamped end."""
         body = DeformableBody(mesh, density=self.density, gravity=(0.0, -9.8, 0.0))
+        kind = QuadraticTetElements if isinstance(mesh, QuadraticTetMesh) else TetElements
         body.add(
-            TetElements(
+            kind(
                 mesh,
                 youngs_modulus=self.youngs_modulus,
                 poissons_ratio=self.poissons_ratio,

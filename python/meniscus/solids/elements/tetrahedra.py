@@ -1,4 +1,4 @@
-"""Linear tetrahedral finite elements (constant strain) for elastic solids."""
+"""Finite elements of elastic solids: their common base, and linear tetrahedra (constant strain)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StiffnessBlocks(NamedTuple):
 
 
 class FiniteElements(Force):
-    """Base of linear finite elements (constant strain): tetrahedra and triangles."""
+    """Base of finite elements: linear and quadratic tetrahedra, and triangles."""
 
     _core: Any
     _elements: Ints
@@ -60,7 +60,8 @@ class FiniteElements(Force):
 
     @property
     def masses(self) -> Floats:
-        """An equal share of the masses of its elements for each node (nodes,), kg. Raises ValueError without densities."""
+        """The share of each node (nodes,) in the masses of its elements, kg: an equal one of linear elements. Raises ValueError without
+        densities."""
         masses: Floats = self._core.masses
         if masses.size == 0 and self.nodes > 0:
             raise ValueError("masses need a density")
@@ -79,12 +80,61 @@ class FiniteElements(Force):
         return StiffnessBlocks(*self._core.matrix_at(_checks.points("x", x, FLOAT64, 3), TANGENT("tangent", tangent)))
 
     def deformation_gradients(self, x: Floats) -> Floats:
-        """Return F (m, 3, 3), or (m, 3, 2) for triangles, at positions `x` (m)."""
+        """Return F (m, 3, 3) at positions `x` (m): (m, 3, 2) for triangles, (m, 4, 3, 3) at the points of quadratic tetrahedra."""
         return self._core.deformation_gradients(_checks.points("x", x, FLOAT64, 3))  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments of the force."""
         return rebuild, (type(self), self._elements, self._parts)
+
+
+class SolidElements(FiniteElements):
+    """Base of tetrahedral finite elements: strains and stresses.
+
+    They are (m, 3, 3) for linear elements and (m, 4, 3, 3) for quadratic ones, which have four points.
+    """
+
+    @property
+    def volumes(self) -> Floats:
+        """Volumes at rest (m,), m^3; 0 for skipped elements."""
+        return self._core.volumes  # type: ignore[no-any-return]
+
+    def rotations(self, x: Floats) -> Floats:
+        """Return the polar rotations of the deformation gradients at positions `x` (m)."""
+        f = self.deformation_gradients(x)
+        return np.asarray(polar_rotation(f.reshape(-1, 3, 3)).reshape(f.shape), np.float64)
+
+    def strains(self, x: Floats, measure: StrainMeasure = "green") -> Floats:
+        """Return the strains at positions `x` (m): Green's, which is zero for rotations, or Cauchy's, its linear part."""
+        kind = _checks.choice("measure", measure, StrainMeasure)
+        f = self.deformation_gradients(x)
+        t = np.swapaxes(f, -1, -2)
+        return 0.5 * (t @ f - np.eye(3)) if kind == "green" else 0.5 * (f + t) - np.eye(3)
+
+    def stresses(self, x: Floats, measure: StressMeasure = "cauchy") -> Floats:
+        """Return the stresses at positions `x` (m), Pa.
+
+        Args:
+            x: (n, 3), m.
+            measure: "cauchy" is per area now, P F^T / det F, and not a number for flat elements; "first-piola" P is per area at rest;
+                "second-piola" is F^-1 P, and not a number for flat elements.
+
+        Raises:
+            TypeError, ValueError: see the class; an unknown measure.
+        """
+        kind = _checks.choice("measure", measure, StressMeasure)
+        p: Any = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
+        if kind == "first-piola":
+            return np.asarray(p, np.float64)
+        f = self.deformation_gradients(x)
+        det = np.linalg.det(f)
+        flat = det == 0
+        if kind == "cauchy":
+            result = p @ np.swapaxes(f, -1, -2) / np.where(flat, np.nan, det)[..., None, None]
+        else:
+            result = np.linalg.solve(np.where(flat[..., None, None], np.eye(3), f), p)
+            result[flat] = np.nan
+        return np.asarray(result, np.float64)
 
 
 def rebuild(kind: type[Any], elements: Ints, parts: dict[str, Any]) -> Any:
@@ -109,41 +159,35 @@ def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any
     return properties, options
 
 
-class TetElements(FiniteElements):
+class TetElements(SolidElements):
     """Linear tetrahedral finite elements (constant strain) of a hyperelastic material.
 
-        Args:
-            mesh: a `mesh.TetMesh`, or an (m, 4) int32 array of nodes;
-    det[x1 - x0, x2 - x0, x3 - x0] > 0 at rest.rest_positions : (n, 3)float64, m;
-    the mesh's own vertices if left out. youngs_modulus : Pa;
-    a number or one per element.poissons_ratio : above - 1 and below 1 / 2;
-    a number or one per element.material
-        : "linear" is
-              Hooke's law for Cauchy strain, right only without rotations; "corotational" the same in the frame of the polar rotation
-                  of each
-                  element(warped stiffness);
-    "st-venant-kirchhoff" Hooke's law for Green strain, which softens when compressed to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All have the same
-                stiffness at rest, and finite energies and forces for flat and inverted elements.
-            damping: s, proportional to the stiffness at rest: Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress,
-                so that nothing damps rotations, however strained the body; for
-      the linear material D = -damping K.mass_damping : 1 / s, proportional to the mass;
-    needs `density`.density : kg / m ^ 3 at rest;
-    a number or one per element, or None.stiffness : "assembled" stores a matrix of 3 x 3 blocks,
-        which costs some time at each linearisation and makes each product two to three times as fast;
-    "matrix-free" stores vectors per element and needs less memory.degenerate : treatment of elements that are flat or
-        inverted at rest : "refuse" or
-                           "skip" them.
+    Args:
+        mesh: a `mesh.TetMesh`, or an (m, 4) int32 array of nodes; det [x1 - x0, x2 - x0, x3 - x0] > 0 at rest.
+        rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
+        youngs_modulus: Pa; a number or one per element.
+        poissons_ratio: above -1 and below 1/2; a number or one per element.
+        material: "linear" is Hooke's law for Cauchy strain, right only without rotations; "corotational" the same in the frame of the polar
+            rotation of each element (warped stiffness); "st-venant-kirchhoff" Hooke's law for Green strain, which softens when compressed
+            to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All have the same
+            stiffness at rest, and finite energies and forces for flat and inverted elements.
+        damping: s, proportional to the stiffness at rest: Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress,
+            so that nothing damps rotations, however strained the body; for the linear material D = -damping K.
+        mass_damping: 1/s, proportional to the mass; needs `density`.
+        density: kg/m^3 at rest; a number or one per element, or None.
+        stiffness: "assembled" stores a matrix of 3 x 3 blocks, which costs some time at each linearisation and makes each product two to
+            three times as fast; "matrix-free" stores vectors per element and needs less memory.
+        degenerate: treatment of elements that are flat or inverted at rest: "refuse" or "skip" them.
 
-                           The definite tangent of the exact derivative has no negative eigenvalues,
-        element by element; the frozen one is, for corotational
-        elements, R K R^T with given rotations.
+    The definite tangent of the exact derivative has no negative eigenvalues, element by element; the frozen one is, for corotational
+    elements, R K R^T with given rotations.
 
-        Raises:
-            TypeError, ValueError: wrong dtype or shape, nodes without a position, elements that are flat or inverted at rest unless they are
-                skipped, material constants out of range.
+    Raises:
+        TypeError, ValueError: wrong dtype or shape, nodes without a position, elements that are flat or inverted at rest unless they are
+            skipped, material constants out of range.
 
-        Source: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with corrected signs and factors;
-    Smith et al., "Stable neo-Hookean flesh simulation", 2018; Smith et al., "Analytic eigensystems for isotropic distortion energies", 2019.
+    Source: Mueller et al., "Real time physics class notes", 2008, sections 4.2 and 4.3, with corrected signs and factors; Smith et al.,
+    "Stable neo-Hookean flesh simulation", 2018; Smith et al., "Analytic eigensystems for isotropic distortion energies", 2019.
     """
 
     _core: _solids.TetElements
@@ -183,49 +227,6 @@ class TetElements(FiniteElements):
     def tets(self) -> Ints:
         """The nodes of each element (m, 4)."""
         return self._elements
-
-    @property
-    def volumes(self) -> Floats:
-        """Volumes at rest (m,), m^3; 0 for skipped elements."""
-        return self._core.volumes
-
-    def rotations(self, x: Floats) -> Floats:
-        """Return the polar rotations (m, 3, 3) of the deformation gradients at positions `x` (m)."""
-        return polar_rotation(self.deformation_gradients(x))
-
-    def strains(self, x: Floats, measure: StrainMeasure = "green") -> Floats:
-        """Return the strains (m, 3, 3) at positions `x` (m): Green's, which is zero for rotations, or Cauchy's, its linear part."""
-        kind = _checks.choice("measure", measure, StrainMeasure)
-        f = self.deformation_gradients(x)
-        t = np.swapaxes(f, 1, 2)
-        return 0.5 * (t @ f - np.eye(3)) if kind == "green" else 0.5 * (f + t) - np.eye(3)
-
-    def stresses(self, x: Floats, measure: StressMeasure = "cauchy") -> Floats:
-        """Return the stresses (m, 3, 3) at positions `x` (m), Pa.
-
-                Args:
-                    x: (n, 3), m.
-                    measure: "cauchy" is per area now, P F^T / det F, and not a number for flat elements;
-        "first-piola" P is per area at rest;
-                        "second-piola" is F^-1 P, and not a number for flat elements.
-
-                Raises:
-                    TypeError, ValueError: see the class;
-                        an unknown measure.
-        """
-        kind = _checks.choice("measure", measure, StressMeasure)
-        p: Any = self._core.stresses(_checks.points("x", x, FLOAT64, 3))
-        if kind == "first-piola":
-            return np.asarray(p, np.float64)
-        f = self.deformation_gradients(x)
-        det = np.linalg.det(f)
-        flat = det == 0
-        if kind == "cauchy":
-            result = p @ np.swapaxes(f, 1, 2) / np.where(flat, np.nan, det)[:, None, None]
-        else:
-            result = np.linalg.solve(np.where(flat[:, None, None], np.eye(3), f), p)
-            result[flat] = np.nan
-        return np.asarray(result, np.float64)
 
     def degenerate(self, x: Floats, *, volume: float = 0.0, flatness: float = 1e-3) -> npt.NDArray[np.bool_]:
         """Return which elements (m,) are inverted or collapsed at positions `x` (m), skipped ones among them.
@@ -271,10 +272,8 @@ def element_stiffness(corners: Floats, youngs_modulus: float, poissons_ratio: fl
         corners: (4, 3) float64 at rest, m, of positive volume.
         youngs_modulus: Pa.
         poissons_ratio: above -1 and below 1/2.
-        formula: "corrected";
-                "printed-shear" has a coefficient of shear that is too large by a factor of two,
-                    so that the element is not isotropic;
-                "printed" also has six times the volume.
+        formula: "corrected"; "printed-shear" has a coefficient of shear that is too large by a factor of two, so that the element is not
+            isotropic; "printed" also has six times the volume.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, a flat or inverted element, constants out of range, an unknown formula.
@@ -295,9 +294,8 @@ def element_face_forces(
         positions: (4, 3) float64, m.
         youngs_modulus: Pa.
         poissons_ratio: above -1 and below 1/2.
-        formula: "cauchy" transforms the stress of Green strain into that on deformed faces, F S F^T / det F;
-                "printed-halved" uses S on deformed faces, which is wrong as soon as the element turns;
-                "printed" also takes twice the areas.
+        formula: "cauchy" transforms the stress of Green strain into that on deformed faces, F S F^T / det F; "printed-halved" uses S on
+            deformed faces, which is wrong as soon as the element turns; "printed" also takes twice the areas.
 
     Raises:
         TypeError, ValueError: wrong dtype or shape, an element that is flat or inverted at rest, constants out of range, an unknown

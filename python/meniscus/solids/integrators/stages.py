@@ -31,25 +31,25 @@ def solve_velocity(
 ) -> tuple[Floats, SolveInfo]:
     """Return the velocities after dt seconds of backward Euler in velocities, with elastic forces at given positions.
 
-        Solves M (v - v0) = dt (M gravity + elastic forces at x + elastic_dt K v + D v), where K is the derivative of the elastic forces and D
-        the damping. Pinned nodes have no velocity, moved nodes keep the given one.
+    Solves M (v - v0) = dt (M gravity + elastic forces at x + elastic_dt K v + D v), where K is the derivative of the elastic forces and D
+    the damping. Pinned nodes have no velocity, moved nodes keep the given one.
 
-        Args:
-            body: gives masses, forces and constraints;
-    unchanged.dt : seconds; half a step for the stages of Newmark.
-            positions: x (n, 3), m, float64;
-    default those of the body.velocities : v0(n, 3), m / s, float64;
-    default those of the body.elastic_dt : time over which elastic forces are implicit, linearised, s; 0: explicit.
-            tangent, tolerance, max_iterations, preconditioner, raise_on_failure: as in `DeformableBody.step`.
+    Args:
+        body: gives masses, forces and constraints; unchanged.
+        dt: seconds; half a step for the stages of Newmark.
+        positions: x (n, 3), m, float64; default those of the body.
+        velocities: v0 (n, 3), m/s, float64; default those of the body.
+        elastic_dt: time over which elastic forces are implicit, linearised, s; 0: explicit.
+        tangent, tolerance, max_iterations, preconditioner, raise_on_failure: as in `DeformableBody.step`.
 
-        Returns:
-            The new velocities (n, 3), and the report of the solve.
+    Returns:
+        The new velocities (n, 3), and the report of the solve.
 
-        Raises:
-            ConvergenceError: the tolerance was not met.
-            TypeError, ValueError: wrong types, shapes or values.
+    Raises:
+        ConvergenceError: the tolerance was not met.
+        TypeError, ValueError: wrong types, shapes or values.
 
-        Source: Selle 2008, section 5.4, steps 1 and 3.
+    Source: Selle 2008, section 5.4, steps 1 and 3.
     """
     _checks.one_of_type("body", body, DeformableBody)
     options = step_options(tangent=tangent, tolerance=tolerance, max_iterations=max_iterations, preconditioner=preconditioner)
@@ -94,9 +94,8 @@ def extrapolate_velocity(half: Floats, start: Floats) -> Floats:
 def commit(body: DeformableBody, dt: float, positions: Floats, velocities: Floats) -> float:
     """Make positions and velocities (n, 3) the state of the body, dt seconds later; returns the largest speed, m/s.
 
-        Raises TypeError or ValueError for wrong types or shapes, and for values that are not finite, naming the first;
-    then nothing has
-        changed.
+    Raises TypeError or ValueError for wrong types or shapes, and for values that are not finite, naming the first; then nothing has
+    changed.
     """
     _checks.one_of_type("body", body, DeformableBody)
     x, v = _rows(body, "positions", positions), _rows(body, "velocities", velocities)

@@ -31,7 +31,7 @@ from meniscus.surface.markers.options import (
     Transfer,
 )
 from meniscus.surface.markers.particle_sets import no_markers, require_velocity
-from meniscus.surface.markers.removed_particles import fly, none_removed, rejoin
+from meniscus.surface.markers.removed_particles import fly, none_removed, rejoin, remove_escaped
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
 from meniscus.surface.shapes.solid import Solid, SolidSample
@@ -343,14 +343,13 @@ class ParticleLevelSet(Stateful):
         Source: Guendelman et al. 2005, section 8 (ballistic motion and collision).
         """
         seconds, start = _checks.positive("dt", dt), _checks.number("time", time)
-        number = _checks.number
         return fly(
             self.spray,
             self.grid,
             seconds,
             _checks.vector("gravity", gravity, self.grid.dimension),
             self._solid(solid, start + seconds),
-            (number("drag", drag), number("restitution", restitution)),
+            (_checks.number("drag", drag), _checks.number("restitution", restitution)),
             open_sides,
             start + seconds,
             self._workspace,
@@ -413,19 +412,9 @@ class ParticleLevelSet(Stateful):
         return Seeding(*info)
 
     def _remove_escaped(self, velocity: MacField, time: float, *, adjust_far: bool) -> Removal:
-        o, h = self._options, self.grid.spacing
-        rules = _surface.EscapeRules(
-            distance=o.removal_distance,
-            inside=o.spray,
-            outside=o.escaped_outside != "keep",
-            depth=None if o.escaped_outside != "delete" or o.max_outside_depth is None else o.max_outside_depth * h,
-            removed_radius=o.removed_radius(self.grid.dimension) * h,
-            far_radii=o.radius_bounds if adjust_far else None,
-        )
-        args = self.levelset.field._core, self.particles._core, rules, velocity._core, self.spray._core
-        bubbles = self.bubbles._core if o.escaped_outside == "bubbles" else None
-        gone = _surface.remove_escaped(*args, bubbles, time, self._workspace)
-        return Removal(Transfer(*gone[:2]), Transfer(*gone[2:]))
+        far_radii = self._options.radius_bounds if adjust_far else None
+        args = self._options, far_radii, velocity, self.spray, self.bubbles, time, self._workspace
+        return remove_escaped(self.levelset, self.particles, *args)
 
     def _remove_on_wrong_side(self, reach: float, time: float, radii: tuple[float, float] | None) -> int:
         args = self.levelset.field._core, self.particles._core, reach, radii, _checks.number("time", time)

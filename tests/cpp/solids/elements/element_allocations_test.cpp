@@ -2,6 +2,7 @@
 #include "counting_new.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/solids/elements/quadratic/quadratic_tet_elements.hpp"
 #include "meniscus/solids/elements/tet_elements.hpp"
 #include "meniscus/solids/elements/triangle_membrane.hpp"
 
@@ -15,10 +16,11 @@ using meniscus::testing::new_calls;
 
 namespace {
 
-/// A row of cubes of five tetrahedra, and the triangles of one of its sides.
+/// A row of cubes with a tetrahedron in each, the same with nodes on their edges, and the triangles of one side of the row.
 struct Row {
   std::vector<mesh::Point> x;
   std::vector<mesh::Tet> tets;
+  std::vector<solids::QuadraticTet> quadratic;
   std::vector<mesh::Triangle> triangles;
 
   explicit Row(std::int32_t n) {
@@ -29,6 +31,15 @@ struct Row {
       tets.push_back({a, a + 4, a + 5, a + 7});
       triangles.push_back({a, a + 4, a + 5});
       triangles.push_back({a, a + 5, a + 1});
+    }
+    for (const mesh::Tet& tet : tets) {
+      solids::QuadraticTet& nodes = quadratic.emplace_back();
+      std::copy(tet.begin(), tet.end(), nodes.begin());
+      for (std::size_t k = 0; k < 6; ++k) {
+        const auto end = [&](int i) { return x[static_cast<std::size_t>(tet[static_cast<std::size_t>(i)])]; };
+        nodes[4 + k] = static_cast<std::int32_t>(x.size());
+        x.push_back(0.5 * (end(solids::quadratic_tet::edge[k][0]) + end(solids::quadratic_tet::edge[k][1])));
+      }
     }
   }
 };
@@ -45,6 +56,7 @@ TEST_CASE("finite elements never call operator new once they are made") {
                                      solids::Material::st_venant_kirchhoff, solids::Material::neo_hookean}) {
       const solids::ElementOptions options{m, 0.1, 0.1, assembled, false};
       forces.push_back(std::make_unique<solids::TetElements>(row.x, row.tets, properties, options));
+      forces.push_back(std::make_unique<solids::QuadraticTetElements>(row.x, row.quadratic, properties, options));
       if (m != solids::Material::linear)
         forces.push_back(std::make_unique<solids::TriangleMembrane>(row.x, row.triangles, properties,
                                                                     std::span<const double>(&one, 1), options));

@@ -1,0 +1,63 @@
+/// Function whose minimum is a step of implicit Euler.
+///
+/// With the mean velocities v of the step, x1 = x0 + dt v and
+///   P(v) = |v - v0 - dt g|_M^2 / 2 + energy(x1) + dt (W(v) - v . D(x0) v / 2),
+/// its derivative is M (v - v0 - dt g) - dt (elastic forces at x1 + drag at v + D(x0) v): the equation of the step.
+///
+/// Sources: Mueller et al., "Real time physics class notes", 2008, section 3.5; Kane, Marsden, Ortiz and West, "Variational
+/// integrators and the Newmark algorithm", 2000 (potential of a step); Gast, Schroeder, Stomakhin, Jiang and Teran, "Optimization
+/// integrator for large time steps", 2015.
+#pragma once
+
+#include "meniscus/solids/integrators/body_step.hpp"
+
+#include <cmath>
+
+namespace meniscus::solids {
+
+/// Values of the potential at some velocities.
+struct PotentialValue {
+  double potential = 0;
+  /// Sum of the sizes of its parts, J: rounding errors are relative to it.
+  double size = 0;
+  /// Norm of the residual, and dt times the norms of the forces, N s.
+  double residual = 0;
+  double forces = 0;
+
+  bool finite() const { return std::isfinite(potential) && std::isfinite(residual); }
+};
+
+/// While it lives, the forces of the body are in a step (`Force::begin_step`).
+class IncrementalPotential {
+ public:
+  explicit IncrementalPotential(const BodyStep& step);
+  IncrementalPotential(const IncrementalPotential&) = delete;
+  IncrementalPotential& operator=(const IncrementalPotential&) = delete;
+
+  /// Velocities at the start, m/s.
+  const ScratchPoints& start() const { return v0_; }
+
+  /// Sets x to the positions at the end for the velocities v, and r to the residual, which is the derivative without its
+  /// constrained components.
+  PotentialValue evaluate(ConstPoints v, Points x, Points r) const;
+
+  /// Linearises all forces at the positions x and velocities v.
+  void linearise(ConstPoints x, ConstPoints v, Tangent tangent) const;
+
+ private:
+  /// Ends the step of the forces, also if beginning it throws.
+  struct StepOfForces {
+    const DeformableBody& body;
+    ~StepOfForces() {
+      for (const auto& force : body.forces()) force->end_step();
+    }
+  };
+  bool moves(std::size_t i) const;
+
+  const BodyStep& step_;
+  ConstPoints x0_;
+  ScratchPoints v0_, force_, damping_;
+  StepOfForces end_;
+};
+
+}  // namespace meniscus::solids

@@ -1,0 +1,234 @@
+#include "meniscus/solids/integrators/newton.hpp"
+
+#include "meniscus/solids/integrators/velocity_system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace meniscus::solids {
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+double dot(ConstPoints a, ConstPoints b) {
+  return nodes::sum(static_cast<Index>(a.size()), 0.0, [&](std::size_t i) { return a[i].dot(b[i]); });
+}
+
+}  // namespace
+
+Newton::Newton(const BodyStep& step, const StepOptions& options, StepReport& report)
+    : step_(step),
+      options_(options),
+      report_(report),
+      potential_(step),
+      v_(step.scratch()),
+      x_(step.scratch()),
+      residual_(step.scratch()),
+      direction_(step.scratch()),
+      trial_(step.scratch()),
+      trial_residual_(step.scratch()) {}
+
+double Newton::goal() const { return options_.newton_tolerance * (now_.forces + 1e-12); }
+
+double Newton::largest_coordinate() const {
+  return nodes::largest(step_.size(), [&](std::size_t i) { return x_[i].cwiseAbs().maxCoeff(); });
+}
+
+double Newton::floor() const { return 8 * epsilon * largest_coordinate() * stiffness_size_ / step_.dt(); }
+
+double Newton::noise() const {
+  const double reach = largest_coordinate() / step_.dt();
+  return 1e-11 * now_.size + 32 * epsilon * reach * reach * stiffness_size_;
+}
+
+bool Newton::negligible() const {
+  const double moves = step_.dt() * nodes::largest(step_.size(), [&](std::size_t i) { return direction_[i].norm(); });
+  return moves <= 64 * epsilon * largest_coordinate();
+}
+
+double Newton::forcing() const {
+  constexpr double first = 0.03;
+  double eta = first;
+  if (before_ > 0) {
+    const double ratio = now_.residual / before_;
+    eta = 0.9 * ratio * ratio;
+    // Not much tighter than the last one at once.
+    if (forcing_ * forcing_ > 0.1) eta = std::max(eta, 0.9 * forcing_ * forcing_);
+    eta = std::min(eta, first);
+  }
+  // Nor tighter than what reaches the goal.
+  return std::max(eta, std::min(0.25 * goal() / now_.residual, first));
+}
+
+void Newton::set_guess(Guess kind, Points v) const {
+  const mesh::Point kick = step_.dt() * step_.body().gravity();
+  nodes::each(step_.size(), [&](std::size_t i) {
+    v[i] = potential_.start()[i];
+    if (step_.inverse_mass(i) == 0) return;
+    if (kind == Guess::fall) v[i] += kick;
+    if (kind == Guess::rest) v[i].setZero();
+  });
+  step_.hold_mean_velocities(v);
+}
+
+void Newton::guess() {
+  // Rest is for bodies that the present velocity would wreck. Where it merely stretches stiff springs by turning them, one solve
+  // removes that, but does not give a body at rest its velocity.
+  constexpr double wrecked = 100;
+  set_guess(Guess::inertia, v_);
+  now_ = potential_.evaluate(v_, x_, residual_);
+  for (const Guess kind : {Guess::fall, Guess::rest}) {
+    set_guess(kind, trial_);
+    const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
+    const bool rest = kind == Guess::rest;
+    if (rest) at_rest_ = there.potential;
+    if (!there.finite() || now_.potential - there.potential <= (rest ? wrecked * there.size : 0.0)) continue;
+    nodes::copy(trial_, v_);
+    nodes::copy(direction_, x_);
+    nodes::copy(trial_residual_, residual_);
+    now_ = there;
+  }
+}
+
+bool Newton::find_direction(Tangent tangent, double tolerance) {
+  numerics::SolveInfo& info = report_.solves[0];
+  info.history.reserve(static_cast<std::size_t>(options_.solve.max_iterations) + 8);
+  info.history.clear();
+  info.iterations = 0;
+  const double dt = step_.dt();
+  potential_.linearise(x_, v_, tangent);
+  VelocitySystem system(step_, dt, dt * dt, options_.precondition);
+  stiffness_size_ = system.stiffness_size();
+  const ScratchPoints b_memory = step_.scratch(), r_memory = step_.scratch(), p_memory = step_.scratch(),
+                      q_memory = step_.scratch(), z_memory = step_.scratch();
+  Points b = b_memory, d = direction_, r = r_memory, p = p_memory, q = q_memory, z = z_memory;
+  nodes::each(step_.size(), [&](std::size_t i) {
+    b[i] = -system.scale(i) * residual_[i];
+    d[i].setZero();
+  });
+  numerics::SolveOptions options = options_.solve;
+  options.tolerance = std::max(options.tolerance, tolerance);
+  system.end_when_late(options);
+  numerics::conjugate_gradients<VelocitySystem>(system, {d, b, r, p, q, z}, options, true, info);
+  nodes::each(step_.size(), [&](std::size_t i) { d[i] *= system.scale(i); });
+  report_.newton.linear_iterations += info.iterations;
+  // An unfinished solve that began at zero still points downhill.
+  return std::isfinite(info.residual) && info.end != numerics::SolveEnd::not_a_number &&
+         (tangent != Tangent::exact || info.end != numerics::SolveEnd::indefinite_matrix);
+}
+
+bool Newton::search() {
+  const double slope = dot(direction_, residual_);
+  if (!(slope < 0)) return false;
+  constexpr double sigma = 0.5;
+  const double flat = -sigma * slope, hides = noise();
+  // The minimum along the direction lies between `low`, where the potential falls, and `high`, where it rises or is greater.
+  struct Place {
+    double length, potential, slope;
+  };
+  Place low{0, now_.potential, slope}, high{-1, 0, 0}, best = low;
+  PotentialValue there;
+  const auto go = [&](double length) {
+    nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] + length * direction_[i]; });
+    there = potential_.evaluate(trial_, x_, trial_residual_);
+    return Place{length, there.potential, dot(direction_, trial_residual_)};
+  };
+  Place at{0, 0, 0};
+  for (int trials = 0; trials < (best.length > 0 ? 6 : 40); ++trials) {
+    double length = 1;
+    if (trials > 0 && high.length < 0)
+      length = 2 * low.length;
+    else if (trials > 0)
+      length = low.length +
+               (high.length - low.length) * (high.slope > 0 ? std::clamp(low.slope / (low.slope - high.slope), 0.1, 0.9) : 0.5);
+    at = go(length);
+    if (trials > 0) ++report_.newton.halvings;
+    const double change = at.potential - now_.potential;
+    const bool falls = there.finite() && change <= 1e-4 * length * slope && at.potential <= low.potential;
+    // Where rounding errors hide whether the potential falls, its slope tells.
+    const bool hidden = there.finite() && std::abs(at.potential - low.potential) <= hides && at.slope <= flat;
+    if (!falls && !hidden) {
+      high = at;
+      if (!there.finite()) high.slope = 0;
+      continue;
+    }
+    if (at.potential <= best.potential || hidden) best = at;
+    if (std::abs(at.slope) <= flat) break;
+    (at.slope < 0 ? low : high) = at;
+  }
+  if (best.length == 0) {
+    now_ = potential_.evaluate(v_, x_, residual_);
+    return false;
+  }
+  if (best.length != at.length) go(best.length);
+  nodes::copy(trial_, v_);
+  nodes::copy(trial_residual_, residual_);
+  before_ = now_.residual;
+  now_ = there;
+  return true;
+}
+
+void Newton::conserve_momentum() {
+  if (step_.has_infinite_masses() || !step_.body().constraints().constrained().empty()) return;
+  const mesh::Point lost =
+      nodes::sum(step_.size(), mesh::Point(mesh::Point::Zero()), [&](std::size_t i) { return residual_[i]; });
+  const double mass = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(i); });
+  nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] - lost / mass; });
+  const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
+  if (!there.finite() || there.residual > std::max({now_.residual, goal(), floor()})) return;
+  nodes::copy(trial_, v_);
+  nodes::copy(direction_, x_);
+}
+
+bool Newton::run() {
+  report_.used_newton = true;
+  report_.solve_count = 1;
+  guess();
+  const PotentialValue first = now_;
+  iterate();
+  // Another minimum, or none, was found above the potential of a body at rest, which bounds its energy.
+  const bool below = now_.potential <= at_rest_ + noise();
+  const bool ended = report_.newton.converged || report_.newton.iterations >= options_.max_newton || step_.late();
+  if (first.potential > at_rest_ && !(ended && below)) {
+    set_guess(Guess::rest, v_);
+    now_ = potential_.evaluate(v_, x_, residual_);
+    before_ = 0;
+    iterate();
+  }
+  if (report_.newton.converged && report_.newton.iterations > 0) conserve_momentum();
+  return report_.newton.converged;
+}
+
+void Newton::iterate() {
+  NewtonInfo& info = report_.newton;
+  while (true) {
+    info.residual = now_.residual / (now_.forces + 1e-12);
+    info.round_off = now_.residual > goal() && now_.residual <= floor();
+    info.converged = now_.residual <= goal() || info.round_off;
+    if (info.converged || info.iterations >= options_.max_newton || step_.late() || !now_.finite()) return;
+    ++info.iterations;
+    forcing_ = forcing();
+    Tangent tangent = options_.newton_tangent;
+    bool found = find_direction(tangent, forcing_);
+    if (!found && tangent == Tangent::exact) {
+      report_.used_definite_tangent = true;
+      tangent = Tangent::definite;
+      found = find_direction(tangent, forcing_);
+    }
+    if (!found) return;
+    if (negligible()) {
+      // The remaining residual moves no position by more than round-off; further steps would only change round-off.
+      nodes::each(step_.size(), [&](std::size_t i) { v_[i] += direction_[i]; });
+      now_ = potential_.evaluate(v_, x_, residual_);
+      info.round_off = info.converged = true;
+      return;
+    }
+    if (search()) continue;
+    if (tangent != Tangent::exact) return;
+    report_.used_definite_tangent = true;
+    if (!find_direction(Tangent::definite, forcing_) || !search()) return;
+  }
+}
+
+}  // namespace meniscus::solids
