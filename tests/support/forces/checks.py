@@ -338,11 +338,10 @@ def check_damping_bounds_bound_the_rates(case: Case) -> None:
         least, most = force.damping_ratios(x)
         assert least <= most or least == np.inf
         stiffness = -matrix(lambda d, x=x: force.differentials(x, d, tangent="definite"), n)
-        size = max(np.abs(damping).max(), 1e-300)
-        if 0 < least < np.inf:
-            assert np.linalg.eigvalsh(damping - least * stiffness).min() >= -1e-6 * size
-        if most < np.inf:
-            assert np.linalg.eigvalsh(most * stiffness - damping).min() >= -1e-6 * size
+        for ratio, sign in ((least, -1.0), (most, 1.0)):
+            if 0 < ratio < np.inf:
+                size = max(np.abs(damping).max(), ratio * np.abs(stiffness).max())
+                assert np.linalg.eigvalsh(sign * (ratio * stiffness - damping)).min() >= -1e-6 * size
 
 
 def check_only_conservative_forces_are_said_to_be(case: Case) -> None:

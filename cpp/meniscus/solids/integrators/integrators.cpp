@@ -59,12 +59,14 @@ class SavedMemory {
 };
 
 /// Options with which implicit Euler takes a step that Newmark's method gave up. Newton's method goes down the incremental
-/// potential from a start that has no more energy than the body, so that a rough tolerance does.
+/// potential from a start that has no more energy than the body, so that a rough tolerance does. Chains of very stiff springs that
+/// turn far in a step take it hundreds of iterations, which it gets unless a fixed amount of work was asked for.
 StepOptions retaking(const StepOptions& options) {
   StepOptions o = options;
   o.newton = true;
   o.newton_tolerance = std::max(o.newton_tolerance, 1e-4);
-  if (o.tangent == Tangent::frozen) o.tangent = Tangent::definite;
+  o.newton_tangent = Tangent::exact;
+  if (!o.accept_unconverged) o.max_newton = 20 * std::min(o.max_newton, 100000000);
   return o;
 }
 
