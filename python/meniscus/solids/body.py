@@ -204,25 +204,34 @@ class DeformableBody(NodeConstraints, Stateful):
 
         Args:
             dt: seconds, positive.
-            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt; with
-                `elasticity` linearised elastic forces are implicit too, and steps of any length are stable. "implicit-euler": first
-                order, damps, stable for any step. "explicit-euler" (never stable without damping), "symplectic-euler": first order.
-                "rk2", "rk4": Runge-Kutta, order 2 (midpoint) and 4. "verlet": from two positions, order 2 in positions; the velocities
-                are those in the middle of the last step. "velocity-verlet": order 2 in both.
+            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt, and refused
+                beyond; with `elasticity` linearised elastic forces are implicit too. "implicit-euler": first order, damps, stable for any
+                step. "explicit-euler", "rk2" (neither is stable without damping), "symplectic-euler": order 1, 2 and 1. "rk4":
+                Runge-Kutta of order 4. "verlet": from two positions, order 2 in positions; the velocities are those in the middle of the
+                last step. "velocity-verlet": order 2 in both. `limits` has the longest stable steps of these, with damping.
             **options: as listed below.
 
         Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
         `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
-        tolerance is not met, else accept the result (True).
+        tolerance is not met, else accept the result (True). `budget` is the wall-clock time for the solves of the step, s (None: no limit):
+        once it is used up they end where they are, which is accepted and reported as `out_of_time`; a budget that is not used up changes
+        no bit.
 
         `tangent` is the linearisation of implicit elastic forces: "definite", "exact" (with "definite" where that is indefinite), or
         "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
-        explicit and limit the step. The default is "exact" for Newton's method, which then converges quadratically, and "definite" for
-        a single linear solve.
+        explicit. The default is "exact" for Newton's method, which then converges quadratically, and "definite" for a single linear solve.
 
-        Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
-        stays bounded even for large rotations in a step; "first-half-step", "first-full-step": only in the solve for positions, which loses
-        no energy. `finish`: "trapezoid" (default) or "backward-euler".
+        Options of Newmark: `elasticity`: "explicit" (default); "full-step": implicit over dt, which damps most and is the one for long
+        steps; "half-step": implicit over dt / 2; "first-half-step": only in the solve for positions, over dt / 2, which is the trapezoidal
+        rule and keeps the energy of linear systems; "first-full-step": likewise over dt, which keeps another quantity than the energy.
+        `finish`: "trapezoid" (default) or "backward-euler".
+
+        `safeguard` (True): these variants are stable for linear systems (see `docs/steps_of_bodies.md`), but a spring that turns by an
+        angle a in a step is stretched by a^2 / 2 against its whole stiffness. A step with implicit elasticity that gained energy beyond the
+        work of gravity, moved nodes and other forces is therefore taken once more, by implicit Euler with up to 20 times `max_newton`
+        iterations (`max_newton` without `raise_on_failure`), and reported as `retaken`; the two variants that keep energy first give back
+        gains of up to 1 %. With all variants and tangents, steps of any length are stable then. Explicit elasticity, and "first-half-step"
+        that ends with backward Euler, are refused beyond their limit. False: the bare methods.
 
         Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
 
@@ -238,8 +247,8 @@ class DeformableBody(NodeConstraints, Stateful):
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
-            TypeError, ValueError: dt not positive, unknown options, or a value that is not finite, before or after the step; nothing has
-                changed.
+            TypeError, ValueError: dt not positive, or beyond the stability limit of explicit elasticity; unknown options, or a value that
+                is not finite, before or after the step; nothing has changed.
 
         Source: Selle 2008, sections 5.4 and 5.5; Müller et al. 2008, chapter 3.
         """
@@ -282,7 +291,7 @@ class DeformableBody(NodeConstraints, Stateful):
 
         Args:
             integrator: integrator whose stability counts; implicit Euler has no limit.
-            elasticity: of Newmark, as in `step`; implicit elasticity has no limit, but for "first-half-step" with `finish` "backward-euler".
+            elasticity: of Newmark, as in `step`; only "explicit", and "first-half-step" with `finish` "backward-euler", have a limit.
             finish: of Newmark, as in `step`.
             cfl: fraction of the stability limit; frequencies and rates are upper bounds, so 1 is safe for linear springs.
             max_strain: largest change of a length in one step, relative to its rest length.

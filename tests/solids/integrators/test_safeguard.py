@@ -129,7 +129,7 @@ def fall(body: DeformableBody, steps: int, **options: Any) -> tuple[float, float
 def check(name: str, stiffness: float, variant: tuple[str, str], tangent: str, steps: int) -> None:
     elasticity, finish = variant
     top, gain, _ = fall(BODIES[name](stiffness), steps, elasticity=elasticity, finish=finish, tangent=tangent)
-    assert top < 2.0
+    assert top < 3.0
     # Only first-full-step keeps another quantity than the energy, and that may give a tenth back.
     assert gain <= (0.1 if elasticity == "first-full-step" and finish == "trapezoid" else 1e-5)
 
@@ -239,7 +239,7 @@ def test_work_of_others_is_no_gain(elasticity: Any) -> None:
     carried.add(EdgeSprings(edges, SpringOptions(spring_constant=200.0, damping=0.1), x))
     corners = [0, 5, 24, 29]
     start = x[corners].copy()
-    carried.move(corners, lambda t: (start + [0.5 * t * t, 0.0, 0.0], np.tile([t, 0.0, 0.0], (4, 1))))
+    carried.move(corners, lambda t: (start + np.array([0.5 * t * t, 0.0, 0.0]), np.tile([t, 0.0, 0.0], (4, 1))))
     flying = DeformableBody(x, masses=0.01)
     flying.add(EdgeSprings(edges, SpringOptions(spring_constant=200.0, damping=0.1), x))
     flying.add(Drag(0.02, nodes=len(x), wind=(4.0, 0.0, 0.0)))
