@@ -8,7 +8,7 @@ namespace meniscus::solids {
 EnergyBalance::EnergyBalance(const BodyStep& step, ConstPoints v0)
     : step_(step),
       x0_(std::as_const(step.body()).positions()),
-      kinetic_(kinetic_energy(v0)),
+      kinetic_(kinetic_energy(v0, mesh::Point::Zero())),
       elastic_(elastic_energy(x0_)),
       works_(step.has_infinite_masses() || !step.body().constraints().moved().empty()) {
   for (const auto& force : step.body().forces()) works_ = works_ || !force->conservative();
@@ -26,9 +26,48 @@ double EnergyBalance::elastic_energy(ConstPoints x) const {
   return sum;
 }
 
-double EnergyBalance::kinetic_energy(ConstPoints v) const {
-  return 0.5 *
-         nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return free(i) ? v[i].squaredNorm() / step_.inverse_mass(i) : 0.0; });
+double EnergyBalance::kinetic_energy(ConstPoints v, const mesh::Point& mean) const {
+  return 0.5 * nodes::sum(step_.size(), 0.0,
+                          [&](std::size_t i) { return free(i) ? (v[i] - mean).squaredNorm() / step_.inverse_mass(i) : 0.0; });
+}
+
+mesh::Point EnergyBalance::mean_velocity(ConstPoints v) const {
+  using Sums = Eigen::Array4d;
+  const Sums sums = nodes::sum(step_.size(), Sums(Sums::Zero()), [&](std::size_t i) {
+    const double m = free(i) ? 1 / step_.inverse_mass(i) : 0;
+    return Sums(m * v[i][0], m * v[i][1], m * v[i][2], m);
+  });
+  // Of sliding nodes, the velocity relative to the mean is none that they may have.
+  if (!(sums[3] > 0) || !step_.body().constraints().sliding().empty()) return mesh::Point::Zero();
+  return mesh::Point(sums[0], sums[1], sums[2]) / sums[3];
+}
+
+bool EnergyBalance::give_back(double gain, double part, Points v1) const { return give_back(gain, part, mean_velocity(v1), v1); }
+
+bool EnergyBalance::give_back(double gain, double part, const mesh::Point& mean, Points v1) const {
+  const double moving = kinetic_energy(v1, mean);
+  if (!(gain < part * moving)) return false;
+  const double factor = std::sqrt(1 - gain / moving);
+  nodes::each(step_.size(), [&](std::size_t i) {
+    if (free(i)) v1[i] = mean + factor * (v1[i] - mean).eval();
+  });
+  return true;
+}
+
+void EnergyBalance::retreat(double tolerance, Points x1, Points v1) const {
+  constexpr int halvings = 8;
+  const bool held = step_.has_infinite_masses() || !step_.body().constraints().constrained().empty();
+  const mesh::Point mean = held ? mesh::Point(mesh::Point::Zero()) : mean_velocity(v1), shift = step_.dt() * mean;
+  for (int k = 0;; ++k) {
+    const Change now = change(x1, v1, false);
+    if (now.gain <= now.slack(tolerance) || give_back(now.gain, 1, mean, v1) || k > halvings) return;
+    const double part = k < halvings ? 0.5 : 0.0;
+    nodes::each(step_.size(), [&](std::size_t i) {
+      if (!free(i)) return;
+      x1[i] = x0_[i] + shift + part * (x1[i] - x0_[i] - shift).eval();
+      v1[i] = mean + part * (v1[i] - mean).eval();
+    });
+  }
 }
 
 EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool with_forces) const {
@@ -78,7 +117,7 @@ EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool
       }
     }
   }
-  const double kinetic = kinetic_energy(v1), elastic = elastic_energy(x1);
+  const double kinetic = kinetic_energy(v1, mesh::Point::Zero()), elastic = elastic_energy(x1);
   r.gain = (kinetic - kinetic_) + (elastic - elastic_) - weight - others;
   r.scale = kinetic + kinetic_ + std::abs(weight);
   r.elastic = std::abs(elastic) + std::abs(elastic_);

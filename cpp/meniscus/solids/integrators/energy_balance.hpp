@@ -27,6 +27,8 @@ class EnergyBalance {
     double work = 0;
     /// Elastic energies at the start and at the end: round-off is relative to them.
     double elastic = 0;
+    /// What solves to a tolerance, rounding errors and the work of others leave open, J.
+    double slack(double tolerance) const { return 2 * tolerance * scale + 1e-12 * elastic + 0.1 * work; }
     /// (force + weight)^2 / mass at the start less that at the end, N^2/kg; only if asked for.
     double forces = 0;
   };
@@ -34,12 +36,22 @@ class EnergyBalance {
   /// For positions `x1` and velocities `v1` at the end of the step. Forces must have been linearised where there is damping.
   Change change(ConstPoints x1, ConstPoints v1, bool with_forces) const;
 
+  /// Takes a gain (J) from velocities relative to their mean, which changes no momentum. False, and nothing is changed, where it
+  /// is more than that part of their energy.
+  bool give_back(double gain, double part, Points v1) const;
+
+  /// The same for any gain of a step that is to be kept: where velocities do not have as much, nodes go a part of their way only,
+  /// or not at all.
+  void retreat(double tolerance, Points x1, Points v1) const;
+
   /// Whether forces move a node.
   bool free(std::size_t i) const;
 
  private:
+  mesh::Point mean_velocity(ConstPoints v) const;
+  bool give_back(double gain, double part, const mesh::Point& mean, Points v1) const;
+  double kinetic_energy(ConstPoints v, const mesh::Point& mean) const;
   double elastic_energy(ConstPoints x) const;
-  double kinetic_energy(ConstPoints v) const;
 
   const BodyStep& step_;
   ConstPoints x0_;

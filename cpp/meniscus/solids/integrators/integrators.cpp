@@ -59,8 +59,8 @@ class SavedMemory {
 };
 
 /// Options with which implicit Euler takes a step that Newmark's method gave up. Newton's method goes down the incremental
-/// potential from a start that has no more energy than the body, so that a rough tolerance does. Chains of very stiff springs that
-/// turn far in a step take it hundreds of iterations, which it gets unless a fixed amount of work was asked for.
+/// potential from a start that has no more energy than the body, so that a rough tolerance does. Chains of very stiff springs
+/// that turn far in a step take it hundreds of iterations, which it gets unless a fixed amount of work was asked for.
 StepOptions retaking(const StepOptions& options) {
   StepOptions o = options;
   o.newton = true;

@@ -59,28 +59,12 @@ bool keeps_energy(const BodyStep& step, const EnergyBalance& balance, const Step
   const bool first = full || options.elasticity == ImplicitElasticity::first_half_step;
   const bool conserves = first && options.finish == NewmarkFinish::trapezoid;
   const EnergyBalance::Change change = balance.change(x1, v1, conserves && full);
-  const double slack = 2 * options.solve.tolerance * change.scale + 1e-12 * change.elastic + 0.1 * change.work;
+  const double slack = change.slack(options.solve.tolerance);
   const double gain = change.gain - 0.125 * dt * dt * change.forces;
   if (gain <= slack && (!conserves || change.gain <= 0.1 * change.scale + slack)) return true;
   // Also for what is not a number.
   if (!(conserves && change.gain <= 0.1 * change.scale && gain <= 0.01 * change.scale)) return false;
-  using Sums = Eigen::Array4d;
-  const Sums sums = nodes::sum(step.size(), Sums(Sums::Zero()), [&](std::size_t i) {
-    const double m = balance.free(i) ? 1 / step.inverse_mass(i) : 0;
-    return Sums(m * v1[i][0], m * v1[i][1], m * v1[i][2], m);
-  });
-  mesh::Point mean = mesh::Point(sums[0], sums[1], sums[2]) / sums[3];
-  // Of sliding nodes, the velocity relative to the mean is none that they may have.
-  if (!step.body().constraints().sliding().empty()) mean.setZero();
-  const double moving = 0.5 * nodes::sum(step.size(), 0.0, [&](std::size_t i) {
-                          return balance.free(i) ? (v1[i] - mean).squaredNorm() / step.inverse_mass(i) : 0.0;
-                        });
-  if (!(gain < 0.1 * moving)) return false;
-  const double scale = std::sqrt(1 - gain / moving);
-  nodes::each(step.size(), [&](std::size_t i) {
-    if (balance.free(i)) v1[i] = mean + scale * (v1[i] - mean).eval();
-  });
-  return true;
+  return balance.give_back(gain, 0.1, v1);
 }
 
 /// The highest elastic frequency (1/s) at the start of a step, by power iteration: more exact than the bound by rows, and far
