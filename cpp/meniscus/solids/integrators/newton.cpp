@@ -176,7 +176,9 @@ void Newton::conserve_momentum() {
   const double mass = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(i); });
   nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] - lost / mass; });
   const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
-  if (!there.finite() || there.residual > std::max({now_.residual, goal(), floor()})) return;
+  // Short of the goal, where a body at rest may have been the start, a lower potential is as good.
+  const bool lower = !report_.newton.converged && there.potential <= now_.potential + noise();
+  if (!there.finite() || (!lower && there.residual > std::max({now_.residual, goal(), floor()}))) return;
   nodes::copy(trial_, v_);
   nodes::copy(direction_, x_);
 }
@@ -196,7 +198,7 @@ bool Newton::run() {
     before_ = 0;
     iterate();
   }
-  if (report_.newton.converged && report_.newton.iterations > 0) conserve_momentum();
+  if (!report_.newton.converged || report_.newton.iterations > 0) conserve_momentum();
   return report_.newton.converged;
 }
 
