@@ -195,10 +195,10 @@ def test_steps_that_are_taken_once_more_gain_nothing_either(name: str, stiffness
     check(name, stiffness, variant, "exact", 36)
 
 
-@pytest.mark.parametrize("options", [{"raise_on_failure": False, "max_newton": 2}, {"budget": 1e-9}, {}])
+@pytest.mark.parametrize("options", [{"raise_on_failure": False, "max_newton": 2}, {"budget": 1e-9}])
 @pytest.mark.parametrize("elasticity", ["full-step", "first-half-step"])
 def test_unfinished_steps_keep_momentum_and_energy(options: dict[str, Any], elasticity: Any) -> None:
-    body = network(1e4 if not options else 1e6, free=True)
+    body = network(1e6, free=True)
     momentum, energy = body.momentum(), body.energy()["total"]
     retaken = 0
     for _ in range(10):
