@@ -8,7 +8,7 @@ namespace meniscus::solids {
 EnergyBalance::EnergyBalance(const BodyStep& step, ConstPoints v0)
     : step_(step),
       x0_(std::as_const(step.body()).positions()),
-      kinetic_(kinetic_energy(v0, mesh::Point::Zero())),
+      v0_(v0),
       elastic_(elastic_energy(x0_)),
       works_(step.has_infinite_masses() || !step.body().constraints().moved().empty()) {
   for (const auto& force : step.body().forces()) works_ = works_ || !force->conservative();
@@ -57,7 +57,7 @@ bool EnergyBalance::give_back(double gain, double part, const mesh::Point& mean,
 void EnergyBalance::retreat(double tolerance, Points x1, Points v1) const {
   constexpr int halvings = 8;
   const bool held = step_.has_infinite_masses() || !step_.body().constraints().constrained().empty();
-  const mesh::Point mean = held ? mesh::Point(mesh::Point::Zero()) : mean_velocity(v1), shift = step_.dt() * mean;
+  const mesh::Point mean = held ? frame(x1) : mean_velocity(v1), shift = step_.dt() * mean;
   for (int k = 0;; ++k) {
     const Change now = change(x1, v1, false);
     if (now.gain <= now.slack(tolerance) || give_back(now.gain, 1, mean, v1) || k > halvings) return;
@@ -70,12 +70,25 @@ void EnergyBalance::retreat(double tolerance, Points x1, Points v1) const {
   }
 }
 
+mesh::Point EnergyBalance::frame(ConstPoints x1) const {
+  if (!works_) return mesh::Point::Zero();
+  using Sums = Eigen::Array4d;
+  const Sums sums = nodes::sum(step_.size(), Sums(Sums::Zero()), [&](std::size_t i) {
+    if (free(i)) return Sums(Sums::Zero());
+    const mesh::Point way = x1[i] - x0_[i];
+    return Sums(way[0], way[1], way[2], 1);
+  });
+  if (sums[3] == 0) return mesh::Point::Zero();
+  return mesh::Point(sums[0], sums[1], sums[2]) / (sums[3] * step_.dt());
+}
+
 EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool with_forces) const {
   const DeformableBody& body = step_.body();
   const mesh::Point& g = body.gravity();
   const Index n = step_.size();
-  const double weight =
-      nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? g.dot(x1[i] - x0_[i]) / step_.inverse_mass(i) : 0.0; });
+  const mesh::Point u = frame(x1), shift = step_.dt() * u;
+  const auto way = [&](std::size_t i) { return mesh::Point(x1[i] - x0_[i] - shift); };
+  const double weight = nodes::sum(n, 0.0, [&](std::size_t i) { return free(i) ? g.dot(way(i)) / step_.inverse_mass(i) : 0.0; });
   double others = 0;
   Change r;
   if (works_ || with_forces) {
@@ -99,27 +112,35 @@ EnergyBalance::Change EnergyBalance::change(ConstPoints x1, ConstPoints v1, bool
         r.work += sums[1];
       };
       // The mean of the forces at both ends is exact for linear ones.
-      add([&](std::size_t i) { return free(i) ? 0.0 : -0.5 * (f0[i] + f1[i]).dot(x1[i] - x0_[i]); });
+      add([&](std::size_t i) { return free(i) ? 0.0 : -0.5 * (f0[i] + f1[i]).dot(way(i)); });
       nodes::clear(f);
       for (const auto& force : body.forces()) {
         if (force->conservative()) continue;
         force->add_forces(x0_, f);
         force->add_forces(x1, f);
       }
-      add([&](std::size_t i) { return 0.5 * f[i].dot(x1[i] - x0_[i]); });
+      add([&](std::size_t i) { return 0.5 * f[i].dot(way(i)); });
+      // Energies of external forces do not move with the frame; internal ones have no resultant.
+      const mesh::Point resultant = nodes::sum(n, mesh::Point(mesh::Point::Zero()),
+                                               [&](std::size_t i) { return mesh::Point(0.5 * (f0[i] + f1[i] - f[i])); });
+      others -= resultant.dot(shift);
       if (step_.damped()) {
-        // What moved nodes give through dampers.
+        // What moved nodes give through dampers, and the air, which the frame moves through.
         nodes::clear(f);
         nodes::each(n, [&](std::size_t i) { v[i] = (x1[i] - x0_[i]) / step_.dt(); });
         for (const auto& force : body.forces())
           if (force->damped()) force->add_damping(v, 1.0, f);
-        add([&](std::size_t i) { return free(i) ? 0.0 : std::max(0.0, -f[i].dot(x1[i] - x0_[i])); });
+        add([&](std::size_t i) { return free(i) ? 0.0 : std::max(0.0, -f[i].dot(way(i))); });
+        nodes::clear(f);
+        for (const auto& force : body.forces())
+          if (force->has_drag()) force->add_damping(v, 1.0, f);
+        add([&](std::size_t i) { return free(i) ? std::max(0.0, f[i].dot(way(i))) : 0.0; });
       }
     }
   }
-  const double kinetic = kinetic_energy(v1, mesh::Point::Zero()), elastic = elastic_energy(x1);
-  r.gain = (kinetic - kinetic_) + (elastic - elastic_) - weight - others;
-  r.scale = kinetic + kinetic_ + std::abs(weight);
+  const double kinetic = kinetic_energy(v1, u), before = kinetic_energy(v0_, u), elastic = elastic_energy(x1);
+  r.gain = (kinetic - before) + (elastic - elastic_) - weight - others;
+  r.scale = kinetic + before + std::abs(weight);
   r.elastic = std::abs(elastic) + std::abs(elastic_);
   return r;
 }

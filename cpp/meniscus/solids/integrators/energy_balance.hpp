@@ -15,11 +15,11 @@ namespace meniscus::solids {
 /// nodes of infinite mass, and forces without energy. Damping may only take energy away.
 class EnergyBalance {
  public:
-  /// At the start of a step, with the velocities `v0` of `BodyStep::start`.
+  /// At the start of a step, with the velocities `v0` of `BodyStep::start`, which must outlive this.
   EnergyBalance(const BodyStep& step, ConstPoints v0);
 
   struct Change {
-    /// Energy at the end less that at the start, less the work; J.
+    /// Energy at the end less that at the start, less the work, seen from the moved nodes; J.
     double gain = 0;
     /// Kinetic energies at the start and at the end, and the size of the work of gravity.
     double scale = 0;
@@ -49,13 +49,16 @@ class EnergyBalance {
 
  private:
   mesh::Point mean_velocity(ConstPoints v) const;
+  /// The mean velocity of the moved and the fixed nodes. Seen from there they do little work, or none, whatever the forces are.
+  mesh::Point frame(ConstPoints x1) const;
   bool give_back(double gain, double part, const mesh::Point& mean, Points v1) const;
   double kinetic_energy(ConstPoints v, const mesh::Point& mean) const;
   double elastic_energy(ConstPoints x) const;
 
   const BodyStep& step_;
   ConstPoints x0_;
-  double kinetic_, elastic_;
+  ConstPoints v0_;
+  double elastic_;
   bool works_ = false;
 };
 
