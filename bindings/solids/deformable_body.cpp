@@ -75,6 +75,8 @@ void bind_options(py::module_& m) {
       .def_readwrite("verlet", &solids::StepOptions::verlet)
       .def_readwrite("finish", &solids::StepOptions::finish)
       .def_readwrite("elasticity", &solids::StepOptions::elasticity)
+      .def_readwrite("safeguard", &solids::StepOptions::safeguard)
+      .def_readwrite("budget", &solids::StepOptions::budget)
       .def_readwrite("newton", &solids::StepOptions::newton)
       .def_readwrite("newton_tolerance", &solids::StepOptions::newton_tolerance)
       .def_readwrite("max_newton", &solids::StepOptions::max_newton)
@@ -84,6 +86,7 @@ void bind_options(py::module_& m) {
       .def_property(
           "max_iterations", [](const solids::StepOptions& o) { return o.solve.max_iterations; },
           [](solids::StepOptions& o, int n) { o.solve.max_iterations = n; });
+  m.def("newmark_stability", &solids::newmark_stability, py::arg("elasticity"), py::arg("finish"));
   py::class_<solids::NewtonInfo>(m, "NewtonInfo")
       .def_readonly("iterations", &solids::NewtonInfo::iterations)
       .def_readonly("linear_iterations", &solids::NewtonInfo::linear_iterations)
@@ -100,6 +103,8 @@ void bind_options(py::module_& m) {
       .def_property_readonly("newton",
                              [](const solids::StepReport& r) { return r.used_newton ? py::cast(r.newton) : py::none(); })
       .def_readonly("used_definite_tangent", &solids::StepReport::used_definite_tangent)
+      .def_readonly("retaken", &solids::StepReport::retaken)
+      .def_readonly("out_of_time", &solids::StepReport::out_of_time)
       .def_readonly("converged", &solids::StepReport::converged)
       .def_readonly("max_speed", &solids::StepReport::max_speed);
 }
@@ -204,11 +209,11 @@ void bind_stages(py::class_<Body, std::shared_ptr<Body>>& c) {
           py::arg("positions"), py::arg("velocities"), py::arg("out"))
       .def(
           "time_step_limits",
-          [](const Body& b, Workspace& w) {
-            const auto limits = interruptible([&] { return solids::time_step_limits(b, w); });
-            return py::make_tuple(limits.frequency, limits.strain);
+          [](const Body& b, solids::Integrator integrator, Workspace& w) {
+            const auto bounds = interruptible([&] { return solids::time_step_bounds(b, w); });
+            return py::make_tuple(solids::stable_step(integrator, bounds.spectrum), bounds.strain_rate);
           },
-          py::arg("workspace"));
+          py::arg("integrator"), py::arg("workspace"));
 }
 
 }  // namespace

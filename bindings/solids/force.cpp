@@ -12,6 +12,7 @@ void bind_force(py::module_& m) {
   py::class_<solids::Force, std::shared_ptr<solids::Force>>(m, "Force")
       .def_property_readonly("nodes", &solids::Force::nodes)
       .def_property_readonly("damped", &solids::Force::damped)
+      .def_property_readonly("conservative", &solids::Force::conservative)
       .def_property_readonly("nbytes", &solids::Force::nbytes)
       .def_property_readonly("memory",
                              [](const py::object& self) {
@@ -94,6 +95,28 @@ void bind_force(py::module_& m) {
             });
           },
           py::arg("x"), py::arg("stiffness"))
+      .def(
+          "add_damping_bounds",
+          [](const solids::Force& self, const py::array& x, const py::array& damping) {
+            const auto at = nodes_of(x, "x", self.nodes());
+            double* const first = data_of<double>(damping, "damping", static_cast<Index>(at.size()), true);
+            interruptible([&] {
+              mesh::require_finite(at, "x");
+              self.add_damping_bounds(at, {first, at.size()});
+            });
+          },
+          py::arg("x"), py::arg("damping"))
+      .def(
+          "damping_ratios",
+          [](const solids::Force& self, const py::array& x) {
+            const auto at = nodes_of(x, "x", self.nodes());
+            const auto ratios = interruptible([&] {
+              mesh::require_finite(at, "x");
+              return self.damping_ratios(at);
+            });
+            return py::make_tuple(ratios.least, ratios.most);
+          },
+          py::arg("x"))
       .def(
           "strain_rate",
           [](const solids::Force& self, const py::array& x, const py::array& v) {

@@ -3,6 +3,7 @@
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 from meniscus.scenes import TimeStepper
@@ -30,6 +31,29 @@ def test_remainder_of_rounding_size_is_no_step_of_its_own():
         steps += 1
     assert steps == 3
     assert stepper.time == 0.3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_step_is_a_sliver(seed):
+    """Also where the limit changes from step to step: none is shorter than half of the limit, or than a frame needs."""
+    rng = np.random.default_rng(seed)
+    frame = float(rng.uniform(0.01, 10.0))
+    for part in (0.1, 0.37, 0.4999, 0.5, 0.50001, 0.9, 0.99999, 1.0 - 1e-8, 1 / 3 + 1e-12, 1 / 7 - 1e-12, *rng.uniform(0.01, 1.0, 20)):
+        stepper = TimeStepper(end=5 * frame, frames=5)
+        while not stepper.finished:
+            limit = part * frame
+            dt = stepper.next_dt(limit)
+            assert 0.5 * limit * (1 - 1e-6) <= dt <= limit * (1 + 1e-9)
+            stepper.advance(dt)
+        assert stepper.step <= 5 * math.ceil(1 / part + 1e-6)
+        changing = TimeStepper(end=5 * frame, frames=5)
+        before = math.inf
+        while not changing.finished:
+            limit = part * frame * float(rng.uniform(0.9, 1.1))
+            dt = changing.next_dt(limit)
+            assert dt >= 0.4 * limit or dt >= 0.4 * before
+            before = dt
+            changing.advance(dt)
 
 
 def test_large_limit_gives_one_step_per_frame():

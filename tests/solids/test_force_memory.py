@@ -17,11 +17,11 @@ TIGHT: dict[str, Any] = {"tolerance": 1e-15, "max_iterations": 1}
 """A solve that does not converge."""
 
 
-def pair() -> DeformableBody:
+def pair(stiffness: float = 50.0) -> DeformableBody:
     """Two nodes at one place between springs that keep their direction; they fly apart, across that direction."""
     x = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
     body = DeformableBody(x, masses=1.0, gravity=(0.0, -9.8, 0.0))
-    body.add(EdgeSprings(np.array([[0, 1], [1, 2]], np.int32), SpringOptions(stiffness=50.0, damping=0.3), x, zero_length="last"))
+    body.add(EdgeSprings(np.array([[0, 1], [1, 2]], np.int32), SpringOptions(stiffness=stiffness, damping=0.3), x, zero_length="last"))
     body.add(Drag(0.2, nodes=3, wind=lambda at, t: np.stack([0 * at[:, 0], 3 * at[:, 0], 1 + t + at[:, 2]], axis=1), quadratic=True))
     body.positions[1] = body.positions[0]
     body.velocities[1] = (0.0, 3.0, 1.0)
@@ -167,3 +167,103 @@ def test_forces_register_themselves() -> None:
         """Of a user: no force of the package."""
 
     assert "Magnet" not in FORCES
+
+
+class Ratchet(PointLoads):
+    """Of a user: a load on node 0 that grows with the farthest way that the node has fallen, which it remembers."""
+
+    def __init__(self) -> None:
+        super().__init__(np.array([0], np.int32), np.zeros((1, 3)))
+        self.farthest = np.zeros(1)
+
+    @property
+    def memory(self) -> np.ndarray:
+        return self.farthest
+
+    def prepare(self, x: np.ndarray, v: np.ndarray, time: float) -> None:
+        self.farthest[0] = max(self.farthest[0], -float(x[0, 1]))
+        self.loads[0] = (1.0 + 5.0 * self.farthest[0], 0.0, 0.0)
+
+
+def ratchet() -> DeformableBody:
+    body = pair()
+    body.add(Ratchet())
+    return body
+
+
+def test_forces_written_in_python_remember_too() -> None:
+    body = ratchet()
+    for _ in range(3):
+        body.step(0.05, elasticity="full-step")
+    assert body.forces[2].memory[0] > 0
+    saved, before = body.snapshot(), everything(body)[:-1]
+    with pytest.raises(ConvergenceError):
+        body.step(0.05, elasticity="full-step", **TIGHT)
+    assert_same(everything(body)[:-1], before)
+    for _ in range(4):
+        body.step(0.05, elasticity="full-step")
+    after = everything(body)
+    body.restore(saved)
+    assert body.forces[2].memory[0] == before[4][0] < after[4][0]
+    other = ratchet()
+    other.restore(saved)
+    copied = body.copy()
+    for b in (body, other, copied):
+        for _ in range(4):
+            b.step(0.05, elasticity="full-step")
+        assert_same(everything(b), after)
+
+
+def test_questions_change_nothing_that_is_remembered() -> None:
+    from meniscus.solids import solve_velocity
+
+    body = pair()
+    body.step(0.01)
+    elsewhere = np.ascontiguousarray(np.random.default_rng(3).normal(size=(3, 3)))
+    memory = [m.copy() for m in body.force_memory]
+    spring = body.forces[0]
+    spring.differentials(elsewhere, elsewhere)
+    spring.damping_forces(elsewhere, elsewhere)
+    spring.diagonal(elsewhere, 1.0, 1.0)
+    solve_velocity(body, 0.01, elsewhere, elastic_dt=0.01)
+    body.positions[1] = (0.3, 0.4, 0.5)
+    body.forces_at_nodes()
+    body.limits("rk4")
+    assert_same(body.force_memory, memory)
+
+
+@pytest.mark.parametrize("elasticity", ["half-step", "first-half-step"])
+def test_a_step_that_is_retaken_starts_from_what_was_remembered(elasticity: Any) -> None:
+    """Whatever the first attempt did with it: the step is that of implicit Euler alone, to the bit."""
+    body, other = pair(1e7), pair(1e7)
+    for b in (body, other):
+        b.remove(b.forces[1])
+        b.velocities[2] = (0.0, 60.0, -20.0)
+        b.step(1e-4)
+        b.positions[1] = b.positions[0]
+    info = body.step(0.5, elasticity=elasticity)
+    assert info.retaken
+    other.step(0.5, "implicit-euler", newton_tolerance=1e-4)
+    assert_same(everything(body), everything(other))
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "velocities"}])
+def test_verlet_goes_on_after_failures_and_snapshots(options: dict[str, Any]) -> None:
+    body, whole = pair(), pair()
+    for b in (body, whole):
+        for _ in range(5):
+            b.step(0.01, "verlet", **options)
+    with pytest.raises(ValueError, match="finite"):
+        body.step(1e200, "verlet", **options)
+    with pytest.raises(ConvergenceError):
+        body.step(0.01, elasticity="full-step", **TIGHT)
+    saved = body.snapshot()
+    body.step(0.3, "implicit-euler", newton=False)
+    body.restore(saved)
+    fresh = pair()
+    fresh.restore(saved)
+    for b in (body, whole, fresh):
+        for _ in range(5):
+            b.step(0.01, "verlet", **options)
+    assert_same(everything(body), everything(whole))
+    assert_same(everything(fresh), everything(whole))

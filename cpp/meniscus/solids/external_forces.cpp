@@ -104,6 +104,10 @@ void Drag::add_damping(std::span<const mesh::Point> v, double scale, std::span<m
   });
 }
 
+void Drag::add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const {
+  for (std::size_t i = 0; i < coefficient_.size(); ++i) damping[i] += 0.5 * coefficient(i);
+}
+
 void Drag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {

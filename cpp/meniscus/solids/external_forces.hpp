@@ -24,6 +24,8 @@ class PointLoads final : public Force {
   void add_damping(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}
   void add_diagonal(double, double, std::span<Block3>) const override {}
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  void add_damping_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return no_damping_ratios; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   std::size_t nbytes() const override { return node_.capacity() * sizeof(std::int32_t) + load_.capacity() * sizeof(mesh::Point); }
 
@@ -63,12 +65,15 @@ class Drag final : public Force {
 
   Index nodes() const override { return static_cast<Index>(coefficient_.size()); }
   double energy(std::span<const mesh::Point>) const override { return 0; }
+  bool conservative() const override { return false; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point>, Tangent) override {}
   void add_differentials(std::span<const mesh::Point>, double, std::span<mesh::Point>) const override {}
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
+  DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return only_damping; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   void begin_step(std::span<const mesh::Point> x, double dt) override;
   void end_step() override { in_step_ = false; }

@@ -10,6 +10,8 @@
 
 #include "meniscus/mesh/triangle_mesh.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <span>
 
 namespace meniscus::solids {
@@ -33,6 +35,25 @@ enum class Tangent : std::int8_t {
   frozen,
 };
 
+/// Numbers with least K <= D <= most K (s) for the stiffness K and the damping D of forces, as quadratic forms: of damping that
+/// is proportional to the stiffness they are equal.
+struct DampingRatios {
+  double least = 0;
+  double most = std::numeric_limits<double>::infinity();
+
+  /// Includes one more element with the same directions of stiffness and damping.
+  void add(double damping, double stiffness) {
+    if (stiffness > 0) least = std::min(least, damping / stiffness);
+    if (damping > 0) most = stiffness > 0 ? std::max(most, damping / stiffness) : std::numeric_limits<double>::infinity();
+  }
+};
+
+/// Those of forces without stiffness and damping: no condition.
+inline constexpr DampingRatios no_damping_ratios{std::numeric_limits<double>::infinity(), 0};
+
+/// Those of drag, which has no stiffness.
+inline constexpr DampingRatios only_damping{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+
 /// A force between the nodes of a body, which are rows of `x` (positions, m), `v` (velocities, m/s) and `f` (forces, N). Calls
 /// are parallel inside; results do not depend on the number of threads. Nothing is allocated after construction, except where
 /// stated.
@@ -45,6 +66,9 @@ class Force {
 
   /// Elastic energy at x, J; 0 for forces that have none.
   virtual double energy(std::span<const mesh::Point> x) const = 0;
+
+  /// Whether the elastic forces are minus the derivative of that energy. Else they do work, which balances of energy count.
+  virtual bool conservative() const { return true; }
 
   /// Adds the elastic forces at x.
   virtual void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const = 0;
@@ -68,6 +92,13 @@ class Force {
   /// Adds to `stiffness`, per node, a bound of the change of its forces per displacement, N/m. Frequencies are then bounded by
   /// w^2 <= 2 max(stiffness / mass).
   virtual void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const = 0;
+
+  /// Adds to `damping`, per node, a bound of the change of its damping forces per velocity, N s/m: rates of decay are then
+  /// bounded by 2 max(damping / mass).
+  virtual void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const = 0;
+
+  /// Bounds of the ratio of damping to stiffness (the definite tangent) at x.
+  virtual DampingRatios damping_ratios(std::span<const mesh::Point>) const { return {}; }
 
   /// The fastest relative change of a length within the force, 1/s, for time steps that limit the strain of one step; 0 for none.
   virtual double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const = 0;

@@ -129,6 +129,11 @@ void WindDrag::add_damping(std::span<const mesh::Point> v, double scale, std::sp
   });
 }
 
+void WindDrag::add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const {
+  // The normals of the next linearisation are not known: |relative . normal| is at most |relative|.
+  for (std::size_t i = 0; i < x_.size(); ++i) damping[i] += 0.5 * coefficient_[i] * (quadratic_ ? wind_.relative(i).norm() : 1.0);
+}
+
 void WindDrag::add_diagonal(double, double damping_scale, std::span<Block3> blocks) const {
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {

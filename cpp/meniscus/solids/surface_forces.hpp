@@ -69,6 +69,7 @@ class WindDrag final : public Force {
 
   Index nodes() const override { return normals_.nodes(); }
   double energy(std::span<const mesh::Point>) const override { return 0; }
+  bool conservative() const override { return false; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
   /// Differentials of the wind's force on nodes at rest; not symmetric, and only in the exact tangent.
@@ -76,6 +77,8 @@ class WindDrag final : public Force {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
+  DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return only_damping; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   /// Normals stay as they are at x.
   void begin_step(std::span<const mesh::Point> x, double dt) override;
@@ -114,6 +117,7 @@ class Pressure final : public Force {
 
   Index nodes() const override { return normals_.nodes(); }
   double energy(std::span<const mesh::Point> x) const override;
+  bool conservative() const override { return closed_; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
   /// Indefinite, and therefore only in the exact tangent.
@@ -123,6 +127,8 @@ class Pressure final : public Force {
   /// Nothing: the diagonal blocks of a closed surface are 0.
   void add_diagonal(double, double, std::span<Block3>) const override {}
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point>, std::span<double>) const override {}
+  DampingRatios damping_ratios(std::span<const mesh::Point>) const override { return {0, 0}; }
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   /// The force on an open surface, which has no energy, stays as it is at x.
   void begin_step(std::span<const mesh::Point> x, double dt) override;

@@ -41,12 +41,17 @@ class TimeStepper(Stateful):
         return self.end * frame / self.frames
 
     def next_dt(self, max_dt: float) -> float:
-        """Return the next step: `max_dt` (infinite: no limit), shortened so as not to pass the next frame."""
+        """Return the next step: `max_dt` (infinite: no limit), or what is left of the frame, in two equal steps if it takes two.
+
+        No step of a frame is then shorter than half of `max_dt`, unless the frame is.
+        """
         if max_dt != math.inf:
             _checks.positive("max_dt", max_dt)
         remaining = self.frame_time - self.time
         # A remainder of rounding size is no step of its own.
-        return remaining if remaining <= max_dt * (1.0 + 1e-9) else max_dt
+        if remaining <= max_dt * (1.0 + 1e-9):
+            return remaining
+        return 0.5 * remaining if remaining < 2.0 * max_dt else max_dt
 
     def advance(self, dt: float) -> bool:
         """Count a step of dt seconds as done; returns whether it completed a frame."""

@@ -18,10 +18,13 @@ from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
+from meniscus.solids.force import Force, unchanged
 from meniscus.solids.options import (
-    STABILITY,
+    IMPLICIT_ELASTICITY,
+    NEWMARK_FINISH,
     ImplicitElasticity,
     Integrator,
+    NewmarkFinish,
     StepInfo,
     TimeStepLimits,
     integrator_of,
@@ -144,7 +147,7 @@ class DeformableBody(NodeConstraints, Stateful):
     @property
     def force_memory(self) -> list[Floats]:
         """The memory of forces from step to step, of those that have any: writable views."""
-        return [memory for memory in (_force_core(force).memory for force in self._forces) if memory.size]
+        return [memory for memory in (_memory(force) for force in self._forces) if memory.size]
 
     @property
     def nbytes(self) -> int:
@@ -190,7 +193,8 @@ class DeformableBody(NodeConstraints, Stateful):
     def forces_at_nodes(self) -> Floats:
         """Return the sum of all forces except gravity on the nodes (n, 3), N."""
         out = np.empty((len(self), 3))
-        self._core.forces_at(self.positions, self.velocities, out)
+        with unchanged(self.force_memory):
+            self._core.forces_at(self.positions, self.velocities, out)
         return out
 
     # --- time ----------------------------------------------------------------------------------------------------------------
@@ -200,25 +204,34 @@ class DeformableBody(NodeConstraints, Stateful):
 
         Args:
             dt: seconds, positive.
-            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt; with
-                `elasticity` linearised elastic forces are implicit too, and steps of any length are stable. "implicit-euler": first
-                order, damps, stable for any step. "explicit-euler" (never stable without damping), "symplectic-euler": first order.
-                "rk2", "rk4": Runge-Kutta, order 2 (midpoint) and 4. "verlet": from two positions, order 2 in positions; the velocities
-                are those in the middle of the last step. "velocity-verlet": order 2 in both.
+            integrator: "newmark": elastic forces explicit, damping implicit, second order, stable for frequencies below 2 / dt, and refused
+                beyond; with `elasticity` linearised elastic forces are implicit too. "implicit-euler": first order, damps, stable for any
+                step. "explicit-euler", "rk2" (neither is stable without damping), "symplectic-euler": order 1, 2 and 1. "rk4":
+                Runge-Kutta of order 4. "verlet": from two positions, order 2 in positions; the velocities are those in the middle of the
+                last step. "velocity-verlet": order 2 in both. `limits` has the longest stable steps of these, with damping.
             **options: as listed below.
 
         Options of all linear solves are `tolerance`, relative to the right-hand side, in velocities weighted by mass (1e-6),
         `max_iterations` (1000), `preconditioner`, whether to use the 3 x 3 diagonal blocks (True), and `raise_on_failure`: raise if a
-        tolerance is not met, else accept the result (True).
+        tolerance is not met, else accept the result (True). `budget` is the wall-clock time for the solves of the step, s (None: no limit):
+        once it is used up they end where they are, which is accepted and reported as `out_of_time`; a budget that is not used up changes
+        no bit.
 
         `tangent` is the linearisation of implicit elastic forces: "definite", "exact" (with "definite" where that is indefinite), or
         "frozen": directions and rotations stay, as printed; forces across springs, such as the tension of a hanging body, are then
-        explicit and limit the step. The default is "exact" for Newton's method, which then converges quadratically, and "definite" for
-        a single linear solve.
+        explicit. The default is "exact" for Newton's method, which then converges quadratically, and "definite" for a single linear solve.
 
-        Options of Newmark: `elasticity`: "explicit" (default); "half-step", "full-step": implicit over dt / 2 or dt, of which the latter
-        stays bounded even for large rotations in a step; "first-half-step", "first-full-step": only in the solve for positions, which loses
-        no energy. `finish`: "trapezoid" (default) or "backward-euler".
+        Options of Newmark: `elasticity`: "explicit" (default); "full-step": implicit over dt, which damps most and is the one for long
+        steps; "half-step": implicit over dt / 2; "first-half-step": only in the solve for positions, over dt / 2, which is the trapezoidal
+        rule and keeps the energy of linear systems; "first-full-step": likewise over dt, which keeps another quantity than the energy.
+        `finish`: "trapezoid" (default) or "backward-euler".
+
+        `safeguard` (True): these variants are stable for linear systems (see `docs/steps_of_bodies.md`), but a spring that turns by an
+        angle a in a step is stretched by a^2 / 2 against its whole stiffness. A step with implicit elasticity that gained energy beyond the
+        work of gravity, moved nodes and other forces is therefore taken once more, by implicit Euler with up to 20 times `max_newton`
+        iterations (`max_newton` without `raise_on_failure`), and reported as `retaken`; the two variants that keep energy first give back
+        gains of up to 1 %. With all variants and tangents, steps of any length are stable then. Explicit elasticity, and "first-half-step"
+        that ends with backward Euler, are refused beyond their limit. False: the bare methods.
 
         Option of Verlet: `form`: "positions" (default), or "velocities", the printed start, which is of first order.
 
@@ -234,8 +247,8 @@ class DeformableBody(NodeConstraints, Stateful):
 
         Raises:
             ConvergenceError: a solve failed; nothing has changed.
-            TypeError, ValueError: dt not positive, unknown options, or a value that is not finite, before or after the step; nothing has
-                changed.
+            TypeError, ValueError: dt not positive, or beyond the stability limit of explicit elasticity; unknown options, or a value that
+                is not finite, before or after the step; nothing has changed.
 
         Source: Selle 2008, sections 5.4 and 5.5; Müller et al. 2008, chapter 3.
         """
@@ -261,35 +274,41 @@ class DeformableBody(NodeConstraints, Stateful):
         integrator: Integrator = "newmark",
         *,
         elasticity: ImplicitElasticity = "explicit",
+        finish: NewmarkFinish = "trapezoid",
         cfl: float = 0.9,
         max_strain: float = 0.1,
         max_motion: float = math.inf,
     ) -> TimeStepLimits:
-        """Return the limits of the step, and the cause of the smallest.
+        """Return the limits of the step at the present positions and velocities, and the cause of the smallest.
+
+        The limit of stability is that of x'' = -K x - D x', with bounds w of the highest frequency and c of the greatest rate of damping
+        (the force per mass and velocity): dt^2 w^2 + 2 dt c = 4 for symplectic Euler and both forms of Verlet (of velocity Verlet with its
+        predicted velocities too); dt w = 2 for Newmark's method with explicit elasticity and implicit damping, or 2^0.5 if it ends with
+        backward Euler; the region of stability, which reaches to dt w = 8^0.5 without damping and to dt c = 2.785 without elasticity, for
+        rk4. Explicit Euler and rk2 are never stable without damping: their limit is 0 unless every oscillation is damped, and for damping
+        c = b w^2 in proportion to the stiffness it is near b for explicit Euler, 2 / c at most. Tension damps nothing across a spring, so
+        that a stretched net has no stable step with these two.
 
         Args:
-            integrator: integrator whose stability counts; implicit Euler, and Newmark with implicit elasticity, have no limit.
-            elasticity: of Newmark, as in `step`.
-            cfl: fraction of the stability limit; the frequency is an upper bound, so 1 is safe for linear springs.
+            integrator: integrator whose stability counts; implicit Euler has no limit.
+            elasticity: of Newmark, as in `step`; only "explicit", and "first-half-step" with `finish` "backward-euler", have a limit.
+            finish: of Newmark, as in `step`.
+            cfl: fraction of the stability limit; frequencies and rates are upper bounds, so 1 is safe for linear springs.
             max_strain: largest change of a length in one step, relative to its rest length.
             max_motion: largest motion of moved nodes in one step, m, at their present speed.
 
         Raises:
             TypeError, ValueError: wrong types or values.
 
-        Source: Selle 2008, section 7.6.
+        Source: Selle 2008, section 7.6; limits of the integrators: own, see `docs/steps_of_bodies.md`.
         """
-        integrator_of(integrator)
-        implicit = integrator == "implicit-euler" or (
-            integrator == "newmark" and _checks.choice("elasticity", elasticity, ImplicitElasticity) != "explicit"
-        )
+        kind = integrator_of(integrator)
+        of_newmark = _solids.newmark_stability(IMPLICIT_ELASTICITY("elasticity", elasticity), NEWMARK_FINISH("finish", finish))
         cfl, strain = _checks.positive("cfl", cfl), _checks.positive("max_strain", max_strain)
-        frequency, whole = self._core.time_step_limits(self._workspace)
-        limits = {
-            "frequency": math.inf if implicit else cfl * frequency * STABILITY[integrator] / 2.0,
-            "strain": strain * whole,
-            "motion": math.inf,
-        }
+        stable, rate = self._core.time_step_limits(kind, self._workspace)
+        if integrator == "newmark":
+            stable *= 0.5 * of_newmark
+        limits = {"frequency": cfl * stable, "strain": strain / rate if rate > 0 else math.inf, "motion": math.inf}
         if max_motion != math.inf:
             speed = np.linalg.norm(self._moved_velocities(), axis=1).max(initial=0.0)
             limits["motion"] = _checks.positive("max_motion", max_motion) / speed if speed > 0 else math.inf
@@ -298,7 +317,10 @@ class DeformableBody(NodeConstraints, Stateful):
         return TimeStepLimits(dt, cause if dt < math.inf else "none", **limits)
 
     def max_dt(self, integrator: Integrator = "newmark", **options: Any) -> float:
-        """Return the longest step (s) that `limits` allows; infinite where there is no limit. Options and errors as there."""
+        """Return the longest step (s) that `limits` allows; infinite where there is no limit, 0 where no step is stable.
+
+        Options and errors as there.
+        """
         return self.limits(integrator, **options).dt
 
     # --- snapshots and copies ------------------------------------------------------------------------------------------------
@@ -367,6 +389,12 @@ class PreviousPositions:
         dt = _checks.positive("previous dt in the snapshot", snapshot["dt"])
         x = _checks.incoming("previous positions in the snapshot", snapshot["positions"], np.dtype(np.float64), (self._core.size, 3))
         self._core.set_previous(dt, np.ascontiguousarray(x))
+
+
+def _memory(force: Any) -> Floats:
+    """Return what a force remembers; forces written in Python may have more than the compiled one."""
+    memory: Floats = force.memory if isinstance(force, Force) else _force_core(force).memory
+    return memory
 
 
 def _force_core(force: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +19,17 @@ Tangent = Literal["exact", "definite", "frozen"]
 FLOAT64 = np.dtype(np.float64)
 
 TANGENT = CoreOption(Tangent, _solids.Tangent)
+
+
+@contextmanager
+def unchanged(memory: Iterable[Floats]) -> Iterator[None]:
+    """Bring back what forces remember at the end: questions change no state."""
+    saved = [(m, m.copy()) for m in memory if m.size]
+    try:
+        yield
+    finally:
+        for now, before in saved:
+            now[...] = before
 
 
 FORCES: dict[str, type[Force]] = {}
@@ -54,7 +67,7 @@ class Force:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arguments of the force and the changes since; functions of time must be picklable. Copies are pickles."""
-        parts = {name: value for name, value in self.__dict__.items() if name != "_core"}
+        parts = {n: v.copy() if isinstance(v, np.ndarray) else v for n, v in self.__dict__.items() if n != "_core"}
         return _rebuild, (type(self), type(self._core), parts, self._changes(), self.memory.copy())
 
     def __repr__(self) -> str:
@@ -74,8 +87,17 @@ class Force:
 
     @property
     def memory(self) -> Floats:
-        """Memory of the force from step to step (k,): a writable view; state of the body that it acts on. Empty for most forces."""
+        """Memory of the force from step to step (k,): a writable view; state of the body that it acts on. Empty for most forces.
+
+        A class of forces written in Python that remembers numbers of its own returns an array of its own here, always the same one:
+        failed steps, snapshots, checkpoints and copies of bodies then include it.
+        """
         return self._core.memory  # type: ignore[no-any-return]
+
+    @property
+    def conservative(self) -> bool:
+        """Whether the elastic forces are minus the derivative of `energy`; the safeguard of steps counts the work of others."""
+        return bool(self._core.conservative)
 
     @property
     def nbytes(self) -> int:
@@ -113,24 +135,28 @@ class Force:
         """
         x, dx = _nodes("x", x), _nodes("dx", dx)
         f = np.zeros_like(dx)
-        self._core.linearise(x, TANGENT("tangent", tangent))
-        self._core.add_differentials(dx, 1.0, f)
+        with unchanged([self.memory]):
+            self._core.linearise(x, TANGENT("tangent", tangent))
+            self._core.add_differentials(dx, 1.0, f)
         return f
 
     def damping_forces(self, x: Floats, v: Floats) -> Floats:
         """Return the damping forces D(x) v (n, 3) at positions `x` (m) and velocities `v` (m/s), N."""
         x, v = _nodes("x", x), _nodes("v", v)
         f = np.zeros_like(v)
-        self._core.linearise(x, _solids.Tangent.exact)
-        self._core.add_damping(v, 1.0, f)
+        with unchanged([self.memory]):
+            self._core.linearise(x, _solids.Tangent.exact)
+            self._core.add_damping(v, 1.0, f)
         return f
 
     def diagonal(self, x: Floats, stiffness_scale: float = 1.0, damping_scale: float = 0.0, tangent: Tangent = "exact") -> Floats:
         """Return the diagonal blocks (n, 3, 3) of `stiffness_scale` times the derivative of the forces plus `damping_scale` times D."""
         x = _nodes("x", x)
         blocks = np.zeros((len(x), 3, 3))
-        self._core.linearise(x, TANGENT("tangent", tangent))
-        self._core.add_diagonal(_checks.number("stiffness_scale", stiffness_scale), _checks.number("damping_scale", damping_scale), blocks)
+        scales = _checks.number("stiffness_scale", stiffness_scale), _checks.number("damping_scale", damping_scale)
+        with unchanged([self.memory]):
+            self._core.linearise(x, TANGENT("tangent", tangent))
+            self._core.add_diagonal(*scales, blocks)
         return blocks
 
     def stiffness_bounds(self, x: Floats) -> Floats:
@@ -142,6 +168,24 @@ class Force:
         bounds = np.zeros(len(x))
         self._core.add_stiffness_bounds(x, bounds)
         return bounds
+
+    def damping_bounds(self, x: Floats) -> Floats:
+        """Return per node (n,) a bound of the change of its damping forces per velocity, N s/m.
+
+        All rates of damping c of the force with the masses of the nodes fulfil c <= 2 max(bound / mass).
+        """
+        x = _nodes("x", x)
+        bounds = np.zeros(len(x))
+        self._core.add_damping_bounds(x, bounds)
+        return bounds
+
+    def damping_ratios(self, x: Floats) -> tuple[float, float]:
+        """Return bounds (s) of the ratio of the damping to the stiffness (the definite tangent) at positions `x` (m).
+
+        They are equal where damping is in proportion to the stiffness; (0, inf) says nothing, and (inf, 0) is that of a force with neither.
+        """
+        least, most = self._core.damping_ratios(_nodes("x", x))
+        return float(least), float(most)
 
     def strain_rate(self, x: Floats, v: Floats) -> float:
         """Return the fastest relative change of a length within the force at positions `x` (m) and velocities `v` (m/s), 1/s."""

@@ -25,17 +25,6 @@ NEWMARK_FINISH = CoreOption(NewmarkFinish, _solids.NewmarkFinish)
 IMPLICIT_ELASTICITY = CoreOption(ImplicitElasticity, _solids.ImplicitElasticity)
 VERLET_FORM = CoreOption(VerletForm, _solids.VerletForm)
 
-STABILITY: dict[str, float] = {
-    "explicit-euler": 2.0,
-    "symplectic-euler": 2.0,
-    "rk2": 2.0,
-    "rk4": 8.0**0.5,
-    "verlet": 2.0,
-    "velocity-verlet": 2.0,
-    "newmark": 2.0,
-}
-"""The largest frequency times dt of an undamped oscillation that stays bounded (explicit Euler and RK2: of a well damped one)."""
-
 
 @dataclass(frozen=True)
 class NewtonInfo:
@@ -68,6 +57,8 @@ class StepInfo:
         solves: reports of the linear solves, in order; for Newton's method only the last one.
         newton: report of Newton's method, if it was used.
         used_definite_tangent: a tangent was indefinite, and the definite one was used instead.
+        retaken: linearised forces would have gained energy in a step of Newmark's method, so that implicit Euler took it instead.
+        out_of_time: the budget was used up before the tolerances were met.
         converged: whether all of this met its tolerances.
         max_speed: of the nodes at the end, m/s.
     """
@@ -77,6 +68,8 @@ class StepInfo:
     solves: tuple[SolveInfo, ...]
     newton: NewtonInfo | None
     used_definite_tangent: bool
+    retaken: bool
+    out_of_time: bool
     converged: bool
     max_speed: float
 
@@ -88,7 +81,8 @@ class TimeStepLimits:
     Attributes:
         dt: the least of the others.
         cause: which one that is: "frequency", "strain", "motion" or "none".
-        frequency: from the stability limit of the integrator and a bound of the highest elastic frequency.
+        frequency: from the stability of the integrator with bounds of the frequencies and of the rates of damping; 0 where no step is
+            stable.
         strain: from the largest change of a length in one step.
         motion: from the largest motion of moved nodes in one step.
     """
@@ -109,6 +103,8 @@ def step_options(
     elasticity: ImplicitElasticity = "explicit",
     finish: NewmarkFinish = "trapezoid",
     form: VerletForm = "positions",
+    safeguard: bool = True,
+    budget: float | None = None,
     newton: bool = True,
     newton_tolerance: float = 1e-8,
     max_newton: int = 200,
@@ -125,6 +121,9 @@ def step_options(
         o.tangent = o.newton_tangent = TANGENT("tangent", tangent)
     o.elasticity = IMPLICIT_ELASTICITY("elasticity", elasticity)
     o.finish = NEWMARK_FINISH("finish", finish)
+    if budget is not None:
+        o.budget = _checks.positive("budget", budget)
+    o.safeguard = _checks.one_of_type("safeguard", safeguard, bool)
     o.verlet = VERLET_FORM("form", form)
     o.newton = _checks.one_of_type("newton", newton, bool)
     o.newton_tolerance = _checks.positive("newton_tolerance", newton_tolerance)
@@ -143,7 +142,7 @@ def step_info(dt: float, integrator: str, raw: Any) -> StepInfo:
     n = raw.newton
     newton = None if n is None else NewtonInfo(n.iterations, n.linear_iterations, n.halvings, n.residual, n.converged, n.round_off)
     solves = tuple(SolveInfo(**facts(s, 0.0)) for s in raw.solves)
-    return StepInfo(dt, integrator, solves, newton, raw.used_definite_tangent, raw.converged, raw.max_speed)
+    return StepInfo(dt, integrator, solves, newton, raw.used_definite_tangent, raw.retaken, raw.out_of_time, raw.converged, raw.max_speed)
 
 
 INTEGRATORS: tuple[str, ...] = get_args(Integrator)

@@ -68,6 +68,10 @@ class ChainForce final : public solids::Force {
     for (const auto& ends : ends_)
       for (const std::int32_t node : ends) stiffness[static_cast<std::size_t>(node)] += stiffness_;
   }
+  void add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const override {
+    for (const auto& ends : ends_)
+      for (const std::int32_t node : ends) damping[static_cast<std::size_t>(node)] += damping_;
+  }
 
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override {
     double most = 0;

@@ -51,6 +51,10 @@ class AnchorSprings final : public solids::Force {
     for (std::size_t i = 0; i < anchors_.size(); ++i) stiffness[i] += stiffness_;
   }
 
+  void add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const override {
+    for (std::size_t i = 0; i < anchors_.size(); ++i) damping[i] += damping_;
+  }
+
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
 
   std::span<double> memory() override { return longest_; }

@@ -120,9 +120,16 @@ def test_matrices(material: str, tangent: str, rng: np.random.Generator) -> None
         blocks = other.diagonal(x, 1.0, 0.0, tangent)  # type: ignore[arg-type]
         for i in range(e.nodes):
             assert np.abs(blocks[i] + k[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]).max() <= 1e-14 * size
-    frozen = dense(e, x, "frozen")
-    damping = e.damping_forces(x, d)
-    assert np.abs(damping.reshape(-1) + 0.1 * frozen @ d.reshape(-1)).max() <= 1e-13 * size
+    frozen = dense(membrane(mesh, "st-venant-kirchhoff"), x, "frozen")
+    for other in (e, free):
+        damping = other.damping_forces(x, d)
+        assert np.abs(damping.reshape(-1) + 0.1 * frozen @ d.reshape(-1)).max() <= 1e-13 * size
+        spin = np.cross([1.0, -2, 0.5], x)
+        assert np.abs(other.damping_forces(x, spin)).max() <= 1e-13 * np.abs(damping).max()
+        assert np.abs(np.cross(x, damping).sum(axis=0)).max() <= 1e-13 * len(x) * np.abs(damping).max()
+        blocks = other.diagonal(x, 0.0, 1.0, tangent)  # type: ignore[arg-type]
+        for i in range(e.nodes):
+            assert np.abs(blocks[i] + 0.1 * frozen[3 * i : 3 * i + 3, 3 * i : 3 * i + 3]).max() <= 1e-14 * size
     if tangent == "definite":
         exact = dense(one(material), x[:3] * [1, 2, 0.5], "exact")
         values, vectors = np.linalg.eigh(exact[3:, 3:])

@@ -116,7 +116,8 @@ def test_matrices(material: str, tangent: Any, rng: np.random.Generator) -> None
     for storage in ("assembled", "matrix-free"):
         e = elements(mesh, material, stiffness=storage, damping=0.02, mass_damping=0.5, density=10.0)
         assert np.abs(e.differentials(x, d, tangent).reshape(-1) + k @ d.reshape(-1)).max() <= 1e-13 * size
-        frozen = dense(elements(mesh, material), x, "frozen")
+        # What damps must not see rotations: Hooke's law for the rate of Green strain.
+        frozen = dense(elements(mesh, "st-venant-kirchhoff" if material == "corotational" else material), x, "frozen")
         expected = -0.02 * (frozen @ d.reshape(-1)).reshape(-1, 3) - 0.5 * e.masses[:, None] * d
         damping = e.damping_forces(x, d)
         assert np.abs(damping - expected).max() <= 1e-13 * size
@@ -368,7 +369,7 @@ def test_bodies_step_with_the_same_bits_on_any_number_of_threads(rng: np.random.
         body = DeformableBody(mesh, density=100.0)
         body.add(elements(mesh))
         body.velocities = kick
-        body.step(1e-3)
+        body.step(4e-4)
         body.step(1e-2, "implicit-euler")
         return [body.positions.copy(), body.velocities.copy()]
 

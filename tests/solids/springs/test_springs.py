@@ -8,7 +8,7 @@ from support.forces.checks import matrix
 from support.motion import symplectic
 
 import meniscus as ms
-from meniscus.solids import EdgeSprings, SoftBindings, SpringOptions
+from meniscus.solids import DeformableBody, EdgeSprings, SoftBindings, SpringOptions
 
 ONE = np.array([[0, 1]], np.int32)
 PAIR = np.array([(0.0, 0, 0), (2.0, 0, 0)])
@@ -189,9 +189,13 @@ def test_springs_without_length() -> None:
     last = EdgeSprings(ONE, SpringOptions(spring_constant=3.0, damping=0.5), PAIR, zero_length="last")
     assert np.array_equal(last.forces(together), [(-6.0, 0, 0), (6.0, 0, 0)])
     assert np.array_equal(last.damping_forces(together, v), [(0.5, 0, 0), (-0.5, 0, 0)])
-    # ... or where it was linearised last, seen from either end.
+    # ... or where the last step of a body began, seen from either end; questions about other positions change nothing.
     turned = np.array([(0.0, 0, 0), (0.0, 0, -1.5)])
     last.differentials(turned, v)
+    assert np.array_equal(last.forces(together), [(-6.0, 0, 0), (6.0, 0, 0)])
+    body = DeformableBody(turned, masses=1.0)
+    body.add(last)
+    body.step(1e-6)
     assert np.array_equal(last.forces(together), [(0, 0, 6.0), (0, 0, -6.0)])
     # A spring without rest length is linear and needs no direction.
     zero = EdgeSprings(ONE, SpringOptions(spring_constant=3.0), rest_lengths=0.0)

@@ -321,6 +321,34 @@ def check_stiffness_bounds_bound_the_frequencies(case: Case) -> None:
     assert square <= 2 * (bound / mass).max() * (1 + 1e-12)
 
 
+def check_damping_bounds_bound_the_rates(case: Case) -> None:
+    """And so do the ratios of damping to stiffness."""
+    force = case.build()
+    n = len(case.positions)
+    mass = np.random.default_rng(2).uniform(0.3, 3.0, n)
+    root = np.repeat(np.sqrt(mass), 3)
+    for x in (case.positions,) if case.rest is None else (case.positions, case.rest):
+        bound = force.damping_bounds(x)
+        assert (bound >= 0).all()
+        damping = -matrix(lambda v, x=x: force.damping_forces(x, v), n)
+        rate = np.linalg.eigvalsh(0.5 * (damping + damping.T) / root[:, None] / root[None, :]).max()
+        assert rate <= 2 * (bound / mass).max() * (1 + 1e-12)
+        if not (case.symmetric and case.diagonal):
+            continue
+        least, most = force.damping_ratios(x)
+        assert least <= most or least == np.inf
+        stiffness = -matrix(lambda d, x=x: force.differentials(x, d, tangent="definite"), n)
+        for ratio, sign in ((least, -1.0), (most, 1.0)):
+            if 0 < ratio < np.inf:
+                size = max(np.abs(damping).max(), ratio * np.abs(stiffness).max())
+                assert np.linalg.eigvalsh(sign * (ratio * stiffness - damping)).min() >= -1e-6 * size
+
+
+def check_only_conservative_forces_are_said_to_be(case: Case) -> None:
+    """A force that says that it is one passes the check of its energy: `conservative` of a case is that of the force."""
+    assert not case.build().conservative or case.conservative
+
+
 def check_forces_are_added_and_input_is_checked(case: Case) -> None:
     force, x = case.build(), case.positions
     f = np.ones_like(x)

@@ -47,7 +47,7 @@ template <int N>
 void ConstantStrainElements<N>::begin_step(std::span<const mesh::Point> x, double dt) {
   step_dt_ = 0;
   if (!(options_.damping > 0)) return;
-  linearise(x, Tangent::frozen);
+  linearise_damping(x);
   if (matrix_)
     matrix_->keep(options_.damping / dt);
   else
@@ -65,6 +65,25 @@ void ConstantStrainElements<N>::add_mass_damping(std::span<const mesh::Point> v,
 }
 
 template <int N>
+void ConstantStrainElements<N>::add_mass_damping_bounds(std::span<double> damping) const {
+  if (!(options_.mass_damping > 0)) return;
+  for (std::size_t i = 0; i < mass_.size(); ++i) damping[i] += 0.5 * options_.mass_damping * mass_[i];
+}
+
+template <int N>
+DampingRatios ConstantStrainElements<N>::damping_ratios(std::span<const mesh::Point> x) const {
+  const double damping = options_.damping;
+  const bool whole = options_.material == Material::linear;
+  DampingRatios r{0, std::numeric_limits<double>::infinity()};
+  // Damping is that multiple of the frozen tangent, which at rest is the whole one; else what acts on rotations is undamped.
+  // Energies near rest are quadratic in the strain, and those of a unit strain are about those of the size of the body.
+  if (whole || this->energy(x) <= 1e-12 * unit_energy_) r.least = damping;
+  if (!(options_.mass_damping > 0) && (whole || r.least > 0)) r.most = damping;
+  if (!damped()) r = {0, 0};
+  return r;
+}
+
+template <int N>
 void ConstantStrainElements<N>::add_mass_diagonal(double damping_scale, std::span<Block3> blocks) const {
   if (!(options_.mass_damping > 0)) return;
   parallel_for(0, nodes(), 4096, [&](Index begin, Index end) {
@@ -74,12 +93,12 @@ void ConstantStrainElements<N>::add_mass_diagonal(double damping_scale, std::spa
 }
 
 template <int N>
-void ConstantStrainElements<N>::add_corner_sums(std::span<double> nodes) const {
+void ConstantStrainElements<N>::add_corner_sums(double scale, std::span<double> nodes) const {
   parallel_for(0, gather_.nodes(), 1024, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       double sum = 0;
       for (const std::int32_t corner : gather_.at(i)) sum += corner_[static_cast<std::size_t>(corner)].x();
-      nodes[static_cast<std::size_t>(i)] += sum;
+      nodes[static_cast<std::size_t>(i)] += scale * sum;
     }
   });
 }

@@ -24,6 +24,8 @@ class ConstantStrainElements : public Force {
   void begin_step(std::span<const mesh::Point> x, double dt) override;
   void end_step() override { step_dt_ = 0; }
 
+  DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
+
   Index size() const { return static_cast<Index>(measure_.size()); }
   const ElementOptions& options() const { return options_; }
   /// Elements that were left out, ascending.
@@ -44,14 +46,18 @@ class ConstantStrainElements : public Force {
   /// Sets `corner_` to the change of the forces under dx, by the present linearisation.
   virtual void multiply_tangent(std::span<const mesh::Point> dx) const = 0;
 
+  /// Sets the linearisation, and the matrix if there is one, to the stiffness that damps at x.
+  virtual void linearise_damping(std::span<const mesh::Point> x) = 0;
+
   /// Whether the stiffness that damps is that at the start of a step: `held_`, or (times damping / step_dt_) kept by `matrix_`,
   /// which then contains it.
   bool in_step() const { return step_dt_ > 0; }
   const double* damping_fields() const { return in_step() ? held_.data() : fields_.data(); }
   void add_mass_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const;
   void add_mass_diagonal(double damping_scale, std::span<Block3> blocks) const;
-  /// Adds to each node the sum of the first coordinates of `corner_` at its corners.
-  void add_corner_sums(std::span<double> nodes) const;
+  /// Adds to each node the sum of the first coordinates of `corner_` at its corners, times a scale.
+  void add_corner_sums(double scale, std::span<double> nodes) const;
+  void add_mass_damping_bounds(std::span<double> damping) const;
   /// Memory of what this class stores, bytes.
   std::size_t common_bytes() const;
 
@@ -61,6 +67,8 @@ class ConstantStrainElements : public Force {
   std::vector<double> mass_;
   /// Volumes or areas at rest.
   std::vector<double> measure_;
+  /// The sum of volume times Young's modulus, J.
+  double unit_energy_ = 0;
   Tangent tangent_ = Tangent::frozen;
   /// The linearisation of all elements, as numbers whose order the element decides.
   std::vector<double> fields_;

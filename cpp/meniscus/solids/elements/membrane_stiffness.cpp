@@ -33,6 +33,8 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
       const bool turned = options_.material == Material::corotational;
       const PackMat32 carrier = detail::from_axes(axes, turned ? one : axes.s0, turned ? one : axes.s1);
       put_vector(MembraneFields::carrier, carrier.a), put_vector(MembraneFields::carrier + 3, carrier.b);
+      const PackMat32 f = turned ? detail::from_axes(axes, axes.s0, axes.s1) : carrier;
+      put_vector(MembraneFields::damper, f.a), put_vector(MembraneFields::damper + 3, f.b);
       put(MembraneFields::lambda, lambda), put(MembraneFields::mu, mu);
       if (tangent == Tangent::frozen) continue;
       MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
@@ -51,11 +53,20 @@ void TriangleMembrane::linearise(std::span<const mesh::Point> x, Tangent tangent
   tangent_ = tangent;
   if (matrix_)
     matrix_->fill(gather_, in_step(), [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
-      for (int b = 0; b < 3; ++b) row[place[b]] += block(fields_.data(), e, a, b, tangent_ == Tangent::frozen);
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(fields_.data(), e, a, b, tangent_product());
     });
 }
 
-void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen) const {
+void TriangleMembrane::linearise_damping(std::span<const mesh::Point> x) {
+  linearise(x, Tangent::frozen);
+  if (matrix_ && options_.material == Material::corotational)
+    matrix_->fill(gather_, false, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 3; ++b) row[place[b]] += block(fields_.data(), e, a, b, Product::damping);
+    });
+}
+
+void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const {
+  const int carrier = product == Product::damping ? MembraneFields::damper : MembraneFields::carrier;
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -64,8 +75,8 @@ void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Poin
       const auto vector = [&](int k) { return PackVec3{get(k), get(k + 1), get(k + 2)}; };
       const PackMat32 d = detail::edges_of(e, dx.data());
       mesh::Point* const out = &corner_[3 * pack_size * i];
-      if (frozen) {
-        const PackMat32 m{vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3)};
+      if (product != Product::whole) {
+        const PackMat32 m{vector(carrier), vector(carrier + 3)};
         const PackMat32 g = detail::gradient(d, detail::row_of(e, 0), detail::row_of(e, 1));
         const Pack xx = dot(m.a, g.a), yy = dot(m.b, g.b), xy = 0.5 * (dot(m.a, g.b) + dot(m.b, g.a));
         const Pack two = 2.0 * get(MembraneFields::mu), p = get(MembraneFields::lambda) * (xx + yy);
@@ -87,20 +98,21 @@ void TriangleMembrane::multiply(const double* fields, std::span<const mesh::Poin
   });
 }
 
-Block3 TriangleMembrane::block(const double* fields, Index element, int a, int b, bool frozen) const {
+Block3 TriangleMembrane::block(const double* fields, Index element, int a, int b, Product product) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const double* const first = fields + pack * static_cast<std::size_t>(MembraneFields::count * pack_size) + lane;
   const auto get = [&](int k) { return first[k * pack_size]; };
   const auto vector = [&](int k) { return mesh::Point(get(k), get(k + 1), get(k + 2)); };
   using Vector2 = Eigen::Vector2d;
-  if (frozen) {
+  if (product != Product::whole) {
+    const int carrier = product == Product::damping ? MembraneFields::damper : MembraneFields::carrier;
     const auto y = [&](int k) {
       const auto row = [&](int n) { return Vector2(rest_[pack].y[2 * n][lane], rest_[pack].y[2 * n + 1][lane]); };
       return k == 0 ? Vector2(-row(0) - row(1)) : row(k - 1);
     };
     Eigen::Matrix<double, 3, 2> m;
-    m << vector(MembraneFields::carrier), vector(MembraneFields::carrier + 3);
+    m << vector(carrier), vector(carrier + 3);
     const Vector2 ya = y(a), yb = y(b);
     const double lambda = get(MembraneFields::lambda), mu = get(MembraneFields::mu);
     Eigen::Matrix2d k = (lambda * ya) * yb.transpose() + (mu * yb) * ya.transpose();
@@ -126,7 +138,7 @@ Block3 TriangleMembrane::block(const double* fields, Index element, int a, int b
 }
 
 void TriangleMembrane::multiply_tangent(std::span<const mesh::Point> dx) const {
-  multiply(fields_.data(), dx, tangent_ == Tangent::frozen);
+  multiply(fields_.data(), dx, tangent_product());
 }
 
 void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
@@ -134,7 +146,7 @@ void TriangleMembrane::add_damping(std::span<const mesh::Point> v, double scale,
     if (matrix_ && in_step()) {
       matrix_->multiply_kept(v, -scale * step_dt_, f);
     } else {
-      multiply(damping_fields(), v, true);
+      multiply(damping_fields(), v, Product::damping);
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
@@ -150,25 +162,29 @@ void TriangleMembrane::add_diagonal(double stiffness_scale, double damping_scale
       const auto node = static_cast<std::size_t>(i);
       for (const std::int32_t corner : gather_.at(i)) {
         const int k = corner % 3;
-        if (stiffness_scale != 0)
-          blocks[node] -= stiffness_scale * block(fields_.data(), corner / 3, k, k, tangent_ == Tangent::frozen);
-        if (damping != 0) blocks[node] -= damping * block(damping_fields(), corner / 3, k, k, true);
+        if (stiffness_scale != 0) blocks[node] -= stiffness_scale * block(fields_.data(), corner / 3, k, k, tangent_product());
+        if (damping != 0) blocks[node] -= damping * block(damping_fields(), corner / 3, k, k, Product::damping);
       }
     }
   });
   add_mass_diagonal(damping_scale, blocks);
 }
 
-void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+void TriangleMembrane::set_bounds(std::span<const mesh::Point> x, bool damping) const {
   const Pack least = splat(0.05);
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
       const Pack v = load_pack(e.volume), lambda = v * load_pack(e.lambda), mu = v * load_pack(e.mu);
+      Pack length = abs(lambda) + 2.0 * mu;
       const MembraneAxes axes = detail::membrane_axes(detail::gradient_of(e, x.data()));
-      const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
       // Blocks are at most `length` |y_i| |y_j|.
-      const Pack length = max(max(max(abs(t.a00), abs(t.a11)), abs(t.a01)) + abs(t.p) + abs(t.q), max(abs(t.o0), abs(t.o1)));
+      if (damping) {
+        length = max(axes.s0 * axes.s0, axes.s1 * axes.s1) * length;
+      } else {
+        const MembraneTangent t = detail::membrane_tangent(options_.material, {axes.s0, axes.s1}, lambda, mu, least);
+        length = max(max(max(abs(t.a00), abs(t.a11)), abs(t.a01)) + abs(t.p) + abs(t.q), max(abs(t.o0), abs(t.o1)));
+      }
       const PackVec2 y1 = detail::row_of(e, 0), y2 = detail::row_of(e, 1), y0{-y1.x - y2.x, -y1.y - y2.y};
       const PackVec2* const rows[3] = {&y0, &y1, &y2};
       Pack size[3], sum = splat(0.0);
@@ -183,7 +199,19 @@ void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std:
       }
     }
   });
-  add_corner_sums(stiffness);
+}
+
+void TriangleMembrane::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+  set_bounds(x, false);
+  add_corner_sums(1.0, stiffness);
+}
+
+void TriangleMembrane::add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const {
+  if (options_.damping > 0) {
+    set_bounds(x, true);
+    add_corner_sums(options_.damping, damping);
+  }
+  add_mass_damping_bounds(damping);
 }
 
 }  // namespace meniscus::solids

@@ -45,22 +45,28 @@ Block3 matrix_at(const Lane& e, int at) {
 
 }  // namespace
 
-Block3 TetElements::block(const double* fields, Index element, int a, int b, bool frozen, bool turning) const {
+Block3 TetElements::block(const double* fields, Index element, int a, int b, Product product) const {
   const auto pack = static_cast<std::size_t>(element / pack_size);
   const auto lane = static_cast<std::size_t>(element % pack_size);
   const Lane e{fields + pack * static_cast<std::size_t>(field_count_ * pack_size) + lane * lane_stride(), field_stride()};
   if (warped()) {
     const mesh::Point za = e.vector(WarpedFields::z, a), zb = e.vector(WarpedFields::z, b);
     Block3 r = isotropic_block(za, zb, e(WarpedFields::lambda), e(WarpedFields::mu));
-    if (turning) {
-      constexpr int t = WarpedFields::turning;
-      Block3 stiffness;
-      stiffness << e(t), e(t + 3), e(t + 5), e(t + 3), e(t + 1), e(t + 4), e(t + 5), e(t + 4), e(t + 2);
-      r -= 0.5 * (skew(za) * stiffness * skew(zb));
+    if (options_.material == Material::corotational && product != Product::frozen) {
+      const auto symmetric = [&](int t) {
+        Block3 m;
+        m << e(t), e(t + 3), e(t + 5), e(t + 3), e(t + 1), e(t + 4), e(t + 5), e(t + 4), e(t + 2);
+        return m;
+      };
+      if (product == Product::damping) {
+        const Block3 s = symmetric(WarpedFields::stretch);
+        return s * r * s;
+      }
+      r -= 0.5 * (skew(za) * symmetric(WarpedFields::turning) * skew(zb));
     }
     return r;
   }
-  if (frozen) {
+  if (product != Product::whole) {
     const Lane rest{rest_[pack].y[0] + lane, pack_size};
     const Block3 f = matrix_at(e, PrincipalFields::f);
     return f * isotropic_block(rest.vector(0, a), rest.vector(0, b), e(PrincipalFields::lambda), e(PrincipalFields::mu)) *

@@ -49,6 +49,7 @@ TetElements::TetElements(std::span<const mesh::Point> rest, std::span<const mesh
           mass_[static_cast<std::size_t>(node)] += 0.25 * volume * property_of(properties.density, e);
     }
     const bool acts = slot < count && !skip;
+    if (slot < count) unit_energy_ += measure_[e] * property_of(properties.youngs_modulus, e);
     const Lame lame = lame_constants(property_of(properties.youngs_modulus, e), property_of(properties.poissons_ratio, e));
     for (int k = 0; k < 9; ++k) to.y[k][l] = inverse(k / 3, k % 3);
     to.volume[l] = acts ? volume : 0;

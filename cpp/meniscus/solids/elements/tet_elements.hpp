@@ -28,6 +28,7 @@ class TetElements final : public ConstantStrainElements<4> {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
@@ -58,14 +59,22 @@ class TetElements final : public ConstantStrainElements<4> {
   void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
   template <Frame frame>
   void linearise_in(std::span<const mesh::Point> x, Tangent tangent);
+  /// Sets `corner_` to bounds of the definite tangent, or of the stiffness that damps.
   template <Frame frame>
-  void add_bounds_in(std::span<const mesh::Point> x) const;
+  void add_bounds_in(std::span<const mesh::Point> x, bool damping) const;
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation. In warped elements `frozen`
-  /// has no effect and `turning` adds the effect of the change of R. `fields`: those of the linearisation.
-  void multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen, bool turning) const;
+  void linearise_damping(std::span<const mesh::Point> x) override;
+  /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping. The last is Hooke's law
+  /// between the rates of Green strain and second Piola-Kirchhoff stress, which no rotation changes, however strained the
+  /// element; of the linear material it is the stiffness.
+  enum class Product : std::int8_t { frozen, whole, damping };
+  /// Sets `corner_` to minus that matrix times dx; `fields`: those of the linearisation.
+  void multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const;
   /// The block of that matrix between the corners a and b of an element.
-  Block3 block(const double* fields, Index element, int a, int b, bool frozen, bool turning) const;
+  Block3 block(const double* fields, Index element, int a, int b, Product product) const;
+  Product tangent_product() const { return tangent_ == Tangent::frozen ? Product::frozen : Product::whole; }
+  /// Whether damping is in proportion to the tangent of the last linearisation.
+  bool damps_as_tangent() const { return tangent_ == Tangent::frozen && options_.material != Material::corotational; }
   void assemble();
   /// Strides in `fields_` between the numbers of one element, and between the same number of consecutive elements of a pack.
   std::size_t field_stride() const { return matrix_ ? 1 : pack_size; }

@@ -8,16 +8,16 @@ namespace meniscus::solids::detail {
 using namespace numerics;  // packs and their arithmetic
 
 /// Positions of the fields of an element. Stiffnesses are multiplied by the volume. Linear and corotational elements: z1, z2, z3;
-/// lambda; mu; the stiffness against turning R, a symmetric matrix.
+/// lambda; mu; of corotational ones the stiffness against turning R and the left stretch F R^T, symmetric matrices.
 struct WarpedFields {
-  static constexpr int z = 0, lambda = 9, mu = 10, turning = 11;
+  static constexpr int z = 0, lambda = 9, mu = 10, turning = 11, stretch = 17;
 };
 /// The others: v^T y1 to v^T y3; u; the tangent between principal axes; F by columns; lambda; mu.
 struct PrincipalFields {
   static constexpr int z = 0, u = 9, a = 18, p = 24, q = 27, f = 30, lambda = 39, mu = 40;
 };
 
-inline int field_count(Material m) { return m == Material::linear ? 11 : m == Material::corotational ? 17 : 41; }
+inline int field_count(Material m) { return m == Material::linear ? 11 : m == Material::corotational ? 23 : 41; }
 
 /// Access to the fields of eight elements; `field` and `lane` are the strides between fields and between elements.
 struct FieldReader {
@@ -71,6 +71,12 @@ MENISCUS_INLINE PackMat3 edges_of(const TetElements::Rest& e, const mesh::Point*
 MENISCUS_INLINE PackMat3 rows_of(const double* y) {
   const auto v = [&](int k) { return load_pack(y + k * pack_size); };
   return {{v(0), v(1), v(2)}, {v(3), v(4), v(5)}, {v(6), v(7), v(8)}};
+}
+
+/// A bound of the square of the largest stretch, by the rows of F^T F.
+MENISCUS_INLINE Pack square_of_stretch(const PackMat3& f) {
+  const Pack ab = abs(dot(f.a, f.b)), bc = abs(dot(f.b, f.c)), ca = abs(dot(f.c, f.a));
+  return max(max(dot(f.a, f.a) + ab + ca, dot(f.b, f.b) + ab + bc), dot(f.c, f.c) + bc + ca);
 }
 
 /// sum d_k y_k^T over k = 1, 2, 3.

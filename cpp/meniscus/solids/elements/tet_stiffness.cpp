@@ -79,6 +79,7 @@ void TetElements::linearise_in(std::span<const mesh::Point> x, Tangent tangent) 
           const PackMat3 r = polar_lanes(f);
           to.matrix(WarpedFields::z, r * y);
           to.put(WarpedFields::lambda, lambda), to.put(WarpedFields::mu, mu);
+          to.symmetric(WarpedFields::stretch, detail::symmetric_part(f * transposed(r)));
           if (tangent != Tangent::frozen)
             to.symmetric(WarpedFields::turning, turning_stiffness(f, r, lambda, mu, tangent == Tangent::definite));
         } else {
@@ -106,8 +107,18 @@ void TetElements::linearise(std::span<const mesh::Point> x, Tangent tangent) {
   if (matrix_) assemble();
 }
 
-void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen, bool turning) const {
+void TetElements::linearise_damping(std::span<const mesh::Point> x) {
+  linearise(x, Tangent::frozen);
+  if (matrix_ && options_.material == Material::corotational)
+    matrix_->fill(gather_, false, [&](Index e, int a, BlockStiffness::Block* row, const std::uint16_t* place) {
+      for (int b = 0; b < 4; ++b) row[place[b]] += block(fields_.data(), e, a, b, Product::damping);
+    });
+}
+
+void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const {
   const std::size_t fs = field_stride(), ls = lane_stride();
+  const bool corotational = options_.material == Material::corotational;
+  const bool stretched = corotational && product == Product::damping, turning = corotational && product == Product::whole;
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -115,7 +126,13 @@ void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx
       mesh::Point* const out = &corner_[4 * pack_size * i];
       const PackMat3 d = detail::edges_of(e, dx.data());
       if (warped()) {
-        const PackMat3 z = from.matrix(WarpedFields::z), h = detail::gradient(d, z);
+        const PackMat3 z = from.matrix(WarpedFields::z);
+        PackMat3 h = detail::gradient(d, z), s;
+        if (stretched) {
+          const PackSym3 t = from.symmetric(WarpedFields::stretch);
+          s = {{t.xx, t.xy, t.zx}, {t.xy, t.yy, t.yz}, {t.zx, t.yz, t.zz}};
+          h = s * h;
+        }
         PackMat3 m = detail::hooke(detail::symmetric_part(h), from.get(WarpedFields::lambda), from.get(WarpedFields::mu));
         if (turning) {
           const PackVec3 w{0.5 * (h.b.z - h.c.y), 0.5 * (h.c.x - h.a.z), 0.5 * (h.a.y - h.b.x)};
@@ -124,8 +141,8 @@ void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx
           m.b.x -= t.z, m.b.z += t.x;
           m.c.x += t.y, m.c.y -= t.x;
         }
-        detail::put_forces(out, m, z);
-      } else if (frozen) {
+        detail::put_forces(out, stretched ? s * m : m, z);
+      } else if (product != Product::whole) {
         const PackMat3 y = detail::rows_of(e.y[0]), f = from.matrix(PrincipalFields::f);
         const PackSym3 rate = detail::symmetric_part(transposed_times(f, detail::gradient(d, y)));
         detail::put_forces(out, f * detail::hooke(rate, from.get(PrincipalFields::lambda), from.get(PrincipalFields::mu)), y);
@@ -144,18 +161,16 @@ void TetElements::multiply(const double* fields, std::span<const mesh::Point> dx
   });
 }
 
-void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const {
-  multiply(fields_.data(), dx, tangent_ == Tangent::frozen, tangent_ != Tangent::frozen);
-}
+void TetElements::multiply_tangent(std::span<const mesh::Point> dx) const { multiply(fields_.data(), dx, tangent_product()); }
 
 void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const {
   if (options_.damping > 0) {
     if (matrix_ && in_step()) {
       matrix_->multiply_kept(v, -scale * step_dt_, f);
-    } else if (matrix_ && tangent_ == Tangent::frozen) {
+    } else if (matrix_ && damps_as_tangent()) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
-      multiply(damping_fields(), v, true, false);
+      multiply(damping_fields(), v, Product::damping);
       gather_.add<mesh::Point>(corner_, scale * options_.damping, f);
     }
   }
@@ -164,8 +179,7 @@ void TetElements::add_damping(std::span<const mesh::Point> v, double scale, std:
 
 void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   const double damping = options_.damping * damping_scale;
-  const bool frozen = tangent_ == Tangent::frozen;
-  const bool kept = matrix_ && in_step(), same = frozen && !in_step();
+  const bool kept = matrix_ && in_step(), same = damps_as_tangent() && !in_step();
   if (matrix_) matrix_->add_diagonal(-(stiffness_scale + (same ? damping : 0)), blocks);
   // A matrix of a step contains what it keeps.
   if (kept) matrix_->add_kept_diagonal(stiffness_scale - damping_scale * step_dt_, blocks);
@@ -176,15 +190,15 @@ void TetElements::add_diagonal(double stiffness_scale, double damping_scale, std
         for (const std::int32_t corner : gather_.at(i)) {
           Block3& to = blocks[static_cast<std::size_t>(i)];
           const int k = corner % 4;
-          if (direct_stiffness != 0) to -= direct_stiffness * block(fields_.data(), corner / 4, k, k, frozen, !frozen);
-          if (direct_damping != 0) to -= direct_damping * block(damping_fields(), corner / 4, k, k, true, false);
+          if (direct_stiffness != 0) to -= direct_stiffness * block(fields_.data(), corner / 4, k, k, tangent_product());
+          if (direct_damping != 0) to -= direct_damping * block(damping_fields(), corner / 4, k, k, Product::damping);
         }
     });
   add_mass_diagonal(damping_scale, blocks);
 }
 
 template <TetElements::Frame frame>
-void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
+void TetElements::add_bounds_in(std::span<const mesh::Point> x, bool damping) const {
   for_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -194,7 +208,10 @@ void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
       Pack length = abs(lambda) + mu, product = mu;
       if constexpr (frame != Frame::rest) {
         const PackMat3 f = detail::gradient(detail::edges_of(e, x.data()), y);
-        if constexpr (frame == Frame::rotated) {
+        if (damping) {
+          const Pack square = detail::square_of_stretch(f);
+          length = square * length, product = square * product;
+        } else if constexpr (frame == Frame::rotated) {
           const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
           // The sums of two stretches lie between tr(S) - |S| and tr(S).
           const Pack least = max(t - sqrt(contract(f, f)), splat(0.05)), most = max(t, splat(0.05));
@@ -228,8 +245,16 @@ void TetElements::add_bounds_in(std::span<const mesh::Point> x) const {
 }
 
 void TetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
-  in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x); });
-  add_corner_sums(stiffness);
+  in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x, false); });
+  add_corner_sums(1.0, stiffness);
+}
+
+void TetElements::add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const {
+  if (options_.damping > 0) {
+    in_frame(options_.material, [&](auto frame) { add_bounds_in<frame()>(x, true); });
+    add_corner_sums(options_.damping, damping);
+  }
+  add_mass_damping_bounds(damping);
 }
 
 }  // namespace meniscus::solids

@@ -188,9 +188,10 @@ MENISCUS_INLINE void make_definite(MembraneTangent& t) {
 }
 
 /// Positions of the fields of a triangle; stiffnesses are multiplied by the volume. `carrier`, by columns, maps Hooke's law in
-/// the plane at rest into space: R for corotational triangles, F for the others.
+/// the plane at rest into space: R for the frozen tangent of corotational triangles, F for the others and for all damping, which
+/// rotations do not change.
 struct MembraneFields {
-  static constexpr int carrier = 0, lambda = 6, mu = 7, u = 8, z1 = 17, z2 = 19, tangent = 21, count = 28;
+  static constexpr int carrier = 0, lambda = 6, mu = 7, u = 8, z1 = 17, z2 = 19, tangent = 21, damper = 28, count = 34;
 };
 
 }  // namespace meniscus::solids::detail

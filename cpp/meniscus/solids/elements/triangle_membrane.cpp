@@ -45,6 +45,7 @@ TriangleMembrane::TriangleMembrane(std::span<const mesh::Point> rest, std::span<
     const double along = skip ? 0 : first.dot(second) / length;
     const double inverse[4] = {skip ? 1 : 1 / length, skip ? 0 : -along / twice, 0, skip ? 1 : length / twice};
     for (int k = 0; k < 4; ++k) to.y[k][l] = inverse[k];
+    if (slot < count) unit_energy_ += measure_[e] * property_of(thickness, e) * property_of(properties.youngs_modulus, e);
     const double modulus = property_of(properties.youngs_modulus, e), nu = property_of(properties.poissons_ratio, e);
     const bool acts = slot < count && !skip;
     to.volume[l] = acts ? 0.5 * twice * property_of(thickness, e) : 0;

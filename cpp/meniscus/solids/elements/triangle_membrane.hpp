@@ -27,6 +27,7 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
@@ -48,11 +49,16 @@ class TriangleMembrane final : public ConstantStrainElements<3> {
 
  private:
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
-  /// Sets `corner_` to the stiffness times dx, as of `Tangent::frozen` or of the last linearisation; `fields`: those of
-  /// the linearisation.
-  void multiply(const double* fields, std::span<const mesh::Point> dx, bool frozen) const;
+  void linearise_damping(std::span<const mesh::Point> x) override;
+  /// The matrices of a linearisation: the frozen tangent, the exact or definite one, and that of damping.
+  enum class Product : std::int8_t { frozen, whole, damping };
+  /// Sets `corner_` to minus that matrix times dx; `fields`: those of the linearisation.
+  void multiply(const double* fields, std::span<const mesh::Point> dx, Product product) const;
+  /// Sets `corner_` to bounds of the definite tangent, or of the stiffness that damps.
+  void set_bounds(std::span<const mesh::Point> x, bool damping) const;
   /// The block of that matrix between the corners a and b of an element.
-  Block3 block(const double* fields, Index element, int a, int b, bool frozen) const;
+  Block3 block(const double* fields, Index element, int a, int b, Product product) const;
+  Product tangent_product() const { return tangent_ == Tangent::frozen ? Product::frozen : Product::whole; }
 
   std::vector<Rest> rest_;
 };

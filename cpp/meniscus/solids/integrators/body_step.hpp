@@ -4,6 +4,8 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/solids/deformable_body.hpp"
 
+#include <chrono>
+
 namespace meniscus::solids {
 
 /// Scratch memory for one vector per node.
@@ -32,6 +34,11 @@ class BodyStep {
   Index size() const { return body_.size(); }
   double dt() const { return dt_; }
   bool damped() const { return damped_; }
+
+  /// Whether the time for the step is used up, so that iterations end where they are.
+  bool late() const { return Clock::now() > deadline_; }
+  using Clock = std::chrono::steady_clock;
+  void set_deadline(Clock::time_point deadline) { deadline_ = deadline; }
 
   /// 1/kg; zero for infinite masses.
   double inverse_mass(std::size_t i) const { return inverse_mass_.data()[i]; }
@@ -73,6 +80,7 @@ class BodyStep {
   Workspace::Lease<double> inverse_mass_;
   bool infinite_ = false;
   bool damped_;
+  Clock::time_point deadline_ = Clock::time_point::max();
 };
 
 }  // namespace meniscus::solids

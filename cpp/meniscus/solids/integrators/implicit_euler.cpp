@@ -1,21 +1,30 @@
 // Implicit Euler: one linear solve, or Newton's method for the minimum of the incremental potential.
+#include "meniscus/solids/integrators/energy_balance.hpp"
 #include "meniscus/solids/integrators/newton.hpp"
+
+#include <optional>
 
 namespace meniscus::solids {
 
 bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& report) {
-  if (options.newton) {
-    Newton newton(step, options, report);
-    report.converged = newton.run();
-    if (!report.converged && !options.accept_unconverged) return false;
-    const ScratchPoints v = step.scratch();
-    nodes::copy(newton.velocities(), v);
-    step.hold_velocities(StepTime::end, v);
-    report.max_speed = step.commit(newton.positions(), v);
-    return true;
-  }
   const ScratchPoints v0 = step.scratch(), v = step.scratch(), x1 = step.scratch();
   step.start(v0);
+  if (options.newton) {
+    std::optional<EnergyBalance> balance;
+    if (report.retaken) balance.emplace(step, v0);
+    {
+      Newton newton(step, options, report);
+      report.converged = newton.run();
+      if (!report.converged && !options.accept_unconverged) return false;
+      nodes::copy(newton.velocities(), v);
+      nodes::copy(newton.positions(), x1);
+    }
+    step.hold_velocities(StepTime::end, v);
+    // What snaps from one minimum to another, or was not solved to the end, may gain energy even so.
+    if (balance) balance->retreat(options.solve.tolerance, x1, v);
+    report.max_speed = step.commit(x1, v);
+    return true;
+  }
   nodes::copy(v0, v);
   step.hold_mean_velocities(v);
   report.solve_count = 1;

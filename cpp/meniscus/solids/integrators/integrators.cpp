@@ -40,7 +40,9 @@ class SavedMemory {
   SavedMemory(const SavedMemory&) = delete;
   SavedMemory& operator=(const SavedMemory&) = delete;
   ~SavedMemory() {
-    if (let_go_) return;
+    if (!let_go_) bring_back();
+  }
+  void bring_back() const {
     const double* from = saved_.data();
     for (const auto& force : forces_) {
       const std::span<double> memory = force->memory();
@@ -55,6 +57,18 @@ class SavedMemory {
   Workspace::Lease<double> saved_;
   bool let_go_ = false;
 };
+
+/// Options with which implicit Euler takes a step that Newmark's method gave up. Newton's method goes down the incremental
+/// potential from a start that has no more energy than the body, so that a rough tolerance does. Chains of very stiff springs
+/// that turn far in a step take it hundreds of iterations, which it gets unless a fixed amount of work was asked for.
+StepOptions retaking(const StepOptions& options) {
+  StepOptions o = options;
+  o.newton = true;
+  o.newton_tolerance = std::max(o.newton_tolerance, 1e-4);
+  o.newton_tangent = Tangent::exact;
+  if (!o.accept_unconverged) o.max_newton = 20 * std::min(o.max_newton, 100000000);
+  return o;
+}
 
 bool step_with(Integrator integrator, BodyStep& step, const StepOptions& options, StepReport& report) {
   switch (integrator) {
@@ -224,11 +238,32 @@ bool take_step(DeformableBody& body, Integrator integrator, double dt, const Nod
   report.used_newton = false;
   report.newton = {};
   report.used_definite_tangent = false;
+  report.retaken = report.out_of_time = false;
   report.converged = true;
   report.max_speed = 0;
   SavedMemory memory(body, workspace);
   BodyStep step(body, dt, motion, workspace);
-  if (!step_with(integrator, step, options, report)) return false;
+  const auto spend = [&, begin = BodyStep::Clock::now()](double part) {
+    if (!std::isfinite(options.budget)) return;
+    const std::chrono::duration<double> time(part * std::min(options.budget, 1e6));
+    step.set_deadline(begin + std::chrono::duration_cast<BodyStep::Clock::duration>(time));
+  };
+  StepOptions chosen = options;
+  if (std::isfinite(options.budget)) chosen.accept_unconverged = true;
+  spend(integrator == Integrator::newmark && options.safeguard ? 0.5 : 1);
+  bool done = step_with(integrator, step, chosen, report);
+  if (!done && report.retaken) {
+    memory.bring_back();
+    report.converged = true;
+    spend(1);
+    done = implicit_euler(step, retaking(chosen), report);
+  }
+  if (!done) return false;
+  // A solve that began late moved nothing, which the iteration around it takes for convergence.
+  if (report.solve_count > 0 && std::isfinite(options.budget) && step.late()) {
+    report.out_of_time = true;
+    report.converged = report.newton.converged = report.newton.round_off = false;
+  }
   memory.let_go();
   return true;
 }

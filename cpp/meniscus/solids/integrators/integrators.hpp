@@ -6,19 +6,11 @@
 
 #include "meniscus/numerics/solve_info.hpp"
 #include "meniscus/solids/integrators/body_step.hpp"
+#include "meniscus/solids/integrators/integrator.hpp"
+
+#include <limits>
 
 namespace meniscus::solids {
-
-enum class Integrator : std::int8_t {
-  explicit_euler,
-  symplectic_euler,
-  rk2,
-  rk4,
-  verlet,
-  velocity_verlet,
-  newmark,
-  implicit_euler,
-};
 
 enum class VerletForm : std::int8_t {
   positions,  ///< from two positions, begun by Taylor expansion: second order
@@ -52,6 +44,12 @@ struct StepOptions {
   VerletForm verlet = VerletForm::positions;
   NewmarkFinish finish = NewmarkFinish::trapezoid;
   ImplicitElasticity elasticity = ImplicitElasticity::none;
+  /// Seconds of wall-clock time for the solves of the step; later they end where they are, which is accepted. Of a Newmark step
+  /// that may have to be taken once more, half of it is for the first attempt.
+  double budget = std::numeric_limits<double>::infinity();
+  /// Newmark: refuse steps beyond the limit of stability of the linear system, and take a step with implicit elasticity that
+  /// gains energy once more, by implicit Euler.
+  bool safeguard = true;
   /// Implicit Euler: Newton's method until |residual| <= newton_tolerance (dt |forces| + 1e-12 N s), or until rounding errors of
   /// positions make the residual; or one linearisation.
   bool newton = true;
@@ -79,6 +77,10 @@ struct StepReport {
   NewtonInfo newton;
   /// A tangent was indefinite, and the definite one was used instead.
   bool used_definite_tangent = false;
+  /// The linearised forces of a Newmark step would have gained energy, and the step was taken by implicit Euler instead.
+  bool retaken = false;
+  /// The time for the step was used up before the tolerances were met.
+  bool out_of_time = false;
   /// Whether all solves met their tolerances. If not, and that was not accepted, the body is unchanged.
   bool converged = true;
   /// Largest speed of a node at the end, m/s.
@@ -98,6 +100,7 @@ bool rk2(BodyStep& step, StepReport& report);
 bool rk4(BodyStep& step, StepReport& report);
 bool verlet(BodyStep& step, VerletForm form, StepReport& report);
 bool velocity_verlet(BodyStep& step, StepReport& report);
+/// Returns false and sets `retaken`, without a commit, where the safeguard finds that the step gained energy.
 bool newmark(BodyStep& step, const StepOptions& options, StepReport& report);
 bool implicit_euler(BodyStep& step, const StepOptions& options, StepReport& report);
 
@@ -111,6 +114,9 @@ bool solve_velocity(const BodyStep& step, ConstPoints x, ConstPoints v0, double 
 /// v = v0 as a first guess for `solve_velocity`: without what constraints take away, but for moved nodes, which keep what they
 /// have.
 void guess_velocity(const BodyStep& step, ConstPoints v0, Points v);
+
+/// The largest frequency times dt for which the linear, undamped system stays bounded; infinite where all do.
+double newmark_stability(ImplicitElasticity elasticity, NewmarkFinish finish);
 
 /// x1 = x0 + dt v, with constrained nodes as prescribed at the end of the step.
 void advance_positions(const BodyStep& step, ConstPoints v, Points x1);

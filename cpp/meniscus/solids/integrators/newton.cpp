@@ -109,6 +109,7 @@ bool Newton::find_direction(Tangent tangent, double tolerance) {
   });
   numerics::SolveOptions options = options_.solve;
   options.tolerance = std::max(options.tolerance, tolerance);
+  system.end_when_late(options);
   numerics::conjugate_gradients<VelocitySystem>(system, {d, b, r, p, q, z}, options, true, info);
   nodes::each(step_.size(), [&](std::size_t i) { d[i] *= system.scale(i); });
   report_.newton.linear_iterations += info.iterations;
@@ -175,7 +176,9 @@ void Newton::conserve_momentum() {
   const double mass = nodes::sum(step_.size(), 0.0, [&](std::size_t i) { return 1 / step_.inverse_mass(i); });
   nodes::each(step_.size(), [&](std::size_t i) { trial_[i] = v_[i] - lost / mass; });
   const PotentialValue there = potential_.evaluate(trial_, direction_, trial_residual_);
-  if (!there.finite() || there.residual > std::max({now_.residual, goal(), floor()})) return;
+  // Short of the goal, where a body at rest may have been the start, a lower potential is as good.
+  const bool lower = !report_.newton.converged && there.potential <= now_.potential + noise();
+  if (!there.finite() || (!lower && there.residual > std::max({now_.residual, goal(), floor()}))) return;
   nodes::copy(trial_, v_);
   nodes::copy(direction_, x_);
 }
@@ -187,13 +190,15 @@ bool Newton::run() {
   const PotentialValue first = now_;
   iterate();
   // Another minimum, or none, was found above the potential of a body at rest, which bounds its energy.
-  if (first.potential > at_rest_ && !(report_.newton.converged && now_.potential <= at_rest_ + noise())) {
+  const bool below = now_.potential <= at_rest_ + noise();
+  const bool ended = report_.newton.converged || report_.newton.iterations >= options_.max_newton || step_.late();
+  if (first.potential > at_rest_ && !(ended && below)) {
     set_guess(Guess::rest, v_);
     now_ = potential_.evaluate(v_, x_, residual_);
     before_ = 0;
     iterate();
   }
-  if (report_.newton.converged && report_.newton.iterations > 0) conserve_momentum();
+  if (!report_.newton.converged || report_.newton.iterations > 0) conserve_momentum();
   return report_.newton.converged;
 }
 
@@ -203,7 +208,7 @@ void Newton::iterate() {
     info.residual = now_.residual / (now_.forces + 1e-12);
     info.round_off = now_.residual > goal() && now_.residual <= floor();
     info.converged = now_.residual <= goal() || info.round_off;
-    if (info.converged || info.iterations >= options_.max_newton || !now_.finite()) return;
+    if (info.converged || info.iterations >= options_.max_newton || step_.late() || !now_.finite()) return;
     ++info.iterations;
     forcing_ = forcing();
     Tangent tangent = options_.newton_tangent;

@@ -33,7 +33,8 @@ class Newton {
   bool find_direction(Tangent tangent, double tolerance);
   /// Goes along the direction as far as the potential falls enough.
   bool search();
-  /// Removes what loose solves have done to the momentum of a free body, unless external forces make the residual grow by it.
+  /// Removes what loose or unfinished solves have done to the momentum of a free body, unless external forces make the residual
+  /// grow by it.
   void conserve_momentum();
   /// Whether the direction moves no node by more than rounding errors of positions.
   bool negligible() const;

@@ -1,23 +1,26 @@
-/// Bounds of the time step of a body: stability of explicit elasticity, strain in one step, and motion of prescribed nodes.
+/// Bounds of the time step of a body: stability of explicit elasticity and damping, strain in one step, and motion of prescribed
+/// nodes.
 ///
-/// Source: Selle 2008, section 7.6 (strain rate and Courant condition).
+/// Sources: Selle 2008, section 7.6 (strain rate and Courant condition); the limits of integrators are worked out here.
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/solids/deformable_body.hpp"
+#include "meniscus/solids/integrators/stability.hpp"
 
 namespace meniscus::solids {
 
-/// Seconds; infinite where there is no limit.
-struct TimeStepLimits {
-  /// 2 / w, where w bounds the highest frequency of the elastic forces at the present positions, from rows of the stiffness
-  /// matrix: w^2 = 2 max(stiffness / mass).
-  double frequency;
-  /// The step in which the fastest-changing length would change by 100 %: a step may use a fraction of it.
-  double strain;
+/// What limits the step of a body at its present positions and velocities.
+struct TimeStepBounds {
+  Spectrum spectrum;
+  /// The fastest relative change of a length, 1/s.
+  double strain_rate = 0;
 };
 
 /// Nodes that are fixed or moved, and infinite masses, count as walls.
-TimeStepLimits time_step_limits(const DeformableBody& body, Workspace& workspace);
+TimeStepBounds time_step_bounds(const DeformableBody& body, Workspace& workspace);
+
+/// 2 / w for the bound w of the highest elastic frequency, s; infinite without elasticity.
+double elastic_time_step(const DeformableBody& body, Workspace& workspace);
 
 }  // namespace meniscus::solids

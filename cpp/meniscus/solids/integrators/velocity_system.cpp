@@ -65,6 +65,7 @@ void VelocitySystem::add_forces(ConstPoints u, Points q) const {
 }
 
 double VelocitySystem::multiply_dot(Vector& p, Vector& q) {
+  if (options_ != nullptr && step_.late()) options_->max_iterations = 0;
   const Points u = u_;
   nodes::each(step_.size(), [&](std::size_t i) {
     u[i] = scale(i) * p[i];
@@ -168,7 +169,9 @@ bool solve_velocities(const BodyStep& step, double damping, double stiffness, Co
     v[i] = r[i];
   });
   system.project(b);
-  numerics::conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, options, false, info);
+  numerics::SolveOptions limited = options;
+  system.end_when_late(limited);
+  numerics::conjugate_gradients<VelocitySystem>(system, {x, b, r, p, q, z}, limited, false, info);
   nodes::each(n, [&](std::size_t i) { v[i] += system.scale(i) * x[i]; });
   if (!std::isfinite(info.residual)) info.end = numerics::SolveEnd::not_a_number;
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

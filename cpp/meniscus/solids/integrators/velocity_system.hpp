@@ -23,6 +23,9 @@ class VelocitySystem {
   /// is left out.
   VelocitySystem(const BodyStep& step, double damping, double stiffness, bool precondition);
 
+  /// Lets a solve with these options end, by lowering its limit of iterations, as soon as the time for the step is used up.
+  void end_when_late(numerics::SolveOptions& options) { options_ = &options; }
+
   void multiply(Vector& p, Vector& q);
   double multiply_dot(Vector& p, Vector& q);
   void precondition(const Vector& r, Correction& z);
@@ -51,6 +54,7 @@ class VelocitySystem {
   Workspace::Lease<double> scale_;
   Workspace::Lease<Block3> blocks_;
   ScratchPoints u_;
+  numerics::SolveOptions* options_ = nullptr;
 };
 
 /// Solves (M - damping D - stiffness K) v = M u. On entry `v` contains the prescribed velocities, which do not change, and a

@@ -399,6 +399,39 @@ void AltitudeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::sp
   });
 }
 
+void AltitudeSprings::add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const {
+  if (!damped_) return;
+  // As for the stiffness. The reduced mass of the virtual nodes is at most the greatest mass of an element.
+  parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
+    for (Index node = begin; node < end; ++node)
+      for (const std::int32_t slot : gather_.at(node)) {
+        const auto t = static_cast<std::size_t>(slot / 4);
+        if (rest_length_[t][0] == 0) continue;
+        double bound = damping_[t];
+        if (!inverse_mass_.empty()) {
+          const double shortest = *std::min_element(rest_length_[t].begin(), rest_length_[t].end());
+          double inverse = std::numeric_limits<double>::infinity();
+          for (const std::int32_t corner : tets_[t]) {
+            const double w = inverse_mass_[static_cast<std::size_t>(corner)];
+            if (w > 0) inverse = std::min(inverse, w);
+          }
+          bound = 2 * damping_[t] * std::sqrt((per_length_ ? stiffness_[t] / shortest : stiffness_[t]) / inverse);
+        }
+        damping[static_cast<std::size_t>(node)] += bound;
+      }
+  });
+}
+
+DampingRatios AltitudeSprings::damping_ratios(std::span<const mesh::Point> x) const {
+  DampingRatios r = no_damping_ratios;
+  for_choices(0, size(), x, [&](std::size_t t, Choice c) {
+    if (!activate(t, c)) return;
+    const double l0 = rest_length(t, c);
+    r.add(damping(t, c), spring_constant(t, c) * (law_.linear() ? 1 : law_.slope((c.length - l0) / l0)));
+  });
+  return r;
+}
+
 double AltitudeSprings::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, size(), chunk, 0.0,

@@ -74,6 +74,8 @@ class AltitudeSprings final : public Force {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
+  DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   /// Until `end_step`, every element keeps the altitude that it has at x, between points at rest in the element. The spring turns
   /// with these; only one that is inverted or nearly flat keeps its direction as well, so that it can pass through length 0.

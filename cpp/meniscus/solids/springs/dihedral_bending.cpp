@@ -285,21 +285,38 @@ void DihedralBending::add_diagonal(double stiffness_scale, double damping_scale,
   });
 }
 
-void DihedralBending::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
-  const double steepest = law_ == BendingLaw::shell ? 1.0 : 0.5;
+template <class Coefficient>
+void DihedralBending::add_bounds(std::span<const mesh::Point> x, std::span<double> bounds, Coefficient&& coefficient) const {
   parallel_for(0, size(), chunk, [&](Index begin, Index end) {
     for_bends(begin, end, x, [&](std::size_t i, const Bend& h) {
       double sum = 0;
       for (const mesh::Point& m : h.mode) sum += m.norm();
-      const double k = h.live ? 0.5 * steepest * stiffness_[i] * weight(i, h) * sum : 0;
+      const double k = h.live ? 0.5 * coefficient(i, h) * sum : 0;
       for (std::size_t a = 0; a < 4; ++a) contribution_[4 * i + a] = mesh::Point(k * h.mode[a].norm(), 0, 0);
     });
   });
   parallel_for(0, nodes(), 1024, [&](Index begin, Index end) {
     for (Index node = begin; node < end; ++node)
       for (const std::int32_t slot : gather_.at(node))
-        stiffness[static_cast<std::size_t>(node)] += contribution_[static_cast<std::size_t>(slot)][0];
+        bounds[static_cast<std::size_t>(node)] += contribution_[static_cast<std::size_t>(slot)][0];
   });
+}
+
+void DihedralBending::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+  const double steepest = law_ == BendingLaw::shell ? 1.0 : 0.5;
+  add_bounds(x, stiffness, [&](std::size_t i, const Bend& h) { return steepest * stiffness_[i] * weight(i, h); });
+}
+
+void DihedralBending::add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const {
+  if (damped_) add_bounds(x, damping, [&](std::size_t i, const Bend& h) { return this->damping(i, h); });
+}
+
+DampingRatios DihedralBending::damping_ratios(std::span<const mesh::Point> x) const {
+  DampingRatios r = no_damping_ratios;
+  for_bends(0, size(), x, [&](std::size_t i, const Bend& h) {
+    if (h.live) r.add(damping(i, h), std::max(0.0, stiffness_[i] * weight(i, h) * slope(h.angle)));
+  });
+  return r;
 }
 
 double DihedralBending::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {

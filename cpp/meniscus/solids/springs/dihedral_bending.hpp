@@ -62,6 +62,7 @@ class DihedralBending final : public Force {
 
   Index nodes() const override { return gather_.nodes(); }
   double energy(std::span<const mesh::Point> x) const override;
+  bool conservative() const override { return law_ != BendingLaw::bridson; }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point> x, Tangent tangent) override;
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
@@ -69,6 +70,8 @@ class DihedralBending final : public Force {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
+  DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   /// The fastest change of an angle, 1/s.
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   /// Until `end_step`, damping, the weights of `BendingLaw::bridson` and which triangles have collapsed are those at x. The law
@@ -96,6 +99,8 @@ class DihedralBending final : public Force {
   /// Calls body(i, bend) for the hinges [begin, end), one after the other.
   template <class Body>
   void for_bends(Index begin, Index end, std::span<const mesh::Point> x, Body&& body) const;
+  template <class Coefficient>
+  void add_bounds(std::span<const mesh::Point> x, std::span<double> bounds, Coefficient&& coefficient) const;
   bool is_live(std::size_t i, double first_area, double second_area, double length) const;
   double weight(std::size_t i, const Bend& h) const;
   double stress(std::size_t i, double angle) const;

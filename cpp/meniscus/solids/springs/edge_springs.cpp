@@ -191,6 +191,23 @@ void EdgeSprings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<d
                     [&](std::size_t node, std::size_t spring) { stiffness[node] += law_.steepest() * stiffness_[spring]; });
 }
 
+void EdgeSprings::add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const {
+  if (!damped_) return;
+  lanes::for_halves(slices_, [&](std::size_t node, std::size_t spring) { damping[node] += damping_[spring]; });
+}
+
+DampingRatios EdgeSprings::damping_ratios(std::span<const mesh::Point> x) const {
+  DampingRatios r = no_damping_ratios;
+  for (std::size_t s = 0; s < ends_.size(); ++s) {
+    const State now = state(s, x);
+    const double slope = law_.linear() || rest_length_[s] == 0 ? 1 : law_.slope(strain(s, now.length));
+    r.add(damping_[s], stiffness_[s] * slope);
+    // What acts across a spring is not damped: its tension, and all of a spring without rest length.
+    if (stiffness_[s] > 0 && (rest_length_[s] == 0 || now.length > (1 + 1e-9) * rest_length_[s])) r.least = 0;
+  }
+  return r;
+}
+
 double EdgeSprings::strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const {
   return parallel_reduce(
       0, size(), 1024, 0.0,

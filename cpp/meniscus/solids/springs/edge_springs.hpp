@@ -49,6 +49,8 @@ class EdgeSprings final : public Force {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
+  DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   /// Until `end_step`, springs are damped along their directions at x, and springs without length keep these.
   void begin_step(std::span<const mesh::Point> x, double dt) override;

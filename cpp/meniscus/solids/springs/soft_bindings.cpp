@@ -161,16 +161,30 @@ void SoftBindings::add_diagonal(double stiffness_scale, double damping_scale, st
   });
 }
 
-void SoftBindings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const {
+void SoftBindings::add_bounds(std::span<const double> coefficients, std::span<double> bounds) const {
   parallel_for(0, nodes(), chunk, [&](Index begin, Index end) {
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
       for (std::size_t k = node_start_[i]; k < node_start_[i + 1]; ++k) {
         const auto b = static_cast<std::size_t>(node_term_[k].index);
         double sum = 0;
         for (std::size_t t = start_[b]; t < start_[b + 1]; ++t) sum += std::abs(term_[t].weight);
-        stiffness[i] += 0.5 * stiffness_[b] * std::abs(node_term_[k].weight) * sum;
+        bounds[i] += 0.5 * coefficients[b] * std::abs(node_term_[k].weight) * sum;
       }
   });
+}
+
+void SoftBindings::add_stiffness_bounds(std::span<const mesh::Point>, std::span<double> stiffness) const {
+  add_bounds(stiffness_, stiffness);
+}
+
+void SoftBindings::add_damping_bounds(std::span<const mesh::Point>, std::span<double> damping) const {
+  if (damped_) add_bounds(damping_, damping);
+}
+
+DampingRatios SoftBindings::damping_ratios(std::span<const mesh::Point>) const {
+  DampingRatios r = no_damping_ratios;
+  for (std::size_t b = 0; b < stiffness_.size(); ++b) r.add(damping_[b], stiffness_[b]);
+  return r;
 }
 
 std::size_t SoftBindings::nbytes() const {

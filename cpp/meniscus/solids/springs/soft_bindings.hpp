@@ -39,6 +39,8 @@ class SoftBindings final : public Force {
 
   Index nodes() const override { return static_cast<Index>(node_start_.size()) - 1; }
   double energy(std::span<const mesh::Point> x) const override;
+  /// Targets may move, and then do work.
+  bool conservative() const override { return target_.empty(); }
   void add_forces(std::span<const mesh::Point> x, std::span<mesh::Point> f) const override;
   void linearise(std::span<const mesh::Point>, Tangent) override {}
   void add_differentials(std::span<const mesh::Point> dx, double scale, std::span<mesh::Point> f) const override;
@@ -46,6 +48,8 @@ class SoftBindings final : public Force {
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
+  DampingRatios damping_ratios(std::span<const mesh::Point> x) const override;
   double strain_rate(std::span<const mesh::Point>, std::span<const mesh::Point>) const override { return 0; }
   std::size_t nbytes() const override;
 
@@ -56,6 +60,7 @@ class SoftBindings final : public Force {
   };
   mesh::Point difference(std::size_t binding, std::span<const mesh::Point> x) const;
   /// total[node] += scale * (sum of weight times `value_` over the bindings of the node).
+  void add_bounds(std::span<const double> coefficients, std::span<double> bounds) const;
   void spread(double scale, std::span<mesh::Point> total) const;
 
   /// Nodes of each binding, with the weights of the second end negative.

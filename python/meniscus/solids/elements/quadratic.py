@@ -30,7 +30,8 @@ class QuadraticTetElements(SolidElements):
         youngs_modulus: Pa; a number or one per element.
         poissons_ratio: above -1 and below 1/2; a number or one per element.
         material: "linear", "corotational" (in the frame of the polar rotation at each point), "st-venant-kirchhoff" or "neo-hookean".
-        damping: s, proportional to the stiffness.
+        damping: s, proportional to the stiffness at rest: Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress,
+            so that nothing damps rotations, however strained the body; for the linear material D = -damping K.
         mass_damping: 1/s, proportional to the mass; needs `density`.
         density: kg/m^3 at rest; a number or one per element, or None.
         stiffness: "assembled" stores a matrix of 3 x 3 blocks, which costs some time at each linearisation and makes products faster;

@@ -171,8 +171,8 @@ class TetElements(SolidElements):
             rotation of each element (warped stiffness); "st-venant-kirchhoff" Hooke's law for Green strain, which softens when compressed
             to less than 58 % and does not resist inversion; "neo-hookean" the stable neo-Hookean energy, which does. All have the same
             stiffness at rest, and finite energies and forces for flat and inverted elements.
-        damping: s, proportional to the stiffness: D = -damping K, with rotations that stay as they are; for the last two materials
-            Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress.
+        damping: s, proportional to the stiffness at rest: Hooke's law between the rates of Green strain and second Piola-Kirchhoff stress,
+            so that nothing damps rotations, however strained the body; for the linear material D = -damping K.
         mass_damping: 1/s, proportional to the mass; needs `density`.
         density: kg/m^3 at rest; a number or one per element, or None.
         stiffness: "assembled" stores a matrix of 3 x 3 blocks, which costs some time at each linearisation and makes each product two to

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts
 from meniscus.solids.body import DeformableBody
-from meniscus.solids.force import Tangent
+from meniscus.solids.force import Tangent, unchanged
 from meniscus.solids.options import step_options
 
 Floats = npt.NDArray[np.float64]
@@ -56,7 +56,8 @@ def solve_velocity(
     ahead = 0.0 if elastic_dt == 0 else _checks.positive("elastic_dt", elastic_dt)
     x, v0 = _rows(body, "positions", positions), _rows(body, "velocities", velocities)
     v = np.empty_like(v0)
-    raw = body._core.solve_velocity(_checks.positive("dt", dt), ahead, x, v0, v, options, body._workspace)
+    with unchanged(body.force_memory):
+        raw = body._core.solve_velocity(_checks.positive("dt", dt), ahead, x, v0, v, options, body._workspace)
     info = SolveInfo(**facts(raw, 0.0))
     if raise_on_failure and not info.converged:
         raise ConvergenceError(

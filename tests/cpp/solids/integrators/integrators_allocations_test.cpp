@@ -61,7 +61,7 @@ TEST_CASE("repeated steps of a body with a kept workspace never call operator ne
         solids::StepReport report;
         const auto step = [&] {
           solids::take_step(body, integrator, 1e-3, motion, options, workspace, report);
-          solids::time_step_limits(body, workspace);
+          solids::time_step_bounds(body, workspace);
         };
         step();
         const long long calls = new_calls();

@@ -70,6 +70,7 @@ QuadraticTetElements::QuadraticTetElements(std::span<const mesh::Point> rest, st
     }
     if (slot < count) {
       measure_[e] = volume;
+      unit_energy_ += volume * property_of(properties.youngs_modulus, e);
       if (!properties.density.empty())
         for (int k = 0; k < quadratic_tet::nodes; ++k)
           mass_[static_cast<std::size_t>(tets[e][static_cast<std::size_t>(k)])] +=

@@ -30,6 +30,7 @@ class QuadraticTetElements final : public ConstantStrainElements<quadratic_tet::
   void add_damping(std::span<const mesh::Point> v, double scale, std::span<mesh::Point> f) const override;
   void add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const override;
   void add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const override;
+  void add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const override;
   double strain_rate(std::span<const mesh::Point> x, std::span<const mesh::Point> v) const override;
   std::size_t nbytes() const override;
 
@@ -63,21 +64,28 @@ class QuadraticTetElements final : public ConstantStrainElements<quadratic_tet::
   double energy_of(std::span<const mesh::Point> x) const;
   template <Material material>
   void stresses_of(std::span<const mesh::Point> x, std::span<RowMatrix3> out) const;
-  void store_frozen(std::span<const mesh::Point> x, double* to, std::size_t field, std::size_t lane) const;
+  /// The frozen tangent, or the stiffness that damps: Hooke's law between the rates of Green strain and second Piola-Kirchhoff
+  /// stress, which no rotation changes.
+  void store_frozen(std::span<const mesh::Point> x, bool damping, double* to, std::size_t field, std::size_t lane) const;
+  void linearise_damping(std::span<const mesh::Point> x) override;
+  /// Whether damping is in proportion to the tangent of the last linearisation.
+  bool damps_as_tangent() const { return tangent_ == Tangent::frozen && options_.material != Material::corotational; }
   void store_tangents(std::span<const mesh::Point> x, bool definite);
   void multiply_tangent(std::span<const mesh::Point> dx) const override;
   /// Sets `corner_` to minus the stored stiffness times dx.
   void multiply(std::span<const mesh::Point> dx, const Fields& fields) const;
   /// The diagonal block of a node of an element.
   static Block3 block(const Fields& fields, Index element, int node);
+  /// Sets `corner_` to bounds of the definite tangent, or of the stiffness that damps.
+  void set_bounds(std::span<const mesh::Point> x, bool damping) const;
   void assemble();
   /// Element after element where a matrix is assembled from them; else eight elements side by side, for products.
   Fields stiffness_fields() const;
-  /// Of the frozen tangent.
+  /// Of the stiffness that damps.
   Fields damping_tangents() const;
 
   std::vector<Rest> rest_;
-  /// The frozen tangents, if there is damping and these are not the linearisation.
+  /// Those, if there is damping and they are not the linearisation.
   std::vector<double> damping_fields_;
 };
 

@@ -64,7 +64,7 @@ MENISCUS_INLINE void for_blocks(Put&& put) {
 
 }  // namespace
 
-void QuadraticTetElements::store_frozen(std::span<const mesh::Point> x, double* const first, std::size_t field,
+void QuadraticTetElements::store_frozen(std::span<const mesh::Point> x, bool damping, double* const first, std::size_t field,
                                         std::size_t lane) const {
   const Material material = options_.material;
   for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
@@ -79,7 +79,7 @@ void QuadraticTetElements::store_frozen(std::span<const mesh::Point> x, double* 
         PackMat3 z = y, square = identity_pack();
         if (material != Material::linear) {
           const PackMat3 f = detail::gradient(at.slopes(q), y);
-          if (material == Material::corotational) {
+          if (material == Material::corotational && !damping) {
             z = polar_lanes(f) * y;
           } else {
             z = f * y;
@@ -125,11 +125,17 @@ void QuadraticTetElements::linearise(std::span<const mesh::Point> x, Tangent tan
   tangent_ = options_.material == Material::linear ? Tangent::frozen : tangent;
   if (tangent_ == Tangent::frozen) {
     const Fields fields = stiffness_fields();
-    store_frozen(x, fields_.data(), fields.field, fields.lane);
+    store_frozen(x, false, fields_.data(), fields.field, fields.lane);
   } else {
     store_tangents(x, tangent_ == Tangent::definite);
-    if (!damping_fields_.empty() && !in_step()) store_frozen(x, damping_fields_.data(), pack_size, 1);
   }
+  if (!damping_fields_.empty() && !in_step() && !damps_as_tangent()) store_frozen(x, true, damping_fields_.data(), pack_size, 1);
+  if (matrix_) assemble();
+}
+
+void QuadraticTetElements::linearise_damping(std::span<const mesh::Point> x) {
+  const Fields fields = stiffness_fields();
+  store_frozen(x, true, fields_.data(), fields.field, fields.lane);
   if (matrix_) assemble();
 }
 
@@ -140,7 +146,7 @@ QuadraticTetElements::Fields QuadraticTetElements::stiffness_fields() const {
 
 QuadraticTetElements::Fields QuadraticTetElements::damping_tangents() const {
   if (in_step()) return {held_.data(), pack_size, 1};
-  return tangent_ == Tangent::frozen ? stiffness_fields() : Fields{damping_fields_.data(), pack_size, 1};
+  return damps_as_tangent() ? stiffness_fields() : Fields{damping_fields_.data(), pack_size, 1};
 }
 
 void QuadraticTetElements::multiply(std::span<const mesh::Point> dx, const Fields& fields) const {
@@ -170,7 +176,7 @@ void QuadraticTetElements::add_damping(std::span<const mesh::Point> v, double sc
   if (options_.damping > 0) {
     if (matrix_ && in_step()) {
       matrix_->multiply_kept(v, -scale * step_dt_, f);
-    } else if (matrix_ && tangent_ == Tangent::frozen) {
+    } else if (matrix_ && damps_as_tangent()) {
       matrix_->multiply(v, -scale * options_.damping, f);
     } else {
       multiply(v, damping_tangents());
@@ -202,7 +208,7 @@ Block3 QuadraticTetElements::block(const Fields& fields, Index element, int node
 
 void QuadraticTetElements::add_diagonal(double stiffness_scale, double damping_scale, std::span<Block3> blocks) const {
   const double damping = options_.damping * damping_scale;
-  const bool kept = matrix_ && in_step(), same = tangent_ == Tangent::frozen && !in_step();
+  const bool kept = matrix_ && in_step(), same = damps_as_tangent() && !in_step();
   const double stiffness = stiffness_scale + (same ? damping : 0);
   if (matrix_) matrix_->add_diagonal(-stiffness, blocks);
   // A matrix of a step contains what it keeps.
@@ -224,10 +230,12 @@ void QuadraticTetElements::add_diagonal(double stiffness_scale, double damping_s
 
 namespace {
 
-/// A bound of the derivative of the stress at F: by gradients g and h it is at most this times |g| |h|.
-MENISCUS_INLINE Pack tangent_bound(Material material, const PackMat3& f, const Pack& lambda, const Pack& mu) {
+/// A bound of the derivative of the stress at F, or of its part that damps: by gradients g and h it is at most this times
+/// |g| |h|.
+MENISCUS_INLINE Pack tangent_bound(Material material, const PackMat3& f, const Pack& lambda, const Pack& mu, bool damping) {
   const Pack hooke = abs(lambda) + 2.0 * mu, zero = splat(0.0);
   if (material == Material::linear) return hooke;
+  if (damping) return detail::square_of_stretch(f) * hooke;
   if (material == Material::corotational) {
     const Pack t = contract(polar_lanes(f), f), c = lambda * (t - 3.0) - 2.0 * mu;
     // No stretch is farther from their mean than sqrt(2/3) times the norm of the deviation.
@@ -245,7 +253,7 @@ MENISCUS_INLINE Pack tangent_bound(Material material, const PackMat3& f, const P
 
 }  // namespace
 
-void QuadraticTetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+void QuadraticTetElements::set_bounds(std::span<const mesh::Point> x, bool damping) const {
   for_quadratic_packs(rest_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const Rest& e = rest_[i];
@@ -254,8 +262,8 @@ void QuadraticTetElements::add_stiffness_bounds(std::span<const mesh::Point> x, 
       for (int q = 0; q < points; ++q) {
         const PackMat3 y = detail::inverse_at(e, q);
         const Pack w = load_pack(e.weight[q]);
-        factor[q] =
-            tangent_bound(options_.material, detail::gradient(at.slopes(q), y), w * load_pack(e.lambda), w * load_pack(e.mu));
+        factor[q] = tangent_bound(options_.material, detail::gradient(at.slopes(q), y), w * load_pack(e.lambda),
+                                  w * load_pack(e.mu), damping);
         for (int k = 0; k < quadratic_tet::nodes; ++k) {
           const auto slope = [&](int a) { return splat(quadratic_tet::slope(a, k, q) - quadratic_tet::slope(0, k, q)); };
           const PackVec3 g = (slope(1) * y.a + slope(2) * y.b) + slope(3) * y.c;
@@ -282,7 +290,19 @@ void QuadraticTetElements::add_stiffness_bounds(std::span<const mesh::Point> x, 
       }
     }
   });
-  add_corner_sums(stiffness);
+}
+
+void QuadraticTetElements::add_stiffness_bounds(std::span<const mesh::Point> x, std::span<double> stiffness) const {
+  set_bounds(x, false);
+  add_corner_sums(1.0, stiffness);
+}
+
+void QuadraticTetElements::add_damping_bounds(std::span<const mesh::Point> x, std::span<double> damping) const {
+  if (options_.damping > 0) {
+    set_bounds(x, true);
+    add_corner_sums(options_.damping, damping);
+  }
+  add_mass_damping_bounds(damping);
 }
 
 }  // namespace meniscus::solids
