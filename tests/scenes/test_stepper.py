@@ -131,3 +131,14 @@ def test_bad_clocks_are_refused(end, frames):
         TimeStepper(end, frames)
     with pytest.raises(ValueError, match="max_dt"):
         TimeStepper(1.0).next_dt(0.0)
+
+
+def test_runs_that_would_not_end_are_refused():
+    stepper = TimeStepper(4.0, 2)
+    for dt in (1e-300, 1e-15):
+        with pytest.raises(ValueError, match=f"steps of {dt:g} s are too short to reach 4 s"):
+            stepper.next_dt(dt)
+    assert stepper.next_dt(1e-9) == 1e-9
+    for frames in (2**63, 10**9, 10**400):
+        with pytest.raises(ValueError, match="frames must be below 1000000000"):
+            TimeStepper(1.0, frames)

@@ -1,15 +1,15 @@
 #include "meniscus/core/block.hpp"
 
+#include "meniscus/core/machine_memory.hpp"
+
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <new>
 #include <sstream>
 #include <string>
 
 #if defined(__linux__)
 #include <sys/mman.h>
-#include <unistd.h>
 #endif
 
 namespace meniscus::core {
@@ -37,27 +37,12 @@ class OutOfMemory : public std::bad_alloc {
   std::string message_;
 };
 
-/// Bytes of memory of this machine. Systems promise more than that, and end the process that believes them.
-std::size_t machine_bytes() {
-#if defined(__linux__)
-  static const std::size_t bytes = [] {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long size = sysconf(_SC_PAGE_SIZE);
-    return pages > 0 && size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(size)
-                                 : std::numeric_limits<std::size_t>::max();
-  }();
-  return bytes;
-#else
-  return std::numeric_limits<std::size_t>::max() / 2;
-#endif
-}
-
 void require_memory(std::size_t bytes) {
-  if (bytes <= machine_bytes()) return;
+  if (bytes <= machine_memory()) return;
   std::ostringstream message;
   message.precision(3);
   message << "this needs a block of " << static_cast<double>(bytes) / 1e9 << " GB, and the machine has "
-          << static_cast<double>(machine_bytes()) / 1e9 << " GB";
+          << static_cast<double>(machine_memory()) / 1e9 << " GB";
   throw OutOfMemory(message.str());
 }
 }  // namespace

@@ -9,9 +9,10 @@ from meniscus._checks import integer
 from meniscus._meniscus import core as _core
 from meniscus._meniscus.core import Workspace
 from meniscus.core.state import Restorable, State
-from meniscus.core.stateful import Stateful
+from meniscus.core.stateful import BusyError, Stateful
 
 __all__ = [
+    "BusyError",
     "Restorable",
     "State",
     "Stateful",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import html
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -40,6 +41,10 @@ class Declaration:
     optional: bool = False
 
 
+class BusyError(RuntimeError):
+    """A call in the middle of a step of the same object, from another thread or from within the step; it has changed nothing."""
+
+
 class Stateful(MemoryOwner, State):
     """Base of objects that declare their state, part by part; snapshots, copies, pickles, transactions and the memory held follow.
 
@@ -54,6 +59,7 @@ class Stateful(MemoryOwner, State):
     _declared: dict[str, Declaration]
     _backups: dict[str, Backup]
     _made_with: Arguments
+    _stepping: threading.Lock
 
     def __new__(cls: type[_F], *arguments: Any, **named: Any) -> _F:
         """Make an object and store the arguments, for copies and pickles."""
@@ -61,6 +67,7 @@ class Stateful(MemoryOwner, State):
         self._made_with = arguments, named
         self._declared = {}
         self._backups = {}
+        self._stepping = threading.Lock()
         return self
 
     def declare(self, name: str, part: _T, *, changed_by: Iterable[str] | None = None, resizable: bool = False) -> _T:
@@ -111,8 +118,11 @@ class Stateful(MemoryOwner, State):
 
         Args:
             parts: names of those that may change; default: all.
+
+        Raises:
+            BusyError: another transaction of this object is going on, as when two threads step one solver.
         """
-        return self._guarded(self._declared if parts is None else parts, self._backups)
+        return self._alone(self._declared if parts is None else parts)
 
     def changed_by(self, stages: Iterable[str]) -> list[str]:
         """Return the names of the parts that some of the stages change."""
@@ -169,6 +179,16 @@ class Stateful(MemoryOwner, State):
         other = _made(type(self), arguments, named, settings, bool(self._declared))
         other.assign(self)
         return other
+
+    @contextmanager
+    def _alone(self, parts: Iterable[str]) -> Iterator[None]:
+        if not self._stepping.acquire(blocking=False):
+            raise BusyError(f"a step of this {type(self).__name__} is going on; give each thread a copy of its own")
+        try:
+            with self._guarded(parts, self._backups):
+                yield
+        finally:
+            self._stepping.release()
 
     @contextmanager
     def _guarded(self, parts: Iterable[str], backups: dict[str, Backup]) -> Iterator[None]:

@@ -7,6 +7,10 @@ import math
 from meniscus import _checks
 from meniscus.core.stateful import Stateful
 
+_MOST_FRAMES = 10**9
+# Steps shorter than this part of a run would not end it within a lifetime, and the time would lose them in rounding.
+_SHORTEST_STEP = 1e-13
+
 
 class TimeStepper(Stateful):
     """Clock of a run, with steps that end exactly on frames. Its state is the time and the numbers of the frame and of the step.
@@ -21,7 +25,7 @@ class TimeStepper(Stateful):
 
     def __init__(self, end: float, frames: int = 1) -> None:
         self.end = _checks.positive("end", end)
-        self.frames = _checks.integer("frames", frames, 1)
+        self.frames = _checks.integer("frames", frames, 1, _MOST_FRAMES)
         self.time = self.declare("time", 0.0)
         self.frame = self.declare("frame", 0)
         self.step = self.declare("step", 0)
@@ -43,10 +47,12 @@ class TimeStepper(Stateful):
     def next_dt(self, max_dt: float) -> float:
         """Return the next step: `max_dt` (infinite: no limit), or what is left of the frame, in two equal steps if it takes two.
 
-        No step of a frame is then shorter than half of `max_dt`, unless the frame is.
+        No step of a frame is then shorter than half of `max_dt`, unless the frame is. Raises ValueError for steps that would not end.
         """
         if max_dt != math.inf:
             _checks.positive("max_dt", max_dt)
+        if max_dt < _SHORTEST_STEP * self.end:
+            raise ValueError(f"steps of {max_dt:g} s are too short to reach {self.end:g} s")
         remaining = self.frame_time - self.time
         # A remainder of rounding size is no step of its own.
         if remaining <= max_dt * (1.0 + 1e-9):

@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -213,3 +214,15 @@ def test_neighbouring_parents_agree_on_their_common_face() -> None:
     fine = SubdivisionHierarchy(m, 2).mesh(2)
     assert len({tuple(v) for v in np.round(fine.vertices, 9).tolist()}) == len(fine.vertices)
     assert len(set(itertools.chain.from_iterable(fine.tets.tolist()))) == len(fine.vertices)
+
+
+def test_levels_that_cannot_be_are_refused_before_any_is_made() -> None:
+    sheet, block = ms.mesh.icosphere(0), tet_block(1, 1, 1)
+    for mesh, levels, sentence in (
+        (sheet, 17, "levels must be below 13, not 17: level 13 would have 1342177280 elements"),
+        (block, 30, "levels must be below 9, not 30: level 9 would have 805306368 elements"),
+    ):
+        before = time.process_time()
+        with pytest.raises(ValueError, match=sentence):
+            SubdivisionHierarchy(mesh, levels)
+        assert time.process_time() - before < 1.0  # not after gigabytes of coarser levels

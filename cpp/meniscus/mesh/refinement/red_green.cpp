@@ -2,6 +2,7 @@
 
 #include "meniscus/core/cancellation.hpp"
 #include "meniscus/core/error.hpp"
+#include "meniscus/core/machine_memory.hpp"
 #include "meniscus/mesh/refinement/octahedron_cut.hpp"
 
 #include <cmath>
@@ -62,12 +63,14 @@ RedGreen::RedGreen(TetMeshData coarse) : x_(std::move(coarse.vertices)) {
     leaves_.push_back(static_cast<std::int32_t>(tets_.size()));
     tets_.push_back({t, -1});
   }
-  require_room();
+  require_room(0);
 }
 
-void RedGreen::require_room() const {
-  require(tets_.size() < (std::size_t{1} << 28) && x_.size() < (std::size_t{1} << 30), "the refined mesh would have more than ",
-          std::size_t{1} << 28, " tetrahedra: take larger sizes");
+void RedGreen::require_room(std::size_t more) const {
+  // A tetrahedron takes about 200 bytes with its part of the vertices, the edges and the result.
+  const std::size_t most = std::min(std::size_t{1} << 28, machine_memory() / 200);
+  require(tets_.size() + more <= most && x_.size() < (std::size_t{1} << 30), "the refined mesh would have more than ", most,
+          " tetrahedra: take larger sizes or fewer levels");
 }
 
 std::int32_t RedGreen::split(std::int32_t a, std::int32_t b) {
@@ -140,9 +143,9 @@ Index RedGreen::close(std::vector<std::int32_t> chosen) {
   Index count = 0;
   while (!chosen.empty()) {
     check_interrupt();
+    require_room(8 * chosen.size());
     for (const std::int32_t t : chosen) cut(t);
     drop_parents();
-    require_room();
     count += static_cast<Index>(chosen.size());
     chosen.clear();
     // Completed faces may give tetrahedra that came before them something to do.

@@ -79,7 +79,8 @@ class RedGreen {
   void drop_parents();
   void cut(std::int32_t tet);
   Index close(std::vector<std::int32_t> chosen);
-  void require_room() const;
+  /// Refuses `more` tetrahedra that cannot be numbered, or that the machine has no memory for.
+  void require_room(std::size_t more) const;
 
   std::vector<Point> x_;
   std::vector<RedTet> tets_;

@@ -43,6 +43,7 @@ class SubdivisionHierarchy(Generic[_M]):
         classes = {TetMesh: _mesh.TetSubdivision, TriangleMesh: _mesh.TriangleSubdivision, SegmentMesh: _mesh.SegmentSubdivision}
         self._mesh: _M = mesh
         self._levels = _checks.integer("levels", levels, at_least=0)
+        _require_room(mesh, self._levels)
         self._core: Any = classes[kind](mesh.vertices, mesh.elements, self._levels)
 
     @property
@@ -121,3 +122,13 @@ class SubdivisionHierarchy(Generic[_M]):
         """One line with the elements of each level."""
         counts = ", ".join(str(len(self._core.elements(i))) for i in range(self._levels + 1))
         return f"<SubdivisionHierarchy: {counts} {self._mesh._elements_name}>"
+
+
+def _require_room(mesh: SimplexMesh, levels: int) -> None:
+    """Refuse levels whose elements cannot be numbered, before the first of them is made. Raises ValueError."""
+    corners = mesh.elements.shape[1]
+    children, count = {2: 2, 3: 4, 4: 8}[corners], len(mesh.elements)
+    for level in range(1, levels + 1 if count else 1):
+        count *= children
+        if count * corners > 2**31 - 1:
+            raise ValueError(f"levels must be below {level}, not {levels}: level {level} would have {count} elements, which are too many")

@@ -1,0 +1,65 @@
+"""One step at a time: a second one of the same object is refused, and the first goes on as if nothing had been."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import meniscus as ms
+
+
+def smoke() -> ms.fluids.SmokeSolver:
+    solver = ms.fluids.SmokeSolver(ms.Grid((24, 24), 1 / 24), ms.fluids.SmokeOptions(density_weight=-1.0))
+    solver.density.array[8:12, 4:8] = 1.0
+    return solver
+
+
+def test_a_step_within_a_step_is_refused() -> None:
+    solver, alone = smoke(), smoke()
+    refused = []
+
+    def again(stage: str, s: ms.fluids.SmokeSolver) -> None:
+        with pytest.raises(ms.core.BusyError, match="a step of this SmokeSolver is going on"):
+            s.step(0.1)
+        refused.append(stage)
+
+    solver.step(0.02, on_stage=again)
+    alone.step(0.02)
+    assert refused == list(solver.stages)
+    assert np.array_equal(solver.density.array, alone.density.array)
+    assert solver.time == 0.02
+    solver.step(0.02)
+
+
+def test_of_two_threads_one_steps() -> None:
+    solver, alone = smoke(), smoke()
+    inside, go_on = threading.Event(), threading.Event()
+
+    def wait(stage: str, s: ms.fluids.SmokeSolver) -> None:
+        inside.set()
+        assert go_on.wait(60)
+
+    thread = threading.Thread(target=solver.step, args=(0.02, wait))
+    thread.start()
+    assert inside.wait(60)
+    with pytest.raises(ms.core.BusyError, match="give each thread a copy"):
+        solver.step(0.5)
+    go_on.set()
+    thread.join()
+    alone.step(0.02)
+    assert np.array_equal(solver.density.array, alone.density.array)
+    assert all(np.array_equal(a, b) for a, b in zip(solver.velocity.snapshot(), alone.velocity.snapshot(), strict=True))
+
+
+def test_a_failed_step_leaves_the_object_free() -> None:
+    solver = smoke()
+
+    def fail(stage: str, s: ms.fluids.SmokeSolver) -> None:
+        raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            solver.step(0.02, on_stage=fail)
+    solver.step(0.02)
