@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from meniscus import fluids, io, scenes
+from meniscus import fluids, io, mesh, scenes
 
 ROOT = Path(__file__).parents[1]
 METHODS = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
@@ -102,3 +102,53 @@ def test_the_dam_of_the_page_on_water_breaks(tmp_path: Path, monkeypatch: pytest
 def test_the_stages_on_the_page_on_water_are_those_of_the_solver() -> None:
     listed = re.findall(r"^\d\. `(\w+)`", (ROOT / "docs" / "water.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert tuple(listed) == fluids.LiquidSolver.stages
+
+
+def scripts_of_the_first_hour() -> dict[str, str]:
+    page = (ROOT / "docs" / "getting_started.md").read_text(encoding="utf-8")
+    return {
+        title: code for title, code in re.findall(r"^## ([^\n]*)\n(?:(?!^## ).)*?^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("title", list(scripts_of_the_first_hour()))
+def test_a_script_of_the_first_hour_runs_as_it_stands(
+    title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for library in ("trimesh", "meshio", "pyvista", "pandas", "matplotlib", "PIL"):
+        pytest.importorskip(library)
+    monkeypatch.chdir(tmp_path)
+    mesh.icosphere(2, 0.15, (1.2, 0.5, 0.2)).write("post.obj")
+    mesh.icosphere(2, 0.3, (0, 0, 2)).write("ball.stl")
+    mesh.icosphere(3).scaled((1, 1, 0.5)).write("cup.obj")
+    names: dict[str, Any] = {}
+    exec(compile(scripts_of_the_first_hour()[title], "getting_started.md", "exec"), names)
+    said = capsys.readouterr().out
+    if "Smoke" in title:
+        assert len(io.read_series(Path("out/smoke/frames.pvd"))) > 5
+        smoke, z = names["smoke"], names["grid"].cell_centers()[2]
+        risen = float(np.sum(smoke.density.array * z) / np.sum(smoke.density.array))
+        assert 0.08 < risen < 0.6
+    elif "dam" in title:
+        assert names["table"]["volume.liquid"].iloc[-1] == pytest.approx(0.3, rel=5e-3)
+        assert names["table"]["kinetic_energy"].is_monotonic_increasing
+        assert names["picture"].ndim == 3
+    elif "convergence" in title:
+        assert np.log2(names["errors"][1] / names["errors"][2]) > 1.8
+    elif "jelly" in title:
+        jelly, rest = names["jelly"], names["mesh"].vertices
+        sunk = (rest - jelly.positions)[rest[:, 2] == 1.0, 2]
+        assert 0.02 < sunk.mean() < 0.4
+        assert Path("jelly.vtu").stat().st_size > 1000
+    else:
+        # The ball of radius 0.3 comes from 2 and stops at the pole of the spheroid, 0.5; both are inscribed polyhedra with a vertex there.
+        assert "hits: True" in said
+        assert names["t"] == pytest.approx((2 - 0.3 - 0.5) / 2, abs=1e-3)
+
+
+def test_the_first_hour_needs_no_conversions() -> None:
+    scripts = scripts_of_the_first_hour()
+    assert len(scripts) == 5
+    for code in scripts.values():
+        assert 10 <= len([line for line in code.splitlines() if line.strip()]) <= 22
+        assert not re.search(r"astype|ascontiguousarray|\.faces|\.triangles", code)

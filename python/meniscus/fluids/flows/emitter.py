@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from meniscus import _checks
@@ -34,7 +34,7 @@ class Emitter:
         end: when it is turned off, s.
     """
 
-    region: Any
+    region: Any = field(kw_only=False)
     motion: Callable[[float], Pose] | None = None
     density: float | None = None
     density_rate: float = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from meniscus import _checks
@@ -18,7 +18,7 @@ from meniscus.surface.shapes.sampled import as_shape
 
 @dataclass(frozen=True, kw_only=True)
 class _Region:
-    region: Any
+    region: Any = field(kw_only=False)
     motion: Callable[[float], Pose] | None = None
     start: float = 0.0
     end: float = math.inf
