@@ -2,10 +2,14 @@
 
 The rooms of the library are subpackages (`core`, `numerics`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `solids`), beside them
 `scenes`, `io` and `viz`; what most scripts need is re-exported here. Arrays are C-ordered NumPy arrays and, wherever possible, views of the
-library's own memory. Units are SI.
+library's own memory. Units are SI. A room is loaded when it is first used.
 """
 
-from meniscus import collision, core, fluids, grid, io, mesh, numerics, scenes, solids, surface, viz
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from meniscus import core, grid, numerics
 from meniscus._meniscus import __version__
 from meniscus.core import Workspace, num_threads, set_num_threads
 from meniscus.grid import (
@@ -20,6 +24,9 @@ from meniscus.grid import (
     ZeroGradient,
 )
 from meniscus.numerics.solve import ConvergenceError, SolveInfo
+
+if TYPE_CHECKING:
+    from meniscus import collision, fluids, io, mesh, scenes, solids, surface, viz
 
 __all__ = [
     "CellField",
@@ -49,3 +56,17 @@ __all__ = [
     "surface",
     "viz",
 ]
+
+_LATE = ("collision", "fluids", "io", "mesh", "scenes", "solids", "surface", "viz")
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Load a room."""
+    if name in _LATE:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, also of rooms that are not loaded yet."""
+    return __all__

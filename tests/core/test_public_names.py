@@ -2,6 +2,8 @@
 
 import importlib
 import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -54,3 +56,21 @@ def test_annotated(name: str) -> None:
     assert signature.return_annotation is not inspect.Signature.empty
     for argument in signature.parameters.values():
         assert argument.name == "self" or argument.annotation is not inspect.Parameter.empty, f"{name}: {argument.name}"
+
+
+def test_rooms_are_loaded_when_they_are_first_used() -> None:
+    code = """
+import sys
+import meniscus as ms
+late = ("collision", "fluids", "io", "mesh", "scenes", "solids", "surface", "viz")
+assert not [room for room in late if f"meniscus.{room}" in sys.modules]
+assert not {"matplotlib", "scipy", "pandas", "vtk", "h5py"} & set(sys.modules)
+assert set(late) <= set(dir(ms))
+for room in late:
+    assert getattr(ms, room).__name__ == f"meniscus.{room}"
+try:
+    ms.fluid
+except AttributeError as error:
+    assert str(error) == "module 'meniscus' has no attribute 'fluid'"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
