@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar, get_args
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +21,7 @@ _C = TypeVar("_C")
 def choice(name: str, value: object, literal: Any) -> str:
     """Return `value` if it is one of the strings of a `Literal` type; raise ValueError with the choices otherwise."""
     choices = get_args(literal)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
     return str(value)
 
@@ -136,6 +139,39 @@ def mask(name: str, value: Any, shape: tuple[int, ...]) -> Bools:
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
     return np.ascontiguousarray(array)
+
+
+def options(values: Any) -> None:
+    """Check the attributes of a dataclass of options by their annotations: choices of a `Literal`, truth values, numbers, integers and
+    vectors of numbers; those that may be None, too. What has another annotation is left to the class.
+
+    Raises TypeError or ValueError that names the attribute.
+    """
+    for name, kind in _annotations(type(values)).items():
+        value = getattr(values, name)
+        kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+        if value is None and type(None) in kinds:
+            continue
+        left = [k for k in kinds if k is not type(None)]
+        if len(left) != 1:
+            continue
+        if get_origin(left[0]) is Literal:
+            choice(name, value, left[0])
+        elif left[0] is bool:
+            if not isinstance(value, (bool, np.bool_)):
+                raise TypeError(f"{name} must be True or False, not {value!r}")
+        elif left[0] is int:
+            integer(name, value)
+        elif left[0] is float:
+            number(name, value)
+        elif left[0] == Sequence[float]:
+            vector(name, value, 2 if isinstance(value, (Sequence, np.ndarray)) and len(value) == 2 else 3)
+
+
+@cache
+def _annotations(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
 def one_of_type(name: str, value: object, types: type[_C] | tuple[type[_C], ...]) -> _C:

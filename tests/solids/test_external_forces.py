@@ -122,7 +122,7 @@ def test_what_external_forces_refuse() -> None:
         (ValueError, r"shape \(4, 3\)", lambda: WindDrag(t, coefficient=1.0, wind=np.zeros((3, 3)))),
         (ValueError, r"wind must be finite, but \[0, 1\] is nan", lambda: WindDrag(t, coefficient=1.0, wind=(0, np.nan, 0))),
         (ValueError, "number of nodes is not given", lambda: Drag(1.0)),
-        (TypeError, "nodes must be an int32 array", lambda: PointLoads(np.array([0]), np.zeros((1, 3)))),
+        (TypeError, "nodes must hold integers, not float64", lambda: PointLoads(np.array([0.0]), np.zeros((1, 3)))),
         (ValueError, "one load for each of the 1 nodes, not 2", lambda: PointLoads(np.array([0], np.int32), np.zeros((2, 3)))),
         (ValueError, r"loads must be finite, but \[0, 0\] is inf", lambda: PointLoads(np.array([0], np.int32), np.full((1, 3), np.inf))),
         (ValueError, "pressure must be finite", lambda: Pressure(t, np.nan)),

@@ -70,6 +70,23 @@ def float_rows(name: str, value: Any, columns: int) -> Floats:
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
+def integers(name: str, value: Any, dimension: int | None = None) -> Ints:
+    """Return whole numbers as a C-contiguous int32 array; raise TypeError for what is none, ValueError for other dimensions and for
+    numbers that int32 does not hold."""
+    array = np.asarray(value)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, not {array.dtype}")
+    if dimension is not None and array.ndim != dimension:
+        raise ValueError(f"{name} must have {dimension} dimension{'s' * (dimension != 1)}, not {array.ndim}")
+    limits = np.iinfo(np.int32)
+    if array.dtype != np.int32 and array.size and (array.min() < limits.min or array.max() > limits.max):
+        wrong = int(np.argmax(((array < limits.min) | (array > limits.max)).ravel()))
+        raise ValueError(f"{name} must hold 32-bit integers, but number {wrong} is {array.ravel()[wrong]}")
+    return np.ascontiguousarray(array, dtype=np.int32)
+
+
 def index_rows(name: str, value: Any, columns: int) -> Ints:
     """Return rows of indices (m, columns) as C-contiguous int32; raise TypeError for what is no integer, ValueError for other shapes and
     for indices that int32 does not hold."""

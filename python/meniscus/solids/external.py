@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.mesh.surface_like import float_rows, integers
 from meniscus.solids.force import FLOAT64, Floats, Force, Ints, elements, per_element
 from meniscus.solids.force import rest_positions as _rest
 
@@ -118,7 +119,7 @@ class PointLoads(Force):
     """Given forces on some nodes.
 
     Args:
-        nodes: (m,) int32; a node may be named more than once.
+        nodes: (m,) integers; a node may be named more than once.
         loads: (m, 3) float64, C-contiguous, N.
 
     Raises:
@@ -129,12 +130,10 @@ class PointLoads(Force):
 
     _core: _solids.PointLoads
 
-    def __init__(self, nodes: Ints, loads: Floats) -> None:
-        if not isinstance(nodes, np.ndarray) or nodes.dtype != np.int32 or nodes.ndim != 1:
-            raise TypeError("nodes must be an int32 array of shape (m,)")
-        f = _checks.points("loads", loads, FLOAT64, 3)
+    def __init__(self, nodes: npt.ArrayLike, loads: npt.ArrayLike) -> None:
+        f = float_rows("loads", loads, 3)
         _checks.require_finite("loads", f)
-        self._make(_solids.PointLoads, np.ascontiguousarray(nodes), f)
+        self._make(_solids.PointLoads, integers("nodes", nodes, 1), f)
 
     def _changes(self) -> Any:
         return self.loads.copy()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh.surface_like import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -207,14 +208,8 @@ def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:
 
 
 def elements(name: str, value: Any, corners: int) -> Ints:
-    """Check an (m, corners) int32 C-contiguous array of nodes."""
-    if not isinstance(value, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array or a mesh, not {type(value).__name__}")
-    if value.dtype != np.int32:
-        raise TypeError(f"{name} must be of dtype int32, not {value.dtype}")
-    if value.ndim != 2 or value.shape[1] != corners:
-        raise ValueError(f"{name} must have shape (m, {corners}), not {value.shape}")
-    return np.ascontiguousarray(value, np.int32)
+    """Return an (m, corners) int32 C-contiguous array of nodes, from integers of any type."""
+    return index_rows(name, value, corners)
 
 
 def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
@@ -228,13 +223,12 @@ def rest_positions(mesh: Any, positions: Floats | None, ids: Ints) -> Floats:
         positions = getattr(mesh, "vertices", None)
         if positions is None:
             raise ValueError("rest positions must be given together with an array of node numbers")
-    x: Any = np.ascontiguousarray(positions) if isinstance(positions, np.ndarray) else positions
-    x = _checks.points("rest_positions", x, FLOAT64, 3)
+    x = float_rows("rest_positions", positions, 3)
     _checks.require_finite("rest_positions", x)
     if ids.size and (ids.min() < 0 or ids.max() >= len(x)):
         bad = np.argwhere((ids < 0) | (ids >= len(x)))[0]
         raise ValueError(f"nodes must be below the {len(x)} rest positions, but [{bad[0]}, {bad[1]}] is {ids[tuple(bad)]}")
-    return np.asarray(x, np.float64)
+    return x
 
 
 def per_element(name: str, value: npt.ArrayLike, count: int, *, least: float = 0.0, strictly: bool = False) -> Floats:

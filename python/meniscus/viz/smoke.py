@@ -49,6 +49,12 @@ class Camera:
     distance: float = 1.6
     zoom: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
+        _checks.positive("distance", self.distance)
+        _checks.positive("zoom", self.zoom)
+
 
 def smoke(
     density: npt.NDArray[Any],

@@ -54,17 +54,13 @@ class SmokeOptions:
     cfl: float = 2.0
 
     def __post_init__(self) -> None:
-        """Check the numbers; the operators check the rest."""
-        for name in ("density_weight", "temperature_weight", "ambient", "confinement", "vortex_strength", "viscosity"):
-            _checks.number(name, getattr(self, name))
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
         _checks.positive("air_density", self.air_density)
         _checks.positive("tolerance", self.tolerance)
         _checks.positive("cfl", self.cfl)
         if self.viscosity < 0:
             raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
-        _checks.choice("slip", self.slip, Slip)
-        _checks.choice("vortex_kernel", self.vortex_kernel, VortexKernel)
-        _checks.choice("first_order_near", self.first_order_near, FirstOrderNear)
 
 
 @dataclass(kw_only=True)

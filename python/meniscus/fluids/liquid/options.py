@@ -87,7 +87,8 @@ class LiquidOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the values; the operators check the rest."""
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
         for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
         for name in ("viscosity", "air_viscosity", "surface_tension", "drag", "restitution"):
@@ -95,8 +96,6 @@ class LiquidOptions:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
         if self.restitution > 1:
             raise ValueError(f"restitution must be at most 1, not {self.restitution:g}")
-        for name in ("air_pressure", "vortex_strength"):
-            _checks.number(name, getattr(self, name))
         if self.air == "fluid" and self.air_density > 10 * self.density:
             raise ValueError(
                 f"the air must be at most ten times as heavy as the liquid, not {self.air_density / self.density:g} times: "
@@ -106,12 +105,8 @@ class LiquidOptions:
         _checks.integer("reseed_every", self.reseed_every, 0)
         if self.per_cell is not None:
             _checks.integer("per_cell", self.per_cell, 1)
-        _checks.choice("slip", self.slip, Slip)
-        _checks.choice("air", self.air, Air)
-        _checks.choice("tracking", self.tracking, Tracking)
-        _checks.choice("surface_order", self.surface_order, SurfaceOrder)
-        _checks.choice("vortex_kernel", self.vortex_kernel, VortexKernel)
-        _checks.choice("first_order_near", self.first_order_near, FirstOrderNear)
+        _checks.integer("max_iterations", self.max_iterations, 1)
+        _checks.integer("seed", self.seed, 0, 2**64)
 
 
 @dataclass(frozen=True)

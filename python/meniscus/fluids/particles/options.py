@@ -61,16 +61,12 @@ class ParticleLiquidOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check the values; the operators check the rest."""
-        _checks.choice("transfer", self.transfer, Transfer)
-        _checks.choice("slip", self.slip, Slip)
-        _checks.choice("surface", self.surface, ParticleSurface)
-        _checks.choice("trace", self.trace, Trace)
+        """Check the values. Raises TypeError or ValueError."""
+        _checks.options(self)
         for name in ("density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
         if _checks.number("viscosity", self.viscosity) < 0:
             raise ValueError(f"viscosity must not be negative, not {self.viscosity:g}")
-        _checks.number("air_pressure", self.air_pressure)
         for name in ("flip_ratio", "jitter"):
             if not 0.0 <= _checks.number(name, getattr(self, name)) <= 1.0:
                 raise ValueError(f"{name} must be from 0 to 1, not {getattr(self, name):g}")

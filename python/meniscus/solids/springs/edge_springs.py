@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.mesh.surface_like import integers
 from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
@@ -225,8 +226,7 @@ def _embedded(name: str, nodes: Any, weights: Floats | None) -> tuple[Ints, Floa
         if weights is not None:
             raise ValueError(f"{name} has weights of its own, so that {name}_weights must be left out")
         nodes, weights = nodes.parents, np.asarray(nodes.weights, np.float64)
-    if not isinstance(nodes, np.ndarray) or nodes.dtype != np.int32:
-        raise TypeError(f"{name} must be an int32 array")
+    nodes = integers(name, nodes)
     if nodes.ndim == 1:
         if weights is not None:
             raise ValueError(f"{name}_weights are for parents of shape (m, k), not for nodes")

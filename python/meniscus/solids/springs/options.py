@@ -44,7 +44,11 @@ class SpringOptions:
     pieces: Sequence[tuple[float, float]] | None = None
 
     def __post_init__(self) -> None:
-        """Check which options go together."""
+        """Check which options go together, and the numbers among them. Raises TypeError or ValueError."""
+        for name in ("stiffness", "spring_constant", "damping", "damping_fraction"):
+            value = getattr(self, name)
+            if value is not None and np.ndim(value) == 0 and _checks.number(name, value) < 0:
+                raise ValueError(f"{name} must not be negative, not {value:g}")
         if (self.stiffness is None) == (self.spring_constant is None):
             raise ValueError("give stiffness (N) or spring_constant (N/m), one of the two")
         if self.damping is not None and self.damping_fraction is not None:

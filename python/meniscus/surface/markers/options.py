@@ -78,7 +78,8 @@ class ParticleOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Check everything."""
+        """Check everything. Raises TypeError or ValueError."""
+        _checks.options(self)
         if self.max_outside_depth is not None:
             _checks.positive("max_outside_depth", self.max_outside_depth)
         if self.per_cell is not None:
@@ -88,7 +89,6 @@ class ParticleOptions:
             raise ValueError(f"radii must be positive and ascending, not {least:g} and {most:g}")
         if _checks.positive("band", self.band) <= most:
             raise ValueError(f"band must be wider than the largest radius, {most:g}, not {self.band:g}")
-        _checks.choice("radii_from", self.radii_from, RadiiFrom)
         lowest = -1 if self.radii_from == "flow" else 0
         if self.escape_distance is not None and _checks.number("escape_distance", self.escape_distance) < lowest:
             raise ValueError(
@@ -96,16 +96,6 @@ class ParticleOptions:
             )
         if self.reseed_every is not None:
             _checks.integer("reseed_every", self.reseed_every, 1)
-        choices = {
-            "method": Method,
-            "interpolation": Interpolation,
-            "trace": Trace,
-            "escaped_outside": EscapedOutside,
-            "removed_radii_from": RemovedRadiiFrom,
-        }
-        for name, literal in choices.items():
-            _checks.choice(name, getattr(self, name), literal)
-        _checks.choice("marker_trace", self.marker_trace, Trace)
         _checks.positive("removal_distance", self.removal_distance)
         _checks.integer("seed", self.seed, 0, 2**64)
 
