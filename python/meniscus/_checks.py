@@ -169,7 +169,7 @@ def options(values: Any) -> None:
 
 
 @cache
-def _annotations(kind: type) -> dict[str, Any]:
+def _annotations(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
