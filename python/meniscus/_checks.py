@@ -147,7 +147,8 @@ def options(values: Any) -> None:
 
     Raises TypeError or ValueError that names the attribute.
     """
-    for name, kind in _annotations(type(values)).items():
+    made: Any = type(values)
+    for name, kind in _annotations(made).items():
         value = getattr(values, name)
         kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         if value is None and type(None) in kinds:
