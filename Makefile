@@ -35,7 +35,7 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all slowest bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package \
+.PHONY: help demo test test-all slowest bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package wheel \
   clean distclean FORCE
 
 help:
@@ -49,6 +49,7 @@ help:
 	@echo "make format    bring all sources into the house format"
 	@echo "make lint      formatting, linters and type checks"
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
+	@echo "make wheel     a wheel for Linux in dist, tried out in an empty environment that has no compiler"
 	@echo "make build-cost  a build from nothing that measures the processor time of every file"
 	@echo "make clean     remove everything that was built; make distclean also removes .venv"
 
@@ -115,6 +116,13 @@ docs: $(STAMPS)/package $(STAMPS)/packages-docs
 
 gallery: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-vtk $(STAMPS)/packages-render
 	OPENBLAS_NUM_THREADS=1 $(RUN) docs/gallery/make_gallery.py
+
+# TBB comes as a package of its own, as for every build; the rest of what the extension needs is part of manylinux.
+wheel: $(STAMPS)/package $(STAMPS)/packages-wheel
+	@rm -rf build/wheel
+	@$(PIP) wheel -q --no-build-isolation --no-deps -w build/wheel .
+	@$(RUN) -m auditwheel -q repair --exclude 'libtbb.so.*' -w dist build/wheel/meniscus-*.whl
+	@.ci/check_wheel "$$(ls -t dist/meniscus-*.whl | head -1)" "$(RUN)"
 
 # --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------
 
