@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -90,6 +91,13 @@ class StagedSolver(Stateful, Generic[Report]):
     settings: ClassVar[tuple[str, ...]] = ("solid",)
     _report_type: type[Report]
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Let every public stage check the length of its step before it begins."""
+        super().__init_subclass__(**arguments)
+        for name in cls.stages if "stages" in cls.__dict__ else ():
+            if name in cls.__dict__:
+                setattr(cls, name, _checked_stage(cls.__dict__[name]))
+
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
         self.velocity = self.declare("velocity", MacField(grid, dtype, boundary))
@@ -156,3 +164,15 @@ class StagedSolver(Stateful, Generic[Report]):
 
     def _state_replaced(self) -> None:
         self._solid.forget()
+
+
+def _checked_stage(stage: Callable[[Any, float], None]) -> Callable[[Any, float], None]:
+    """Return a stage that refuses lengths of steps that are negative or not finite, before anything has changed."""
+
+    @wraps(stage)
+    def checked(solver: Any, dt: float) -> None:
+        if _checks.number("dt", dt) < 0:
+            raise ValueError(f"dt must not be negative, not {dt:g}")
+        stage(solver, float(dt))
+
+    return checked

@@ -39,7 +39,7 @@ def rotation_matrix(name: str, value: Any, dimension: int) -> Rows:
     expected = "an angle or a 2x2 matrix" if dimension == 2 else "a 3x3 matrix or a quaternion (w, x, y, z)"
     try:
         array = np.array(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"{name} must be {expected}, not {value!r}") from None
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, not {array.tolist()}")
