@@ -35,7 +35,7 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all slowest bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package wheel \
+.PHONY: help demo test test-all slowest fuzz bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package wheel \
   clean distclean FORCE
 
 help:
@@ -43,6 +43,7 @@ help:
 	@echo "make test      build; C++ tests, lint and the fast Python tests"
 	@echo "make test-all  the same with the slow tests"
 	@echo "make slowest   the fast Python tests, and the twenty of them that take longest"
+	@echo "make fuzz      100,000 random calls of everything public"
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
 	@echo "make gallery   the pictures of the README and the gallery page (about half an hour)"
@@ -105,6 +106,9 @@ test-all: test-cpp lint $(STAMPS)/packages-test
 
 slowest: $(STAMPS)/package $(STAMPS)/packages-test
 	$(pytest) -q -m "not slow" --durations=20 $(PYTEST_OPTIONS)
+
+fuzz: $(STAMPS)/package $(STAMPS)/packages-test
+	$(pytest) tests/fuzz $(PYTEST_OPTIONS)
 
 bench: $(STAMPS)/package $(STAMPS)/packages-bench
 	@mkdir -p out

@@ -45,7 +45,7 @@ def objects() -> dict[str, Any]:
         "distance": ms.surface.MeshDistance(sheet),
         "collision": ms.collision.CollisionMesh(sheet),
         "locator": ms.collision.TetLocator(block),
-        "thick": ms.collision.ThickSurface(sheet),
+        "thick": ms.collision.ThickSurface(sheet, 0.01),
         "flow": ms.fluids.single_vortex(),
         "table": ms.io.Table(),
     }

@@ -82,6 +82,8 @@ class Stateful(MemoryOwner, State):
         Raises:
             TypeError: the part cannot be restored.
         """
+        if not isinstance(name, str) or not name.isidentifier():
+            raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
         self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable, part is None)
         return part

@@ -49,9 +49,8 @@ class SolidBoundary:
             dtype = _checks.one_of_type("velocity", velocity, MacField).dtype
             if velocity.grid != levelset.grid:
                 raise ValueError(f"the velocity of the solid must have the grid of its level set, {levelset.grid}, not {velocity.grid}")
-        # On a periodic axis the first and the last node are one unknown, whose values need not agree in fields of the user.
-        if any(levelset.grid.periodic):
-            levelset.fill_ghosts()
+        # Nodes that are one unknown get one value, which they need not have in fields of the user.
+        levelset.fill_ghosts()
         self._levelset = levelset
         self._velocity = velocity
         self._slip: Slip = slip
