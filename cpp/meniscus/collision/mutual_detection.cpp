@@ -17,10 +17,14 @@ void exchange(Block<ElementPair>& pairs) {
   std::sort(pairs.begin(), pairs.end());
 }
 
+/// Before both are locked, which one mesh cannot be twice.
+void require_two_meshes(const CollisionMesh& first, const CollisionMesh& second) {
+  require(&first != &second, "queries of a mesh with itself are those of one mesh");
+}
+
 }  // namespace
 
 void CollisionMesh::follow_both(CollisionMesh& other, const MutualMotion& motion, const MutualOptions& options) {
-  require(&other != this, "queries of a mesh with itself are those of one mesh");
   require_valid_motion(motion.first);
   other.require_valid_motion(motion.second, "other_start", "other_end");
   const std::size_t n = motion.first.start.size();
@@ -80,6 +84,7 @@ void CollisionMesh::forget_kept() {
 
 bool CollisionMesh::collides_with(CollisionMesh& other, const MutualMotion& motion, ContactMode mode,
                                   const MutualOptions& options) {
+  require_two_meshes(*this, other);
   const std::scoped_lock lock(mutex_, other.mutex_);
   follow_both(other, motion, options);
   std::atomic<bool> any{false};
@@ -100,6 +105,7 @@ bool CollisionMesh::collides_with(CollisionMesh& other, const MutualMotion& moti
 
 MutualPairs CollisionMesh::collisions_with(CollisionMesh& other, const MutualMotion& motion, ContactMode mode,
                                            const MutualOptions& options) {
+  require_two_meshes(*this, other);
   const std::scoped_lock lock(mutex_, other.mutex_);
   follow_both(other, motion, options);
   MutualPairs pairs;
@@ -124,6 +130,7 @@ MutualPairs CollisionMesh::collisions_with(CollisionMesh& other, const MutualMot
 double CollisionMesh::time_of_impact_with(CollisionMesh& other, const MutualMotion& motion, double tolerance,
                                           const MutualOptions& options) {
   require(tolerance > 0, "tolerance must be positive, not ", tolerance);
+  require_two_meshes(*this, other);
   const std::scoped_lock lock(mutex_, other.mutex_);
   follow_both(other, motion, options);
   std::atomic<double> earliest{std::numeric_limits<double>::infinity()};
@@ -143,7 +150,7 @@ double CollisionMesh::time_of_impact_with(CollisionMesh& other, const MutualMoti
 MutualIntersections CollisionMesh::intersections_with(CollisionMesh& other, std::span<const mesh::Point> positions,
                                                       std::span<const mesh::Point> other_positions,
                                                       mesh::DegenerateContact policy) {
-  require(&other != this, "queries of a mesh with itself are those of one mesh");
+  require_two_meshes(*this, other);
   const std::scoped_lock lock(mutex_, other.mutex_);
   const auto follow_rest = [](CollisionMesh& mesh, std::span<const mesh::Point> x, const char* name) {
     mesh.require_valid_motion({x, x}, name, name);
