@@ -142,3 +142,15 @@ def test_runs_that_would_not_end_are_refused():
     for frames in (2**63, 10**9, 10**400):
         with pytest.raises(ValueError, match="frames must be below 1000000000"):
             TimeStepper(1.0, frames)
+
+
+def test_full_steps_and_a_rest_where_that_is_wanted():
+    stepper, steps = TimeStepper(1.0, even=False), []
+    while not stepper.finished:
+        steps.append(stepper.next_dt(0.3))
+        stepper.advance(steps[-1])
+    np.testing.assert_allclose(steps, [0.3, 0.3, 0.3, 0.1])
+    copied = stepper.copy()
+    copied.restore({"time": 0.0, "frame": 0, "step": 0})
+    copied.advance(0.6)
+    assert copied.next_dt(0.3) == 0.3

@@ -18,14 +18,16 @@ class TimeStepper(Stateful):
     Args:
         end: time of the last frame, s; the first frame (number 0) is at time 0.
         frames: number of frames after frame 0, equally spaced.
+        even: whether the last two steps of a frame are equal, so that none is short. False: full steps, and then what is left.
 
     Raises:
         TypeError, ValueError: `end` not positive and finite, fewer than one frame.
     """
 
-    def __init__(self, end: float, frames: int = 1) -> None:
+    def __init__(self, end: float, frames: int = 1, *, even: bool = True) -> None:
         self.end = _checks.positive("end", end)
         self.frames = _checks.integer("frames", frames, 1, _MOST_FRAMES)
+        self._even = _checks.one_of_type("even", even, bool)
         self.time = self.declare("time", 0.0)
         self.frame = self.declare("frame", 0)
         self.step = self.declare("step", 0)
@@ -47,7 +49,8 @@ class TimeStepper(Stateful):
     def next_dt(self, max_dt: float) -> float:
         """Return the next step: `max_dt` (infinite: no limit), or what is left of the frame, in two equal steps if it takes two.
 
-        No step of a frame is then shorter than half of `max_dt`, unless the frame is. Raises ValueError for steps that would not end.
+        No step of a frame is then shorter than half of `max_dt`, unless the frame is or `even` is False. Raises ValueError for steps
+        that would not end.
         """
         if max_dt != math.inf:
             _checks.positive("max_dt", max_dt)
@@ -57,7 +60,7 @@ class TimeStepper(Stateful):
         # A remainder of rounding size is no step of its own.
         if remaining <= max_dt * (1.0 + 1e-9):
             return remaining
-        return 0.5 * remaining if remaining < 2.0 * max_dt else max_dt
+        return 0.5 * remaining if self._even and remaining < 2.0 * max_dt else max_dt
 
     def advance(self, dt: float) -> bool:
         """Count a step of dt seconds as done; returns whether it completed a frame."""

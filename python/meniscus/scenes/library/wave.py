@@ -52,7 +52,8 @@ class Wave(Scene):
         self.wave = self.declare("wave", mg.CellField(grid))
         self.wave.array[...] = self.exact(0.0)
         self.workspace = Workspace()
-        return TimeStepper(self.end, self.frames)
+        # The tables are for full steps and a last one of what is left.
+        return TimeStepper(self.end, self.frames, even=False)
 
     def exact(self, time: float) -> Any:
         """Return the exact solution at `time`, shape (nodes - 1, 1)."""

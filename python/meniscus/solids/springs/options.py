@@ -48,7 +48,7 @@ class SpringOptions:
         for name in ("stiffness", "spring_constant", "damping", "damping_fraction"):
             value = getattr(self, name)
             if value is not None and np.ndim(value) == 0 and _checks.number(name, value) < 0:
-                raise ValueError(f"{name} must not be negative, not {value:g}")
+                raise ValueError(f"{name} must be finite and at least 0, but [0] is {value:g}")
         if (self.stiffness is None) == (self.spring_constant is None):
             raise ValueError("give stiffness (N) or spring_constant (N/m), one of the two")
         if self.damping is not None and self.damping_fraction is not None:
