@@ -1,4 +1,4 @@
-"""Pytest plugin that runs one slice of the selected tests: `PYTHONPATH=tests pytest -p slices --slice 2/5 -m slow`.
+"""Pytest plugin that runs one slice of the selected tests: `PYTHONPATH=tests pytest -p slices --slice 2/40 -m slow`.
 
 A test belongs to the slice that the hash of its name says, so adding a test moves no other one.
 """
