@@ -125,7 +125,7 @@ gallery: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-vtk $(STAMP
 wheel: $(STAMPS)/package $(STAMPS)/packages-wheel
 	@rm -rf build/wheel
 	@$(PIP) wheel -q --no-build-isolation --no-deps -w build/wheel .
-	@$(RUN) -m auditwheel -q repair --exclude 'libtbb.so.*' -w dist build/wheel/meniscus-*.whl
+	@$(RUN) -m auditwheel repair --exclude 'libtbb.so.*' -w dist build/wheel/meniscus-*.whl > build/wheel/auditwheel.txt 2>&1 || { cat build/wheel/auditwheel.txt; exit 1; }
 	@.ci/check_wheel "$$(ls -t dist/meniscus-*.whl | head -1)" "$(RUN)"
 
 # --- C++ tests: what Python cannot reach ---------------------------------------------------------------------------------------
