@@ -1,4 +1,4 @@
-/// The least of values that several threads offer.
+/// Least of the values of several threads.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-/// How much memory there is.
+/// Size of the memory of the machine.
 #pragma once
 
 #include <cstddef>

@@ -12,7 +12,8 @@ from meniscus._meniscus import collision as _collision
 from meniscus._options import CoreOption
 from meniscus.collision.continuous.detection import CONTACT_MODE, ContactMode
 from meniscus.collision.proximity.intersection import DEGENERATE_CONTACT, DegenerateContact
-from meniscus.mesh.surface_like import SurfaceLike, index_rows
+from meniscus.mesh.arrays import index_rows
+from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.triangle_mesh import triangle_mesh
 
 Floats = npt.NDArray[np.float64]

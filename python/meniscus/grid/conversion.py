@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from meniscus.grid.uniform import AXES
 
@@ -48,14 +49,25 @@ def scalar_to_pyvista(field: Any, name: str) -> Any:
 
 def velocity_to_pyvista(velocity: Any, name: str) -> Any:
     """Return a `pyvista.ImageData` with the means of opposite faces on its cells."""
+    mean = cell_means(velocity)
+    vectors = np.zeros((mean[..., 0].size, 3), velocity.dtype)
+    for d in range(velocity.grid.dimension):
+        vectors[:, d] = mean[..., d].ravel(order="F")
+    data = _image(velocity.grid)
+    data.cell_data[name] = vectors
+    return data
+
+
+def cell_means(velocity: Any) -> npt.NDArray[Any]:
+    """Return the mean of the two faces of each cell, (nx, ny(, nz), dimension), m/s."""
     grid = velocity.grid
-    mean = np.zeros((*grid.local_shape, 3), velocity.dtype)
+    result = np.empty((*grid.local_shape, grid.dimension), velocity.dtype)
     for d in range(grid.dimension):
         u = velocity.component(d)
-        mean[..., d] = 0.5 * (u.take(range(u.shape[d] - 1), d) + u.take(range(1, u.shape[d]), d))
-    data = _image(grid)
-    data.cell_data[name] = np.stack([mean[..., d].ravel(order="F") for d in range(3)], axis=1)
-    return data
+        n = u.shape[d]
+        np.add(u.take(range(n - 1), d), u.take(range(1, n), d), out=result[..., d])
+    result *= velocity.dtype.type(0.5)
+    return result
 
 
 def _image(grid: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
+from meniscus.grid.conversion import cell_means
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
 from meniscus.surface import LevelSet
 
@@ -104,7 +105,7 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
             columns = {c: samples[c] for c in samples.columns}
             particles[name] = {"position": samples.positions, "id": samples.ids, **columns}
         elif isinstance(samples, MacField):
-            cells[name] = _cell_averages(samples)
+            cells[name] = cell_means(samples)
         elif isinstance(samples, CellField):
             cells[name] = samples.array
         elif isinstance(samples, NodeField):
@@ -120,18 +121,6 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
     return FrameData(
         number, time, grid, cells, nodes, particles, meshes, tuple(n for n, item in items.items() if isinstance(item, LevelSet))
     )
-
-
-def _cell_averages(velocity: MacField) -> npt.NDArray[Any]:
-    """Return the mean of the two faces of each cell, (nx, ny(, nz), dimension)."""
-    grid = velocity.grid
-    result = np.empty((*grid.local_shape, grid.dimension), velocity.dtype)
-    for d in range(grid.dimension):
-        u = velocity.component(d)
-        n = u.shape[d]
-        np.add(u.take(range(n - 1), d), u.take(range(1, n), d), out=result[..., d])
-    result *= velocity.dtype.type(0.5)
-    return result
 
 
 def _on_cells(name: str, array: npt.NDArray[Any], grid: Grid | None) -> bool:

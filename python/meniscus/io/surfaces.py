@@ -1,4 +1,4 @@
-"""What a frame shows as surfaces and points, for formats of pictures."""
+"""Surfaces, curves and points of a frame, for formats of pictures."""
 
 from __future__ import annotations
 

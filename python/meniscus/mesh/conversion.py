@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus.mesh.surface_like import float_rows, index_rows
+from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]

@@ -101,7 +101,7 @@ def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float6
         10: ("tetra10", _QUADRATIC_FORMATS),
     }[elements.shape[1]]
     name = _format_of(file, formats, "write")
-    meshio = _meshio("writing")
+    meshio = meshio_for("writing")
     mesh = meshio.Mesh(vertices, [(kind, elements)])
     options: dict[str, Any] = {"fmt_version": "4.1", "binary": True} if name == "gmsh" else {"binary": True} if name == "stl" else {}
     with atomic_path(file) as part:
@@ -121,7 +121,7 @@ def _read_cells(file: Path, formats: dict[str, str], kind: str, what: str) -> _A
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {str(file)!r}")
     name = _format_of(file, formats, "read")
-    _meshio("reading")
+    meshio_for("reading")
     try:
         mesh = importlib.import_module(f"meshio.{name}").read(str(file))
         cells = [c.data for c in mesh.cells if c.type == kind]
@@ -142,7 +142,8 @@ def _format_of(file: Path, formats: dict[str, str], verb: str) -> str:
     return name
 
 
-def _meshio(doing: str) -> Any:
+def meshio_for(doing: str) -> Any:
+    """Return the module meshio for reading or writing. Raises ImportError with the way to install it."""
     try:
         import meshio
     except ImportError:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.state import Arguments, State
+from meniscus.mesh.arrays import float_rows, index_rows, owned, sealed
 from meniscus.mesh.files import read_mesh, read_quadratic_tets, write_elements
 from meniscus.mesh.placement import Placement
-from meniscus.mesh.simplices import FLOAT64, Floats, Ints, PathLike, check_out, owned
-from meniscus.mesh.surface_like import float_rows, index_rows, sealed
+from meniscus.mesh.simplices import FLOAT64, Floats, Ints, PathLike, check_out
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 

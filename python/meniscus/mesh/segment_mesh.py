@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.arrays import sealed
 from meniscus.mesh.simplices import Floats, Ints, SimplexMesh
-from meniscus.mesh.surface_like import sealed
 
 
 class SegmentMesh(SimplexMesh):

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
 from meniscus.core.state import Arguments, State
+from meniscus.mesh.arrays import float_rows, frozen, index_rows, owned, sealed
 from meniscus.mesh.placement import Placement
-from meniscus.mesh.surface_like import float_rows, frozen, index_rows, sealed
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -325,11 +325,6 @@ def check_out(name: str, out: object, shape: tuple[int, ...], dtype: np.dtype[An
     if not out.flags.writeable:
         raise ValueError(f"{name} must be writable")
     return out
-
-
-def owned(array: Any, given: object) -> Any:
-    """Return a read-only array that nobody else can write to: a converted copy of what was given as it is."""
-    return frozen(array) if array is given or np.may_share_memory(array, np.asarray(given)) else sealed(array)
 
 
 def _inverse(permutation: Ints) -> Ints:

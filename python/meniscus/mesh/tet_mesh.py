@@ -11,11 +11,11 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._checks import Bools
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.arrays import sealed
 from meniscus.mesh.conversion import tet_arrays, to_meshio, to_pyvista
 from meniscus.mesh.files import read_mesh, read_tets, write_elements
 from meniscus.mesh.quality.elements import MeshQuality, quality_of
 from meniscus.mesh.simplices import Floats, Ints, PathLike, SimplexMesh, check_out
-from meniscus.mesh.surface_like import sealed
 from meniscus.mesh.triangle_mesh import TriangleMesh
 
 

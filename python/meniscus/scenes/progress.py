@@ -14,6 +14,19 @@ from meniscus.scenes.running import Step
 _REFRESH = 0.25  # s between changes of the bar in a notebook
 
 
+class _Speed:
+    """Cells per second: steady enough to read, quick enough to follow a change within some ten steps."""
+
+    def __init__(self) -> None:
+        self._rate = 0.0
+
+    def after(self, step: Step) -> float:
+        """Return the speed after a step."""
+        now = step.cells / max(step.seconds, 1e-9)
+        self._rate = now if self._rate == 0.0 else 0.9 * self._rate + 0.1 * now
+        return self._rate
+
+
 class ProgressBar:
     """Frames, steps, cells per second and time left of a run, on standard error."""
 
@@ -21,7 +34,7 @@ class ProgressBar:
         self._title = title
         self._bar: Any = None
         self._task: Any = None
-        self._rate = 0.0
+        self._speed = _Speed()
 
     def __enter__(self) -> ProgressBar:
         """Show the bar, if there is a terminal to show it on."""
@@ -37,11 +50,9 @@ class ProgressBar:
 
     def step(self, step: Step) -> None:
         """Show where a run is after a step."""
-        # Steady enough to read, quick enough to follow a change within some ten steps.
-        now = step.cells / max(step.seconds, 1e-9)
-        self._rate = now if self._rate == 0.0 else 0.9 * self._rate + 0.1 * now
+        rate = self._speed.after(step)
         if self._bar is not None:
-            self._bar.update(self._task, completed=step.time, total=step.end, where=describe(step, self._rate))
+            self._bar.update(self._task, completed=step.time, total=step.end, where=describe(step, rate))
 
     def frame(self, number: int, last: int) -> None:
         """Show how many frames are drawn."""
@@ -72,7 +83,7 @@ class NotebookBar:
         self._title = title
         self._handle: Any = None
         self._shown_at = 0.0
-        self._rate = 0.0
+        self._speed = _Speed()
 
     def __enter__(self) -> NotebookBar:
         """Show the bar."""
@@ -82,11 +93,10 @@ class NotebookBar:
 
     def step(self, step: Step) -> None:
         """Show where the run is after a step, at most some times per second."""
-        now = step.cells / max(step.seconds, 1e-9)
-        self._rate = now if self._rate == 0.0 else 0.9 * self._rate + 0.1 * now
+        rate = self._speed.after(step)
         last = step.time >= step.end
         if last or time.monotonic() - self._shown_at >= _REFRESH:
-            self._handle.update(self._ipython.HTML(_bar(self._title, step.time / step.end, describe(step, self._rate))))
+            self._handle.update(self._ipython.HTML(_bar(self._title, step.time / step.end, describe(step, rate))))
             self._shown_at = time.monotonic()
 
     def __exit__(self, *error: object) -> None:

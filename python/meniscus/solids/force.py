@@ -12,7 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
-from meniscus.mesh.surface_like import float_rows, index_rows
+from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -207,14 +207,9 @@ def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:
     return _checks.points(name, value, FLOAT64, 3, writable=writable)
 
 
-def elements(name: str, value: Any, corners: int) -> Ints:
-    """Return an (m, corners) int32 C-contiguous array of nodes, from integers of any type."""
-    return index_rows(name, value, corners)
-
-
 def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
     """Take node numbers from an attribute of a mesh, or an array of them."""
-    return elements(name, getattr(mesh, attribute, mesh), corners)
+    return index_rows(name, getattr(mesh, attribute, mesh), corners)
 
 
 def rest_positions(mesh: Any, positions: Floats | None, ids: Ints) -> Floats:

@@ -1,4 +1,4 @@
-"""What this room returns shows itself in a notebook."""
+"""Pictures and figures that show themselves in a notebook."""
 
 from __future__ import annotations
 

@@ -92,6 +92,16 @@ void TetEditor::boundary_faces_at(std::int32_t v, std::vector<Triangle>& out) co
   }
 }
 
+std::vector<Triangle> TetEditor::boundary() const {
+  std::vector<Triangle> all, faces;
+  for (std::int32_t v = 0; v < static_cast<std::int32_t>(vertices()); ++v) {
+    boundary_faces_at(v, faces);
+    for (const Triangle& f : faces)
+      if (std::min({f[0], f[1], f[2]}) == v) all.push_back(f);
+  }
+  return all;
+}
+
 void TetEditor::neighbours(std::int32_t v, std::vector<std::int32_t>& out) const {
   out.clear();
   for (const std::int32_t t : stars_[z(v)])

@@ -58,6 +58,8 @@ class TetEditor {
   void boundary_faces(std::span<const std::int32_t> tets, std::vector<Triangle>& out) const;
   /// Those at a vertex.
   void boundary_faces_at(std::int32_t v, std::vector<Triangle>& out) const;
+  /// All of them, each at its lowest vertex, in the order of these.
+  std::vector<Triangle> boundary() const;
   /// The neighbours of a vertex, ascending.
   void neighbours(std::int32_t v, std::vector<std::int32_t>& out) const;
   /// False where the tetrahedra around the edge are no single fan, or there are none.

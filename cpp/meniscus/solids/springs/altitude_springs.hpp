@@ -84,6 +84,9 @@ class AltitudeSprings final : public Force {
   std::size_t nbytes() const override;
 
  private:
+  /// Elements that a thread takes at a time.
+  static constexpr Index chunk = 256;
+
   /// A spring at the positions of the last linearisation.
   struct Spring {
     std::array<double, 4> weight;

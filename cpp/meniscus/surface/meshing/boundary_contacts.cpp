@@ -19,16 +19,11 @@ std::uint64_t key_of(std::int64_t x, std::int64_t y, std::int64_t k) {
 
 BoundaryContacts::BoundaryContacts(const mesh::TetEditor& mesh, double cell) : mesh_(mesh), cells_per_metre_(1 / cell) {
   at_vertex_.resize(static_cast<std::size_t>(mesh.vertices()));
-  std::vector<mesh::Triangle> at;
-  for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh.vertices()); ++v) {
-    mesh.boundary_faces_at(v, at);
-    for (mesh::Triangle f : at) {
-      std::sort(f.begin(), f.end());
-      if (f[0] != v) continue;
-      Face face{f, {}, {}};
-      set_box(face);
-      add(face);
-    }
+  for (mesh::Triangle f : mesh.boundary()) {
+    std::sort(f.begin(), f.end());
+    Face face{f, {}, {}};
+    set_box(face);
+    add(face);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "meniscus/core/error.hpp"
 #include "meniscus/surface/meshing/boundary_contacts.hpp"
 #include "meniscus/surface/meshing/constrained_improvement.hpp"
+#include "meniscus/surface/meshing/surface_samples.hpp"
 
 #include <cmath>
 #include <limits>
@@ -46,14 +47,14 @@ class FeatureFit {
         off_(mesh_, surface, tolerance_),
         improvement_(mesh_, off_, creases_, options.cell),
         contacts_(mesh_, options.cell),
+        samples_(surface.mesh(), 0.33 * options.cell),
         min_quality_(std::sin(options.min_angle)) {
     for (const mesh::Tet& t : mesh.tets) min_quality_ = std::min(min_quality_, mesh_.quality(t));
     touched_.assign(mesh.vertices.size(), 0);
-    for (const mesh::Point& p : triangle_samples(surface.mesh(), 0.33 * options.cell)) samples_.push_back({p});
   }
 
   mesh::TetMeshData run() {
-    const auto faces = static_cast<Index>(boundary().size());
+    const auto faces = static_cast<Index>(mesh_.boundary().size());
     for (int phase = 0; phase < phases; ++phase) {
       compound_ = phase > 0;
       if (phase <= 1) attempts_left_ = faces * (compound_ ? compound_steps : single_steps);
@@ -80,14 +81,6 @@ class FeatureFit {
   struct Task {
     double deviation;
     std::int32_t a, b;
-  };
-
-  /// A point of the surface, and the boundary face that is near or next to it, as of some round.
-  struct Sample {
-    mesh::Point position;
-    mesh::Triangle face{};
-    bool near = false;
-    int round = 0;
   };
 
   struct Binding {
@@ -248,19 +241,9 @@ class FeatureFit {
     return tasks;
   }
 
-  std::vector<mesh::Triangle> boundary() {
-    std::vector<mesh::Triangle> all, faces;
-    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) {
-      mesh_.boundary_faces_at(v, faces);
-      for (const mesh::Triangle& f : faces)
-        if (std::min({f[0], f[1], f[2]}) == v) all.push_back(f);
-    }
-    return all;
-  }
-
   Index fit_edges() {
     Index done = 0;
-    for (const Task& task : far_edges(boundary())) {
+    for (const Task& task : far_edges(mesh_.boundary())) {
       check_interrupt();
       done += fit_task(task);
     }
@@ -330,43 +313,21 @@ class FeatureFit {
 
   /// Points of the surface that are too far away from the boundary become vertices.
   Index fit_surface() {
-    const std::vector<mesh::Triangle> faces = boundary();
-    std::vector<mesh::Point> x;
-    for (std::int32_t v = 0; v < static_cast<std::int32_t>(mesh_.vertices()); ++v) x.push_back(mesh_.position(v));
-    const mesh::TriangleTree tree(mesh::TriangleMeshView{x, faces});
-    std::vector<std::pair<double, std::size_t>> far;
-    std::int32_t slot = 0;
-    for (std::size_t i = 0; i < samples_.size(); ++i) {
-      Sample& s = samples_[i];
-      // A sample that is near a face stays so until the face changes, and what has failed before fails again.
-      if (std::max({stamp(s.face[0]), stamp(s.face[1]), stamp(s.face[2])}) < s.round) continue;
-      s.round = round_;
-      s.near = collision::within_distance(tree, s.position, worth_more * tolerance_, slot);
-      if (s.near) {
-        s.face = faces[static_cast<std::size_t>(tree.triangle(slot))];
-        continue;
-      }
-      const collision::MeshPoint found = collision::closest_point(tree, s.position, slot);
-      slot = found.slot;
-      s.face = faces[static_cast<std::size_t>(found.triangle)];
-      // Features farther away than a cell are not resolved by the lattice.
-      if (found.squared_distance < options_.cell * options_.cell) far.push_back({-found.squared_distance, i});
-    }
-    std::sort(far.begin(), far.end());
     Index done = 0;
     std::vector<mesh::Point> mended;
-    for (const auto& [d, i] : far) {
+    // Features farther away than a cell are not resolved by the lattice.
+    for (const std::size_t i : samples_.far(mesh_, touched_, round_, worth_more * tolerance_, options_.cell)) {
       check_interrupt();
       // One step for each place and round.
-      const mesh::Point& p = samples_[i].position;
+      const mesh::Point& p = samples_.position(i);
       if (std::any_of(mended.begin(), mended.end(), [&](const mesh::Point& q) { return (q - p).norm() < 0.7 * options_.cell; })) {
-        samples_[i].round = 0;
+        samples_.ask_again(i);
         continue;
       }
       mended.push_back(p);
-      const mesh::Triangle f = samples_[i].face;
+      const mesh::Triangle f = samples_.face(i);
       if (!mesh_.boundary_face(f[0], f[1], f[2])) {
-        samples_[i].round = 0;
+        samples_.ask_again(i);
         continue;
       }
       done += fit_sample(f, p);
@@ -377,7 +338,7 @@ class FeatureFit {
   /// Faces that are too far away in the middle.
   Index fit_faces() {
     Index done = 0;
-    for (const mesh::Triangle& f : boundary()) {
+    for (const mesh::Triangle& f : mesh_.boundary()) {
       if (std::max({stamp(f[0]), stamp(f[1]), stamp(f[2])}) < round_ - 1) continue;
       if (!mesh_.boundary_face(f[0], f[1], f[2])) continue;
       const Deviation d = compound_ ? off_.of_face(f, dense * options_.cell) : off_.of_face(f);
@@ -450,6 +411,7 @@ class FeatureFit {
   BoundaryDeviation off_;
   ConstrainedImprovement improvement_;
   BoundaryContacts contacts_;
+  SurfaceSamples samples_;
   double min_quality_;
   /// Steps may make things worse for a while (`compound_`), until the edges around are fitted (`nested_`).
   bool compound_ = false, nested_ = false;
@@ -460,7 +422,6 @@ class FeatureFit {
   int round_ = 0;
   /// A point that the step under way shall bring the boundary to.
   std::optional<mesh::Point> target_;
-  std::vector<Sample> samples_;
   std::vector<std::int32_t> changed_;
   std::vector<mesh::Triangle> faces_;
 };

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
-from meniscus.mesh.surface_like import float_rows, index_rows
+from meniscus.mesh.arrays import float_rows, index_rows
 from meniscus.mesh.tet_mesh import TetMesh
 
 Floats = npt.NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.arrays import index_rows
 from meniscus.mesh.simplices import FLOAT64, Floats, Ints, check_out
-from meniscus.mesh.surface_like import index_rows
 
 AnyFloats = npt.NDArray[np.floating[Any]]
 

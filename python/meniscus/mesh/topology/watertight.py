@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.surface_like import SurfaceLike, frozen, surface_arrays
+from meniscus.mesh.arrays import frozen
+from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 
 Ints = npt.NDArray[np.int32]
 

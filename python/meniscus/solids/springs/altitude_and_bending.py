@@ -11,7 +11,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, elements, of_mesh, per_element
+from meniscus.mesh.arrays import index_rows
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
 
@@ -213,7 +214,7 @@ def dihedral_angles(hinges: Ints, positions: Floats) -> Floats:
 
     Source: Bridson, Marino and Fedkiw, "Simulation of clothing with folds and wrinkles", 2003, section 4.
     """
-    return np.asarray(_solids.hinge_angles(elements("hinges", hinges, 4), _checks.points("positions", positions, FLOAT64, 3)))
+    return np.asarray(_solids.hinge_angles(index_rows("hinges", hinges, 4), _checks.points("positions", positions, FLOAT64, 3)))
 
 
 def _fraction(name: str, value: float) -> float:

@@ -1,4 +1,4 @@
-/// What the parts of a coarsening share: the blocks, their children, and loops over the rows of blocks that have changed.
+/// Common base of the parts of a coarsening: the blocks, their children, and loops over the rows of blocks that have changed.
 #pragma once
 
 #include "meniscus/core/parallel.hpp"

@@ -1,4 +1,4 @@
-/// First part of a coarsening: which fine cells each coarse cell consists of.
+/// First part of a coarsening: the fine cells of each coarse cell.
 #pragma once
 
 #include "meniscus/core/simd.hpp"
