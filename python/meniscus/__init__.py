@@ -1,7 +1,7 @@
 """Hybrid simulation of solids and fluids: a C++ core whose parts compose from Python.
 
-The rooms of the library are subpackages (`core`, `numerics`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `solids`), beside them
-`scenes`, `io` and `viz`; what most scripts need is re-exported here. Arrays are C-ordered NumPy arrays and, wherever possible, views of the
+The rooms of the library are subpackages (`core`, `numerics`, `grid`, `mesh`, `collision`, `surface`, `fluids`, `solids`, `coupling`),
+beside them `scenes`, `io` and `viz`; what most scripts need is re-exported here. Arrays are C-ordered NumPy arrays and, wherever possible, views of the
 library's own memory. Units are SI. A room is loaded when it is first used.
 """
 
@@ -26,7 +26,7 @@ from meniscus.grid import (
 from meniscus.numerics.solve import ConvergenceError, SolveInfo
 
 if TYPE_CHECKING:
-    from meniscus import collision, fluids, io, mesh, scenes, solids, surface, viz
+    from meniscus import collision, coupling, fluids, io, mesh, scenes, solids, surface, viz
 
 __all__ = [
     "CellField",
@@ -44,6 +44,7 @@ __all__ = [
     "__version__",
     "collision",
     "core",
+    "coupling",
     "fluids",
     "grid",
     "io",
@@ -57,7 +58,7 @@ __all__ = [
     "viz",
 ]
 
-_LATE = ("collision", "fluids", "io", "mesh", "scenes", "solids", "surface", "viz")
+_LATE = ("collision", "coupling", "fluids", "io", "mesh", "scenes", "solids", "surface", "viz")
 
 
 def __getattr__(name: str) -> ModuleType:
