@@ -12,19 +12,19 @@ namespace {
 constexpr Index chunk = 4096;
 
 /// Corners c and middles of the edges m of an element, to its children.
-void cut(const Segment& c, const std::int32_t* m, std::span<const Point>, Segment* child) {
+void cut(const Segment& c, const std::int32_t* m, std::size_t, Segment* child) {
   child[0] = {c[0], m[0]};
   child[1] = {m[0], c[1]};
 }
 
-void cut(const Triangle& c, const std::int32_t* m, std::span<const Point>, Triangle* child) {
+void cut(const Triangle& c, const std::int32_t* m, std::size_t, Triangle* child) {
   child[0] = {c[0], m[2], m[1]};
   child[1] = {m[2], c[1], m[0]};
   child[2] = {m[1], m[0], c[2]};
   child[3] = {m[0], m[1], m[2]};
 }
 
-void cut(const Tet& c, const std::int32_t* m, std::span<const Point> rest, Tet* child) { cut_into_eight(c, m, rest, child); }
+void cut(const Tet& c, const std::int32_t* m, std::size_t diagonal, Tet* child) { cut_into_eight(c, m, diagonal, child); }
 
 }  // namespace
 
@@ -54,15 +54,22 @@ UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span
     std::vector<std::int32_t> middles(edges_of_element * coarse.size());
     find_element_edges<N>(coarse, graph, middles);
     std::vector<Element> fine(children * coarse.size());
+    std::vector<std::uint8_t> diagonal(N == 4 ? coarse.size() : 0);
     parallel_for(0, static_cast<Index>(coarse.size()), chunk, [&](Index b, Index e) {
       for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
         std::int32_t* const m = middles.data() + edges_of_element * i;
         for (std::size_t k = 0; k < edges_of_element; ++k) m[k] += static_cast<std::int32_t>(old);
-        cut(coarse[i], m, positions, fine.data() + children * i);
+        std::size_t d = 0;
+        if constexpr (N == 4) {
+          d = shortest_diagonal(coarse[i], positions);
+          diagonal[i] = static_cast<std::uint8_t>(d);
+        }
+        cut(coarse[i], m, d, fine.data() + children * i);
       }
     });
     vertices_.push_back(now);
     elements_.push_back(std::move(fine));
+    diagonals_.push_back(std::move(diagonal));
     parents_.emplace_back(graph.edges().begin(), graph.edges().end());
     if (level + 1 < levels) {
       positions.resize(static_cast<std::size_t>(now));
@@ -90,6 +97,37 @@ void UniformSubdivision<N>::interpolate(std::span<const Point> coarse, Index lev
       }
     });
   }
+}
+
+template <std::size_t N>
+void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<const Point> end, Index level, double dt,
+                                     std::span<Point> out, Workspace& workspace) const {
+  require(level >= 0 && level <= levels(), "level must be in [0, ", levels(), "], but is ", level);
+  require(static_cast<Index>(out.size()) == vertices(level), "level ", level, " has ", vertices(level), " vertices, not ",
+          out.size());
+  const Index known = vertices(std::max<Index>(level - 1, 0));
+  const auto before = workspace.take<Point>(level > 1 ? known : 0);
+  const auto after = workspace.take<Point>(level > 1 ? known : 0);
+  const Point* a = start.data();
+  const Point* b = end.data();
+  if (level > 1) {
+    interpolate(start, level - 1, {before.data(), static_cast<std::size_t>(known)});
+    interpolate(end, level - 1, {after.data(), static_cast<std::size_t>(known)});
+    a = before.data();
+    b = after.data();
+  }
+  parallel_for(0, known, chunk, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) out[static_cast<std::size_t>(i)] = (b[i] - a[i]) / dt;
+  });
+  if (level == 0) return;
+  const auto ends = parents(level);
+  Point* const middle = out.data() + known;
+  parallel_for(0, static_cast<Index>(ends.size()), chunk, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      const auto [j, k] = ends[static_cast<std::size_t>(i)];
+      middle[i] = (0.5 * (b[j] + b[k]) - 0.5 * (a[j] + a[k])) / dt;
+    }
+  });
 }
 
 template <std::size_t N>
@@ -137,6 +175,7 @@ std::size_t UniformSubdivision<N>::nbytes() const {
   std::size_t bytes = 0;
   for (const auto& e : elements_) bytes += e.capacity() * sizeof(Element);
   for (const auto& p : parents_) bytes += p.capacity() * sizeof(Edge);
+  for (const auto& d : diagonals_) bytes += d.capacity();
   return bytes;
 }
 
