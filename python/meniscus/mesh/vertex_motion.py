@@ -136,12 +136,11 @@ def vertex_motion(motion: Any, times: npt.ArrayLike | None, vertices: int) -> Ve
 
 def require_finite_positions(x: npt.NDArray[np.floating[Any]], t: float) -> None:
     """Raise ValueError that names the first vertex whose position is not finite, and the time."""
-    if not np.isfinite(np.sum(x)):  # a sum is quick; it may overflow
-        finite = np.isfinite(x).all(axis=1)
-        if not finite.all():
-            vertex = int(np.argmin(finite))
-            value = x[vertex][~np.isfinite(x[vertex])][0]
-            raise ValueError(f"positions must be finite, but that of vertex {vertex} at time {t:g} s has the value {value}")
+    finite = np.isfinite(x)
+    if not finite.all():
+        vertex = int(np.argmin(finite.all(axis=1)))
+        value = x[vertex][~finite[vertex]][0]
+        raise ValueError(f"positions must be finite, but that of vertex {vertex} at time {t:g} s has the value {value}")
 
 
 def _increasing_times(times: npt.ArrayLike, count: int) -> npt.NDArray[np.float64]:

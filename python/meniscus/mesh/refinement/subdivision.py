@@ -11,7 +11,7 @@ from meniscus._meniscus import mesh as _mesh
 from meniscus.core import Workspace
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
-from meniscus.mesh.simplices import FLOAT64, Floats, Ints, SimplexMesh, check_out
+from meniscus.mesh.simplices import Floats, Ints, SimplexMesh, check_out
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 
