@@ -158,7 +158,7 @@ class MovingTetMesh:
         return self._moved(t, dt, level, out, workspace, velocities=False)
 
     def velocities(self, t: float, dt: float, level: int = -1, out: Floats | None = None, *, workspace: Workspace | None = None) -> Floats:
-        """Return the velocities (n, 3) that take the vertices of a level from t to t + dt, m/s: `displacements` divided by dt."""
+        """Return the velocities (n, 3) that take the vertices of a level from t to t + dt, m/s: `displacements` times 1 / dt."""
         return self._moved(t, dt, level, out, workspace, velocities=True)
 
     def _moved(self, t: float, dt: float, level: int, out: Floats | None, workspace: Workspace | None, *, velocities: bool) -> Floats:

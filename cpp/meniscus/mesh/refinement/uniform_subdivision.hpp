@@ -40,8 +40,9 @@ class UniformSubdivision {
   /// Parallel; allocates nothing.
   void interpolate(std::span<const Point> coarse, Index level, std::span<Point> out) const;
 
-  /// The displacements of all vertices of a level between two sets of coarse positions, divided by dt. They are differences of
-  /// what `interpolate` returns for both, bit by bit, so that path and velocity agree to the last rounding. Parallel.
+  /// The displacements of all vertices of a level between two sets of coarse positions, times 1 / dt. With dt = 1 they are the
+  /// differences of what `interpolate` returns for both, bit by bit, so that path and velocity agree to their last roundings.
+  /// Parallel.
   void displace(std::span<const Point> start, std::span<const Point> end, Index level, double dt, std::span<Point> out,
                 Workspace& workspace) const;
 

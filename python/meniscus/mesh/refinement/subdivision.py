@@ -104,9 +104,9 @@ class SubdivisionHierarchy(Generic[_M]):
     def displacements(
         self, start: Floats, end: Floats, level: int, out: Floats | None = None, *, dt: float = 1.0, workspace: Workspace | None = None
     ) -> Floats:
-        """Return the displacements of all vertices of a level between two positions of level 0, divided by dt.
+        """Return the displacements of all vertices of a level between two positions of level 0, times 1 / dt.
 
-        They are the differences of both `positions` of the level, bit by bit, so that path and velocity agree to the last rounding; those
+        With dt = 1 they are the differences of both `positions` of the level, bit by bit, so that path and velocity agree to the last rounding; those
         that `velocities` combines agree to the round-off of positions.
 
         Args:
