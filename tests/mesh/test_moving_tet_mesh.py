@@ -35,6 +35,16 @@ class Waves:
         return self.rest + 0.1 * np.sin(3 * self.rest[:, [1, 2, 0]] + 5 * t)
 
 
+class AffineMotion:
+    """Positions (a + t s) x + b + t c."""
+
+    def __init__(self, x: np.ndarray, a: np.ndarray, s: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+        self.x, self.a, self.s, self.b, self.c = x, a, s, b, c
+
+    def __call__(self, t: float) -> np.ndarray:
+        return self.x @ (self.a + t * self.s).T + self.b + t * self.c
+
+
 class Stored:
     """Frames of which two are in memory: what a file of frames does."""
 
@@ -74,7 +84,7 @@ def test_affine_motion_is_reproduced_on_every_level(rng: np.random.Generator) ->
     for rest in meshes(rng):
         a, b = affine(rng)
         shear, shift = rng.normal(size=(3, 3)), rng.normal(size=3)
-        m = MovingTetMesh(rest, lambda t: rest.vertices @ (a + t * shear).T + b + t * shift, levels=3)
+        m = MovingTetMesh(rest, AffineMotion(rest.vertices, a, shear, b, shift), levels=3)
         h = SubdivisionHierarchy(rest, 3)
         for level in range(4):
             x = h.mesh(level).vertices
