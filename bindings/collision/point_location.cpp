@@ -2,6 +2,7 @@
 #include "collision/triangle_arrays.hpp"
 
 #include "meniscus/collision/broad_phase/hash_queries.hpp"
+#include "meniscus/collision/point_location/subdivision_location.hpp"
 #include "meniscus/collision/point_location/tet_location.hpp"
 
 #include <optional>
@@ -40,6 +41,57 @@ struct LocatorHandle {
   std::shared_ptr<const collision::TetLocator> locator;
 };
 
+/// Tetrahedra and barycentric coordinates of points: what locate(points, hints, tets, weights) writes.
+template <class Locate>
+py::tuple located(const py::array& points, const std::optional<py::array>& hints, Locate&& locate) {
+  const auto x = positions_of(points, "points");
+  const auto h = numbers_of(hints, "hints");
+  require(!hints || h.size() == x.size(), "hints must have one value per point, ", x.size(), ", not ", h.size());
+  const auto n = static_cast<py::ssize_t>(x.size());
+  py::array_t<std::int32_t> tets(n);
+  py::array_t<double> weights({n, py::ssize_t{4}});
+  const std::span<std::int32_t> tet(tets.mutable_data(), x.size());
+  static_assert(sizeof(collision::TetWeights) == 4 * sizeof(double));
+  const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(weights.mutable_data()), x.size());
+  interruptible([&] {
+    mesh::require_finite(x, "points");
+    locate(x, h, tet, weight);
+  });
+  return py::make_tuple(tets, weights);
+}
+
+void bind_subdivision_locator(py::module_& m) {
+  using collision::SubdivisionLocator;
+  // Never changed once it is there: a move makes another one, which shares what no motion changes.
+  py::class_<SubdivisionLocator>(m, "SubdivisionLocator")
+      .def(py::init([](const mesh::UniformSubdivision<4>& subdivision, const py::array& vertices) {
+             const auto x = positions_of(vertices, "vertices");
+             return interruptible([&] { return std::make_unique<SubdivisionLocator>(subdivision, x); });
+           }),
+           py::arg("subdivision"), py::arg("vertices"))
+      .def_property_readonly("nbytes", &SubdivisionLocator::nbytes)
+      .def(
+          "moved",
+          [](const SubdivisionLocator& self, const py::array& vertices, const std::optional<py::array>& disabled) {
+            const auto x = positions_of(vertices, "vertices");
+            std::span<const bool> off;
+            if (disabled) off = {data_of<bool>(*disabled, "disabled"), static_cast<std::size_t>(disabled->size())};
+            return interruptible([&] {
+              auto moved = std::make_unique<SubdivisionLocator>(self);
+              moved->move(x, off);
+              return moved;
+            });
+          },
+          py::arg("vertices"), py::arg("disabled"))
+      .def(
+          "locate",
+          [](const SubdivisionLocator& self, const py::array& points, const std::optional<py::array>& hints, Index level) {
+            return located(points, hints,
+                           [&](auto x, auto h, auto tets, auto weights) { self.locate(x, h, level, tets, weights); });
+          },
+          py::arg("points"), py::arg("hints"), py::arg("level"));
+}
+
 void bind_tet_locator(py::module_& m) {
   py::class_<LocatorHandle>(m, "TetLocator")
       .def(
@@ -66,21 +118,7 @@ void bind_tet_locator(py::module_& m) {
           "locate",
           [](const LocatorHandle& self, const py::array& points, const std::optional<py::array>& hints) {
             const auto locator = self.locator;
-            const auto x = positions_of(points, "points");
-            const auto h = numbers_of(hints, "hints");
-            require(!hints || h.size() == x.size(), "hints must have one value per point, ", x.size(), ", not ", h.size());
-            const auto n = static_cast<py::ssize_t>(x.size());
-            py::array_t<std::int32_t> tets(n);
-            py::array_t<double> weights({n, py::ssize_t{4}});
-            const std::span<std::int32_t> tet(tets.mutable_data(), x.size());
-            static_assert(sizeof(collision::TetWeights) == 4 * sizeof(double));
-            const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(weights.mutable_data()),
-                                                          x.size());
-            interruptible([&] {
-              mesh::require_finite(x, "points");
-              locator->locate(x, h, tet, weight);
-            });
-            return py::make_tuple(tets, weights);
+            return located(points, hints, [&](auto x, auto h, auto tets, auto weights) { locator->locate(x, h, tets, weights); });
           },
           py::arg("points"), py::arg("hints"));
 }
@@ -89,6 +127,7 @@ void bind_tet_locator(py::module_& m) {
 
 void bind_point_location(py::module_& m) {
   bind_tet_locator(m);
+  bind_subdivision_locator(m);
   py::native_enum<collision::CellHash>(m, "CellHash", "enum.Enum")
       .value("corrected", collision::CellHash::corrected)
       .value("printed", collision::CellHash::printed)

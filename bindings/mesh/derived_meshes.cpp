@@ -110,6 +110,16 @@ void bind_subdivision(py::module_& m, const char* name) {
           },
           py::arg("coarse"), py::arg("level"), py::arg("out"))
       .def(
+          "displace",
+          [](const S& self, const py::array& start, const py::array& end, Index level, double dt, const py::array& out,
+             Workspace& workspace) {
+            const auto a = positions_of(start, "start");
+            const auto b = positions_of(end, "end");
+            const auto y = points_out(out, "out");
+            interruptible([&] { self.displace(a, b, level, dt, y, workspace); });
+          },
+          py::arg("start"), py::arg("end"), py::arg("level"), py::arg("dt"), py::arg("out"), py::arg("workspace"))
+      .def(
           "combinations",
           [](const S& self, Index level) {
             const Index n = self.vertices(level);

@@ -12,7 +12,7 @@ from meniscus.collision.continuous.comparison import (
 )
 from meniscus.collision.continuous.detection import edge_edge, time_of_impact_edge_edge, time_of_impact_vertex_face, vertex_face
 from meniscus.collision.point_location.embedding import embed
-from meniscus.collision.point_location.tet_locator import TetLocations, TetLocator
+from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.elements import (
     ContactGeometry,
     ElementDistances,
@@ -24,6 +24,7 @@ from meniscus.collision.proximity.elements import (
 from meniscus.collision.proximity.intersection import DegenerateContact, edge_triangle, point_in_tetrahedron, triangle_triangle
 from meniscus.collision.proximity.queries import ClosestPoints, closest_point, winding_number
 from meniscus.collision.ray_casting.thick_surface import INSIDE, OCCLUDED, VISIBLE, FaceVisibility, RayHits, ThickSurface
+from meniscus.mesh.tet_locations import TetLocations
 
 __all__ = [
     "INSIDE",

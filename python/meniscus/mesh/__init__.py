@@ -1,11 +1,12 @@
 """Meshes of segments, triangles and tetrahedra.
 
-Topology, quality measures, generators, file formats, refinement, embedding of points, and a watertightness check.
+Topology, quality measures, generators, file formats, refinement, embedding of points, meshes in motion, and a watertightness check.
 """
 
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.mesh_files import read, write
+from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
@@ -13,21 +14,26 @@ from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Rows, SimplexMesh
 from meniscus.mesh.structured import cloth_mesh, icosphere, tet_block
+from meniscus.mesh.tet_locations import TetLocations
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.topology.watertight import WatertightReport, check_watertight
 from meniscus.mesh.triangle_mesh import TriangleMesh
+from meniscus.mesh.vertex_motion import VertexMotion
 
 __all__ = [
     "Embedding",
     "HarmonicMorph",
     "MeshQuality",
+    "MovingTetMesh",
     "QuadraticTetMesh",
     "Rows",
     "SegmentMesh",
     "SimplexMesh",
     "SubdivisionHierarchy",
+    "TetLocations",
     "TetMesh",
     "TriangleMesh",
+    "VertexMotion",
     "WatertightReport",
     "bcc_lattice",
     "check_watertight",

@@ -2,8 +2,10 @@
 #include "counting_new.hpp"
 
 #include "meniscus/collision/broad_phase/hash_queries.hpp"
+#include "meniscus/collision/point_location/subdivision_location.hpp"
 #include "meniscus/collision/point_location/tet_location.hpp"
 #include "meniscus/collision/ray_casting/surface_cells.hpp"
+#include "meniscus/mesh/refinement/bcc_lattice.hpp"
 
 #include <doctest/doctest.h>
 
@@ -69,6 +71,33 @@ TEST_CASE("point location and hashing keep their memory") {
   collision::BodyPartition bodies;
   CHECK(new_calls_when_repeated([&] { bodies.build(boxes, points); }) == 0);
   CHECK(bodies.points().size() > 1000);
+}
+
+TEST_CASE("a subdivided mesh in motion and its locator allocate nothing") {
+  const mesh::TetMeshData block = mesh::BccLattice(mesh::Point::Zero(), 0.25, {4, 4, 4}).mesh();
+  const mesh::UniformSubdivision<4> levels(block.vertices, block.tets, 2);
+  collision::SubdivisionLocator locator(levels, block.vertices);
+  std::vector<mesh::Point> moved(block.vertices);
+  for (mesh::Point& x : moved) x += mesh::Point(0.1 * x[1] * x[1], 0.0, 0.05 * x[0]);
+  // Some on faces and vertices, for the exact paths.
+  auto points = random_points(4000, 1);
+  points.insert(points.end(), moved.begin(), moved.end());
+  std::vector<std::int32_t> found(points.size());
+  std::vector<std::int32_t> hints(points.size());
+  std::vector<collision::TetWeights> weights(points.size());
+  CHECK(new_calls_when_repeated([&] {
+          locator.move(moved, {});
+          locator.locate(points, {}, 2, found, weights);
+          for (std::size_t i = 0; i < found.size(); ++i) hints[i] = std::max(found[i] - 1, -1);
+          locator.locate(points, hints, 2, found, weights);
+        }) == 0);
+  CHECK(*std::max_element(found.begin(), found.end()) > 0);
+  Workspace workspace;
+  std::vector<mesh::Point> fine(static_cast<std::size_t>(levels.vertices(2)));
+  CHECK(new_calls_when_repeated([&] {
+          levels.interpolate(moved, 2, fine);
+          levels.displace(block.vertices, moved, 2, 0.1, fine, workspace);
+        }) == 0);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "meniscus/collision/point_location/tet_location.hpp"
 
+#include "meniscus/collision/point_location/tet_neighbours.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/core/radix_sort.hpp"
 
 namespace meniscus::collision {
 namespace {
@@ -11,13 +11,6 @@ constexpr Index mesh_chunk = 2048;
 constexpr Index point_chunk = 256;
 /// A walk that takes longer is lost: it may go in circles where the mesh is not Delaunay.
 constexpr int longest_walk = 100;
-
-/// The corners of face k, ascending.
-std::array<std::int32_t, 3> face_key(const mesh::Tet& t, std::size_t k) {
-  std::array<std::int32_t, 3> f{t[(k + 1) % 4], t[(k + 2) % 4], t[(k + 3) % 4]};
-  std::sort(f.begin(), f.end());
-  return f;
-}
 
 }  // namespace
 
@@ -43,7 +36,7 @@ TetLocator::TetLocator(std::span<const mesh::Point> vertices, std::span<const me
           ranks_.size());
   mesh::require_finite(vertices, "vertices");
   require_valid_tets(tets_, vertices_.size());
-  if (!overlapping_) connect();
+  if (!overlapping_) neighbours_ = find_neighbours(tets_);
   place();
   tree_ = mesh::BoundingVolumeTree(boxes_);
 }
@@ -54,41 +47,6 @@ void TetLocator::move(std::span<const mesh::Point> vertices) {
   std::copy(vertices.begin(), vertices.end(), vertices_.begin());
   place();
   tree_.refit(boxes_);
-}
-
-void TetLocator::connect() {
-  neighbours_.assign(tets_.size(), mesh::Tet{-1, -1, -1, -1});
-  const auto faces = static_cast<Index>(4 * tets_.size());
-  std::vector<std::uint64_t> keys(static_cast<std::size_t>(faces));
-  std::vector<Index> order(keys.size());
-  const auto key = [&](Index f) { return face_key(tets_[static_cast<std::size_t>(f / 4)], static_cast<std::size_t>(f % 4)); };
-  parallel_for(0, faces, mesh_chunk, [&](Index b, Index e) {
-    for (Index f = b; f < e; ++f) {
-      const auto k = key(f);
-      keys[static_cast<std::size_t>(f)] = static_cast<std::uint64_t>(k[0]) << 31 | static_cast<std::uint64_t>(k[1]);
-    }
-  });
-  Workspace workspace;
-  radix_sort(keys.data(), order.data(), faces, std::uint64_t{1} << 62, workspace);
-  for (std::size_t first = 0; first < keys.size();) {
-    std::size_t end = first + 1;
-    while (end < keys.size() && keys[end] == keys[first]) ++end;
-    const auto begin = order.begin();
-    const auto third = [&](Index f) { return key(f)[2]; };
-    std::sort(begin + static_cast<Index>(first), begin + static_cast<Index>(end),
-              [&](Index f, Index g) { return third(f) != third(g) ? third(f) < third(g) : f < g; });
-    while (first < end) {
-      std::size_t next = first + 1;
-      while (next < end && third(order[next]) == third(order[first])) ++next;
-      if (next == first + 2) {
-        const Index f = order[first];
-        const Index g = order[first + 1];
-        neighbours_[static_cast<std::size_t>(f / 4)][static_cast<std::size_t>(f % 4)] = static_cast<std::int32_t>(g / 4);
-        neighbours_[static_cast<std::size_t>(g / 4)][static_cast<std::size_t>(g % 4)] = static_cast<std::int32_t>(f / 4);
-      }
-      first = next;
-    }
-  }
 }
 
 TetCorners TetLocator::corners(std::int32_t t) const {

@@ -40,7 +40,6 @@ class TetLocator {
   Index size() const { return static_cast<Index>(tets_.size()); }
 
  private:
-  void connect();
   void place();
   TetCorners corners(std::int32_t t) const;
   bool walk(const mesh::Point& p, std::int32_t hint, TetLocation& found) const;

@@ -30,13 +30,16 @@ inline std::size_t shortest_diagonal(const Tet& tet, std::span<const Point> x) {
   return d;
 }
 
-/// Corners c and the middles m of the six edges, to the eight children, which are oriented as their parent.
-inline void cut_into_eight(const Tet& c, const std::int32_t* m, std::span<const Point> rest, Tet* child) {
+/// Corners c and the middles m of the six edges, to the eight children around one of the diagonals. They are oriented as their
+/// parent.
+template <class Corner>
+constexpr void cut_into_eight(const std::array<Corner, 4>& c, const Corner* m, std::size_t diagonal,
+                              std::array<Corner, 4>* child) {
   child[0] = {c[0], m[0], m[1], m[2]};
   child[1] = {m[0], c[1], m[3], m[4]};
   child[2] = {m[1], m[3], c[2], m[5]};
   child[3] = {m[2], m[4], m[5], c[3]};
-  const OctahedronCut& o = octahedron_cuts[shortest_diagonal(c, rest)];
+  const OctahedronCut& o = octahedron_cuts[diagonal];
   for (std::size_t k = 0; k < 4; ++k) child[4 + k] = {m[o.ends[0]], m[o.ends[1]], m[o.ring[k]], m[o.ring[(k + 1) % 4]]};
 }
 

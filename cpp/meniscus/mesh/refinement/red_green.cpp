@@ -128,7 +128,7 @@ void RedGreen::cut(std::int32_t tet) {
   for (std::size_t e = 0; e < 6; ++e) m[e] = split(c[tet_edges[e][0]], c[tet_edges[e][1]]);
   tets_[static_cast<std::size_t>(tet)].first_child = static_cast<std::int32_t>(tets_.size());
   std::array<Tet, 8> child;
-  cut_into_eight(c, m.data(), x_, child.data());
+  cut_into_eight(c, m.data(), shortest_diagonal(c, x_), child.data());
   for (const Tet& t : child) {
     leaves_.push_back(static_cast<std::int32_t>(tets_.size()));
     tets_.push_back({t, -1});

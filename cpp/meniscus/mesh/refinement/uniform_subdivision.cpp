@@ -11,20 +11,39 @@ namespace {
 
 constexpr Index chunk = 4096;
 
+/// Calls middle(i, j, k) for rows i of parents (j, k) in parallel. Parents lie apart in memory, in an order that the processor
+/// does not foresee, so values there are fetched ahead with fetch(k).
+template <class Fetch, class Middle>
+void for_each_middle(std::span<const EdgeGraph::Edge> parents, Fetch&& fetch, Middle&& middle) {
+  constexpr Index ahead = 24;
+  parallel_for(0, static_cast<Index>(parents.size()), chunk, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      fetch(parents[static_cast<std::size_t>(std::min(i + ahead, last - 1))][1]);
+      const auto [j, k] = parents[static_cast<std::size_t>(i)];
+      middle(i, j, k);
+    }
+  });
+}
+
+/// A vertex at the begin and at the end of a step, beside each other because both are needed together.
+struct alignas(64) Ends {
+  Point start, end;
+};
+
 /// Corners c and middles of the edges m of an element, to its children.
-void cut(const Segment& c, const std::int32_t* m, std::span<const Point>, Segment* child) {
+void cut(const Segment& c, const std::int32_t* m, std::size_t, Segment* child) {
   child[0] = {c[0], m[0]};
   child[1] = {m[0], c[1]};
 }
 
-void cut(const Triangle& c, const std::int32_t* m, std::span<const Point>, Triangle* child) {
+void cut(const Triangle& c, const std::int32_t* m, std::size_t, Triangle* child) {
   child[0] = {c[0], m[2], m[1]};
   child[1] = {m[2], c[1], m[0]};
   child[2] = {m[1], m[0], c[2]};
   child[3] = {m[0], m[1], m[2]};
 }
 
-void cut(const Tet& c, const std::int32_t* m, std::span<const Point> rest, Tet* child) { cut_into_eight(c, m, rest, child); }
+void cut(const Tet& c, const std::int32_t* m, std::size_t diagonal, Tet* child) { cut_into_eight(c, m, diagonal, child); }
 
 }  // namespace
 
@@ -54,15 +73,22 @@ UniformSubdivision<N>::UniformSubdivision(std::span<const Point> rest, std::span
     std::vector<std::int32_t> middles(edges_of_element * coarse.size());
     find_element_edges<N>(coarse, graph, middles);
     std::vector<Element> fine(children * coarse.size());
+    std::vector<std::uint8_t> diagonal(N == 4 ? coarse.size() : 0);
     parallel_for(0, static_cast<Index>(coarse.size()), chunk, [&](Index b, Index e) {
       for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
         std::int32_t* const m = middles.data() + edges_of_element * i;
         for (std::size_t k = 0; k < edges_of_element; ++k) m[k] += static_cast<std::int32_t>(old);
-        cut(coarse[i], m, positions, fine.data() + children * i);
+        std::size_t d = 0;
+        if constexpr (N == 4) {
+          d = shortest_diagonal(coarse[i], positions);
+          diagonal[i] = static_cast<std::uint8_t>(d);
+        }
+        cut(coarse[i], m, d, fine.data() + children * i);
       }
     });
     vertices_.push_back(now);
     elements_.push_back(std::move(fine));
+    diagonals_.push_back(std::move(diagonal));
     parents_.emplace_back(graph.edges().begin(), graph.edges().end());
     if (level + 1 < levels) {
       positions.resize(static_cast<std::size_t>(now));
@@ -80,16 +106,51 @@ void UniformSubdivision<N>::interpolate(std::span<const Point> coarse, Index lev
     parallel_for(0, vertices(0), chunk, [&](Index b, Index e) {
       std::memcpy(static_cast<void*>(out.data() + b), coarse.data() + b, static_cast<std::size_t>(e - b) * sizeof(Point));
     });
+  const Point* const x = out.data();
   for (Index l = 1; l <= level; ++l) {
-    const auto ends = parents(l);
     Point* const middle = out.data() + vertices(l - 1);
-    parallel_for(0, static_cast<Index>(ends.size()), chunk, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i) {
-        const Edge& edge = ends[static_cast<std::size_t>(i)];
-        middle[i] = 0.5 * (out[static_cast<std::size_t>(edge[0])] + out[static_cast<std::size_t>(edge[1])]);
-      }
+    for_each_middle(
+        parents(l), [&](std::int32_t k) { __builtin_prefetch(x + k); },
+        [&](Index i, std::int32_t j, std::int32_t k) { middle[i] = 0.5 * (x[j] + x[k]); });
+  }
+}
+
+template <std::size_t N>
+void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<const Point> end, Index level, double dt,
+                                     std::span<Point> out, Workspace& workspace) const {
+  require(level >= 0 && level <= levels(), "level must be in [0, ", levels(), "], but is ", level);
+  require(static_cast<Index>(out.size()) == vertices(level), "level ", level, " has ", vertices(level), " vertices, not ",
+          out.size());
+  const Index coarse = vertices(0);
+  const double rate = 1 / dt;
+  require(static_cast<Index>(start.size()) == coarse && static_cast<Index>(end.size()) == coarse, "level 0 has ", coarse,
+          " vertices, not ", start.size(), " and ", end.size());
+  if (level == 0) {
+    parallel_for(0, coarse, chunk, [&](Index first, Index last) {
+      for (auto i = static_cast<std::size_t>(first); i < static_cast<std::size_t>(last); ++i) out[i] = (end[i] - start[i]) * rate;
+    });
+    return;
+  }
+  const Index known = vertices(level - 1);
+  const auto lease = workspace.take<Ends>(known);
+  Ends* const x = lease.data();
+  parallel_for(0, coarse, chunk, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) x[i] = {start[static_cast<std::size_t>(i)], end[static_cast<std::size_t>(i)]};
+  });
+  const auto fetch = [&](std::int32_t k) { __builtin_prefetch(x + k); };
+  for (Index l = 1; l < level; ++l) {
+    Ends* const middle = x + vertices(l - 1);
+    for_each_middle(parents(l), fetch, [&](Index i, std::int32_t j, std::int32_t k) {
+      middle[i] = {0.5 * (x[j].start + x[k].start), 0.5 * (x[j].end + x[k].end)};
     });
   }
+  parallel_for(0, known, chunk, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) out[static_cast<std::size_t>(i)] = (x[i].end - x[i].start) * rate;
+  });
+  Point* const middle = out.data() + known;
+  for_each_middle(parents(level), fetch, [&](Index i, std::int32_t j, std::int32_t k) {
+    middle[i] = (0.5 * (x[j].end + x[k].end) - 0.5 * (x[j].start + x[k].start)) * rate;
+  });
 }
 
 template <std::size_t N>
@@ -137,6 +198,7 @@ std::size_t UniformSubdivision<N>::nbytes() const {
   std::size_t bytes = 0;
   for (const auto& e : elements_) bytes += e.capacity() * sizeof(Element);
   for (const auto& p : parents_) bytes += p.capacity() * sizeof(Edge);
+  for (const auto& d : diagonals_) bytes += d.capacity();
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 /// tetrahedra", 2003 (the shortest diagonal).
 #pragma once
 
+#include "meniscus/core/workspace.hpp"
 #include "meniscus/mesh/tet_mesh.hpp"
 #include "meniscus/mesh/topology/edge_graph.hpp"
 
@@ -32,9 +33,18 @@ class UniformSubdivision {
   /// The ends of the edge in whose middle each vertex lies that is new on a level > 0.
   std::span<const Edge> parents(Index level) const { return parents_[static_cast<std::size_t>(level) - 1]; }
 
+  /// The diagonal of `octahedron_cuts` along which each tetrahedron of a level < levels() is cut; empty for N < 4.
+  std::span<const std::uint8_t> diagonals(Index level) const { return diagonals_[static_cast<std::size_t>(level)]; }
+
   /// Positions or velocities of all vertices of a level from those of the coarse mesh. `out` may begin with the same memory.
   /// Parallel; allocates nothing.
   void interpolate(std::span<const Point> coarse, Index level, std::span<Point> out) const;
+
+  /// The displacements of all vertices of a level between two sets of coarse positions, times 1 / dt. With dt = 1 they are the
+  /// differences of what `interpolate` returns for both, bit by bit, so that path and velocity agree to their last roundings.
+  /// Parallel.
+  void displace(std::span<const Point> start, std::span<const Point> end, Index level, double dt, std::span<Point> out,
+                Workspace& workspace) const;
 
   /// The same as fixed combinations: vertex i of the level is the sum of weights[i][k] times coarse vertex nodes[i][k], which are
   /// corners of one coarse element. Unused places have weight 0 and repeat the first node. Weights are exact.
@@ -46,6 +56,7 @@ class UniformSubdivision {
   std::vector<Index> vertices_;
   std::vector<std::vector<Element>> elements_;
   std::vector<std::vector<Edge>> parents_;
+  std::vector<std::vector<std::uint8_t>> diagonals_;
 };
 
 }  // namespace meniscus::mesh

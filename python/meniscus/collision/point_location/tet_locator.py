@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,24 +10,12 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import collision as _collision
 from meniscus.mesh.arrays import float_rows, index_rows
+from meniscus.mesh.tet_locations import TetLocations
 from meniscus.mesh.tet_mesh import TetMesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _FLOAT64 = np.dtype(np.float64)
-
-
-class TetLocations(NamedTuple):
-    """Locations of n points in a tetrahedral mesh.
-
-    Attributes:
-        tets: (n,), the tetrahedron; -1 outside of all.
-        barycentric: (n, 4), not negative, with sum 1 up to round-off, exactly 0 for corners whose opposite face the point lies on;
-            zero outside.
-    """
-
-    tets: Ints
-    barycentric: Floats
 
 
 class TetLocator:

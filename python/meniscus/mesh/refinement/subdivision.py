@@ -8,9 +8,10 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
+from meniscus.core import Workspace
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
-from meniscus.mesh.simplices import FLOAT64, Floats, Ints, SimplexMesh, check_out
+from meniscus.mesh.simplices import Floats, Ints, SimplexMesh, check_out
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import TriangleMesh
 
@@ -88,9 +89,7 @@ class SubdivisionHierarchy(Generic[_M]):
             TypeError, ValueError: wrong dtype, shape or memory order, no such level, arrays that overlap otherwise.
         """
         i = self._checked(level)
-        x = _checks.points("coarse", coarse, FLOAT64, 3)
-        if len(x) != len(self._mesh.vertices):
-            raise ValueError(f"coarse must have shape ({len(self._mesh.vertices)}, 3), not {x.shape}")
+        x = self._mesh.check_positions("coarse", coarse)
         shape = (int(self._core.vertices(i)), 3)
         result: Floats = np.empty(shape) if out is None else check_out("out", out, shape)
         if out is not None and x.size and x.ctypes.data != out.ctypes.data and np.may_share_memory(x, out):
@@ -101,6 +100,35 @@ class SubdivisionHierarchy(Generic[_M]):
     def velocities(self, coarse: Floats, level: int, out: Floats | None = None) -> Floats:
         """Return the velocities of all vertices of a level from those of level 0, m/s: the same combinations as of positions."""
         return self.positions(coarse, level, out)
+
+    def displacements(
+        self, start: Floats, end: Floats, level: int, out: Floats | None = None, *, dt: float = 1.0, workspace: Workspace | None = None
+    ) -> Floats:
+        """Return the displacements of all vertices of a level between two positions of level 0, times 1 / dt.
+
+        With dt = 1 they are the differences of both `positions` of the level, bit by bit, so that path and velocity agree to the last rounding; those
+        that `velocities` combines agree to the round-off of positions.
+
+        Args:
+            start: (n, 3) float64, C-contiguous, the positions of level 0 before, m.
+            end: those after.
+            level: which.
+            out: (vertex_count(level), 3) float64 to write to, apart from `start` and `end`; a new array by default.
+            dt: the time between both, for velocities, s.
+            workspace: scratch memory for positions of level - 1; by default new.
+
+        Raises:
+            TypeError, ValueError: wrong dtype, shape or memory order, no such level, arrays that overlap, a dt that is not positive.
+        """
+        i = self._checked(level)
+        a, b = self._mesh.check_positions("start", start), self._mesh.check_positions("end", end)
+        shape = (int(self._core.vertices(i)), 3)
+        result: Floats = np.empty(shape) if out is None else check_out("out", out, shape)
+        if out is not None and (np.may_share_memory(a, out) or np.may_share_memory(b, out)):
+            raise ValueError("out must not overlap start or end")
+        scratch = Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
+        self._core.displace(a, b, i, _checks.positive("dt", dt), result, scratch)
+        return result
 
     def embedding(self, level: int) -> Embedding:
         """Return the vertices of a level as points that hang on the vertices of level 0; the weights are exact.

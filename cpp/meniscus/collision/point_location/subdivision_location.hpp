@@ -1,0 +1,94 @@
+/// Point location in a uniformly subdivided tetrahedral mesh that moves: a search among the coarse tetrahedra, then a descent by
+/// arithmetic. Nothing is stored per fine tetrahedron but the two bits that say how it is cut.
+///
+/// The vertices of a fine mesh are fixed combinations of the coarse ones, so the map from rest is affine inside of a coarse
+/// tetrahedron, and the barycentric coordinates there decide which descendant holds a point. The fine mesh that is meant has
+/// these combinations as its vertices exactly, without the rounding of stored fine positions.
+///
+/// Which tetrahedron: of several closed ones that hold a point, it belongs to that with the lowest number. The numbers of
+/// descendants begin with that of their coarse tetrahedron and go on with those of the children, so this is the first coarse
+/// tetrahedron that holds the point, and on each level its first closed child that does: the coordinates are compared exactly. So
+/// a point belongs to exactly one tetrahedron of each level, that of a level is a child of that of the level before, and it is
+/// the one that a search through all of them finds. With stored fine positions the same follows for all points that lie farther
+/// from faces than these are rounded.
+///
+/// With a hint, a point is searched by a walk across faces from there, and what the walk finds stands, also where another sheet
+/// of a mesh that overlaps itself has lower numbers. On a face, an edge or a vertex it is again the first of the tetrahedra
+/// around, namely of those that can be reached across faces with the point on them. Where the walk leaves the mesh, ends in a
+/// disabled tetrahedron or does not end, the rule above holds.
+///
+/// Source: Lee 2018, section 3.3.1 (the hierarchy); Devillers, Pion and Teillaud, "Walking in a triangulation", 2002.
+#pragma once
+
+#include "meniscus/collision/point_location/tet_location.hpp"
+#include "meniscus/mesh/refinement/uniform_subdivision.hpp"
+
+#include <memory>
+
+namespace meniscus::collision {
+
+class SubdivisionLocator {
+ public:
+  /// The mesh at rest. Copies what it needs.
+  SubdivisionLocator(const mesh::UniformSubdivision<4>& subdivision, std::span<const mesh::Point> vertices);
+
+  /// Sets other positions of the coarse vertices, and the coarse tetrahedra whose descendants hold nothing, one value for each or
+  /// none at all. Flat ones never hold anything.
+  void move(std::span<const mesh::Point> vertices, std::span<const bool> disabled);
+
+  /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel.
+  void locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, Index level, std::span<std::int32_t> tets,
+              std::span<TetWeights> weights) const;
+
+  Index levels() const { return fixed_->levels; }
+  Index size() const { return static_cast<Index>(fixed_->tets.size()); }
+  /// Bytes held.
+  std::size_t nbytes() const;
+
+ private:
+  /// What no motion changes.
+  struct Fixed {
+    std::vector<mesh::Tet> tets;
+    std::vector<mesh::Tet> neighbours;
+    Index levels = 0;
+    /// Of each coarse tetrahedron the diagonals of itself, its children and so on, two bits each, in `stride` bytes.
+    std::size_t stride = 0;
+    std::vector<std::uint8_t> diagonals;
+  };
+  /// Barycentric coordinates as a function of position: coordinate k of p is (k == 0) + sum of gradient[d][k] (p - origin)[d].
+  struct alignas(64) AffineMap {
+    std::array<std::array<double, 4>, 3> gradient;
+    std::array<double, 3> origin;
+    /// A point is certainly inside if all coordinates exceed this; infinite for what holds nothing and where nothing is certain.
+    double margin;
+  };
+  enum class Kind : std::int8_t { enabled, disabled, flat };
+  struct Placement {
+    Kind kind = Kind::flat;
+    std::int8_t orientation = 0;
+  };
+
+  TetCorners corners(std::int32_t t) const;
+  void place(std::int32_t t, bool disabled);
+  TetWeights coordinates(const mesh::Point& p, std::int32_t t) const;
+  std::size_t diagonal(std::int32_t coarse, Index level, Index path) const;
+  std::int32_t descend(std::int32_t coarse, Index level, TetWeights& b) const;
+  TetLocation resolve(const mesh::Point& p, std::int32_t coarse, Index level) const;
+  TetLocation locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const;
+  std::array<int, 4> exact_sides(const mesh::Point& p, std::int32_t t) const;
+  bool holds(const mesh::Point& p, std::int32_t t) const;
+  std::int32_t walk(const mesh::Point& p, std::int32_t coarse) const;
+  std::int32_t first_around(const mesh::Point& p, std::int32_t coarse) const;
+  std::int32_t search(const mesh::Point& p) const;
+
+  std::shared_ptr<const Fixed> fixed_;
+  std::vector<mesh::Point> vertices_;
+  std::vector<AffineMap> maps_;
+  /// Bounds of the error of coordinates in and near each tetrahedron; infinite where they are not computed.
+  std::vector<double> errors_;
+  std::vector<Placement> placed_;
+  std::vector<mesh::Box> boxes_;
+  mesh::BoundingVolumeTree tree_;
+};
+
+}  // namespace meniscus::collision
