@@ -96,7 +96,8 @@ class Animation:
             x = registered(self.rest, start, mesh)
         else:
             raise ValueError(
-                f"frame {k} of the animation, {str(path)!r}, has other triangles than the surface at rest; register=True fits the surface to it"
+                f"frame {k} of the animation, {str(path)!r}, has other triangles than the surface at rest; "
+                "register=True fits the surface to it"
             )
         self._last = (k, x)
         return x

@@ -41,8 +41,8 @@ class Degenerate(NamedTuple):
 def repaired(mesh: TetMesh, positions: Floats, movable: Bools, rounds: int) -> tuple[Floats, Bools]:
     """Return positions (n, 3) with fewer inverted and collapsed elements, and which elements (m,) still are.
 
-    Elements with less than a twentieth of their volume at rest around a degenerate one are inflated to it by moving their movable nodes along
-    the gradient of the volume, one after another; a round is kept if it leaves fewer degenerate elements.
+    Elements with less than a twentieth of their volume at rest around a degenerate one are inflated to it by moving their movable nodes
+    along the gradient of the volume, one after another; a round is kept if it leaves fewer degenerate elements.
 
     Source: Lee 2018, section 3.6, which iterates by hand; projection of volumes: Müller et al. 2007.
     """

@@ -37,7 +37,9 @@ class FrameStore:
         return len(self._stamps)
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str] | None, header: Mapping[str, Any], fixed: Mapping[str, Any], shapes: Shapes, count: int) -> FrameStore:
+    def create(
+        cls, path: str | os.PathLike[str] | None, header: Mapping[str, Any], fixed: Mapping[str, Any], shapes: Shapes, count: int
+    ) -> FrameStore:
         """Make a store for `count` frames; folders of the path are made, and a file of that name is replaced.
 
         Args:
@@ -120,8 +122,7 @@ class FrameStore:
 
     def count(self) -> int:
         """Return how many frames from the first on are there without a gap."""
-        missing = next((k for k in range(len(self)) if not self.has(k)), len(self))
-        return missing
+        return next((k for k in range(len(self)) if not self.has(k)), len(self))
 
     def read(self, k: int, name: str) -> npt.NDArray[Any]:
         """Return an array of frame k, a read-only view. Raises ValueError for a frame that is not there."""
@@ -129,7 +130,8 @@ class FrameStore:
             raise ValueError(f"frame {k} is not there yet" + ("" if self.path is None else f" in {str(self.path)!r}"))
         view = self._frames[name][k].view(np.ndarray)
         view.flags.writeable = False
-        return view
+        result: npt.NDArray[Any] = view
+        return result
 
     def write(self, k: int, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Write a frame. Raises OSError; then the frame does not exist, and all others are as they were."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,13 @@ from meniscus import _checks
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.coupling.animation import Animation, Frames
 from meniscus.coupling.degenerate_elements import Cause, Degenerate
+from meniscus.coupling.follower import Edit, Follower
 from meniscus.coupling.frame_store import FrameStore
 from meniscus.coupling.interior_morph import MorphStart
-from meniscus.coupling.kdsm_build import Builder, Edit, Existing, Parts, Plan, Start, check_skin, header_of, make_parts, open_store, require_schema
-from meniscus.coupling.skinning import Skinning, SkinningRun
+from meniscus.coupling.kdsm_build import Builder, Existing, header_of, open_store, require_schema
+from meniscus.coupling.kdsm_parts import Parts, Plan, Start, check_skin, make_parts
+from meniscus.coupling.skinning import Skinning
+from meniscus.coupling.stored_motion import StoredFlags, StoredMotion
 from meniscus.mesh import Embedding, MovingTetMesh, TetMesh, TriangleMesh
 from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.surface import DeformingSolid
@@ -124,8 +128,9 @@ class KDSM:
             **skinning: the attributes of `Skinning`: mode, material, stiffness, damping, density, gravity, ...
 
         Raises:
-            TypeError, ValueError: other arguments; a surface that is open or crosses itself; frames that have other triangles or NaN, or move
-                farther than the mesh can follow; a file that holds something else. The sentence names the frame; those before stay.
+            TypeError, ValueError: other arguments; a surface that is open or crosses itself; frames that have other triangles or NaN, or
+                move farther than the mesh can follow; a file that holds something else. The sentence names the frame; those before
+                stay.
             ConvergenceError: a step failed; the same.
             OSError: a file cannot be read or written.
         """
@@ -159,10 +164,10 @@ class KDSM:
         frames = Animation(surface, animation, times, register=register)
         check_skin(surface)
         parts, inside = make_parts(surface, plan, points, custom, None if bind is None else np.asarray(bind))
-        probe = SkinningRun(parts.mesh, parts.skin, parts.given, parts.distance >= 0, parts.bindings, follow)
-        memory = 0 if follow.mode == "quasi-static" else len(probe.memory())
+        follower = Follower(parts, inside, plan, follow, edit)
+        memory = 0 if follow.mode == "quasi-static" else len(follower.run.memory())
         store = open_store(out, existing, header_of(surface, plan, follow, parts), parts, frames.times, memory)
-        for k in Builder(store, parts, frames, plan, follow, edit).run(inside):
+        for k in Builder(store, follower, frames).run():
             if on_frame is not None:
                 on_frame(k, len(frames))
         return cls(store)
@@ -267,21 +272,27 @@ class KDSM:
 
     def skin_at(self, t: float) -> Floats:
         """Return the positions of the skin at a time (s), m; it rests before the first and after the last frame."""
-        k, share = self._place(min(max(_checks.number("t", t), float(self._times[0])), float(self.times[-1])))
-        a = self._store.read(k, "skin")
-        return np.array(a) if share == 0 else a + share * (self._store.read(k + 1, "skin") - a)
+        times = self.times
+        out: Floats = np.empty_like(self.skin.vertices)
+        motion = StoredMotion(self._store, "skin", times)
+        motion.coarse_positions(min(max(_checks.number("t", t), motion.start), motion.end), out)
+        return out
 
-    @property
+    @cached_property
     def solid(self) -> DeformingSolid:
         """The creature as a solid for fluid solvers, in step with the mesh."""
         return DeformingSolid(self.skin_at, self.skin.triangles)
 
     def moving(self, level: int = -1) -> MovingTetMesh:
-        """Return the moving mesh with the levels up to one (-1: all), as solvers take it. Raises TypeError or ValueError for another level."""
+        """Return the moving mesh with the levels up to one (-1: all), as solvers take it.
+
+        Raises TypeError or ValueError for another level.
+        """
         wanted = self.subdivisions if level == -1 else _checks.integer("level", level, at_least=0, below=self.subdivisions + 1)
         times = self.times
         if self._moving is None or self._moving.end < times[-1] or self._moving.levels != wanted:
-            self._moving = MovingTetMesh(self.rest, _Frames(self._store, "positions"), times, levels=wanted, disabled=_Frames(self._store, "flags"))
+            motion = StoredMotion(self._store, "positions", times)
+            self._moving = MovingTetMesh(self.rest, motion, levels=wanted, disabled=StoredFlags(self._store, times))
         return self._moving
 
     def embed(self, points: npt.ArrayLike) -> Embedding:
@@ -302,7 +313,9 @@ class KDSM:
         found = []
         for k in range(len(self.times)):
             flags = self._store.read(k, "flags")
-            found += [Degenerate(k, int(e), int(self.layers[e]), Cause(int(flags[e])).name.replace("_", " ")) for e in np.flatnonzero(flags)]
+            found += [
+                Degenerate(k, int(e), int(self.layers[e]), Cause(int(flags[e])).name.replace("_", " ")) for e in np.flatnonzero(flags)
+            ]
         return found
 
     def report(self) -> KDSMReport:
@@ -313,14 +326,6 @@ class KDSM:
         fine = 2.0**self.subdivisions
         disabled = np.array([np.count_nonzero(self._store.read(k, "flags")) for k in range(count)])
         return KDSMReport(self.times.copy(), mean, largest, fine * mean, fine * largest, rows[:, 2], disabled, rows[:, 3] > 0)
-
-    def _place(self, t: float) -> tuple[int, float]:
-        """Return the frame before a time and the share of the interval that has passed."""
-        times = self.times
-        k = min(max(int(np.searchsorted(times, t, "right")) - 1, 0), max(len(times) - 2, 0))
-        if len(times) == 1 or t <= times[k]:
-            return k, 0.0
-        return k, float((t - times[k]) / (times[k + 1] - times[k]))
 
     def __repr__(self) -> str:
         """One line."""

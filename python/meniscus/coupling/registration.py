@@ -19,7 +19,8 @@ def registered(template: TriangleMesh, start: Floats, target: TriangleMesh) -> F
 
     From `start` on, each vertex is drawn to the closest point of the target, if the normals there are compatible (within 60 degrees). The
     displacements are smoothed over the template, first over large and in the end over small neighbourhoods, so that it moves as a whole
-    before it bends. At last each vertex takes its closest point. For frames that differ by less than the distance between parts of the surface.
+    before it bends. At last each vertex takes its closest point. For frames that differ by less than the distance between parts of the
+    surface.
 
     Args:
         template: a closed surface.

@@ -29,18 +29,17 @@ class Skinning:
     """How the mesh of air follows the creature.
 
     Attributes:
-        mode: "dynamic": with inertia, damping and the other forces below, frame after frame; "quasi-static": each frame is at rest, whatever came
-            before, so that frames are computed in parallel and in any order. (The printed method claims both at once.)
-        material: "springs": edge and altitude springs; "neo-hookean": finite elements with the stable neo-Hookean energy, which resists
-            inversion.
+        mode: "dynamic": with inertia, damping and the other forces below, frame after frame; "quasi-static": each frame is at rest,
+            whatever came before, so that frames are computed in parallel and in any order. (The printed method claims both at once.)
+        material: "springs": edge and altitude springs; "neo-hookean": finite elements with the stable neo-Hookean energy, which
+            resists inversion.
         edge_stiffness: N, of edge springs: of rest length l, they have the spring constant edge_stiffness / l.
         altitude_stiffness: N, of altitude springs, likewise.
-        binding_stiffness: N, of the springs of length zero between the skin and the mesh: they have the spring constant binding_stiffness / l
-            with the mean edge l of the mesh, because they have no length of their own.
-        youngs_modulus: Pa, of the finite elements; None: 5 edge_stiffness / l^2, which is about as stiff as the springs are.
+        binding_stiffness: N, of the springs of length zero between the skin and the mesh: they have the spring constant
+            binding_stiffness / l with the mean edge l of the mesh, because they have no length of their own.
+        youngs_modulus: Pa, of the finite elements; None: 3 edge_stiffness / l^2, about as stiff as springs.
         poissons_ratio: of the finite elements.
-        damping: fraction of critical damping of each spring; of finite elements, of the lowest frequency of a layer of the mesh one
-            creature's size thick.
+        damping: fraction of critical damping of each spring; of finite elements, of a wave as long as four edges.
         density: kg/m^3 of the mesh; together with the stiffness it decides how quickly the mesh follows.
         gravity: m/s^2; dynamic mode only, like drag.
         drag: 1/s: force per mass and velocity through air at rest.
@@ -117,15 +116,15 @@ class SkinningRun:
         x, masses = mesh.vertices, np.array(body.masses)
         edge = float(np.linalg.norm(x[mesh.edges[:, 1]] - x[mesh.edges[:, 0]], axis=1).mean())
 
-        def springs(**stiffness: float) -> SpringOptions:
-            return SpringOptions(**stiffness, damping_fraction=o.damping, masses=masses)
+        def springs(stiffness: float | None = None, spring_constant: float | None = None) -> SpringOptions:
+            return SpringOptions(stiffness=stiffness, spring_constant=spring_constant, damping_fraction=o.damping, masses=masses)
 
         if o.material == "springs":
             body.add(EdgeSprings(mesh, springs(stiffness=o.edge_stiffness)))
             if o.altitude_stiffness > 0:
                 body.add(AltitudeSprings(mesh, springs(stiffness=o.altitude_stiffness)))
         else:
-            e = 5.0 * o.edge_stiffness / edge**2 if o.youngs_modulus is None else o.youngs_modulus
+            e = 3.0 * o.edge_stiffness / edge**2 if o.youngs_modulus is None else o.youngs_modulus
             # Critical for a wave as long as four edges.
             time = o.damping * 4.0 * edge / math.pi * math.sqrt(o.density / e)
             body.add(TetElements(mesh, youngs_modulus=e, poissons_ratio=o.poissons_ratio, material="neo-hookean", damping=time))

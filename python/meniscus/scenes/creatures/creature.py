@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +32,7 @@ class Anatomy:
 
     shape: Callable[[], Shape]
     skeleton: Skeleton
-    motions: dict[str, tuple[Callable[[float], tuple[Turns, Sequence[float]]], float]]
+    motions: Mapping[str, tuple[Callable[[float], tuple[Turns, Sequence[float]]], float]]
     spacing: float
     place: tuple[float, float, float]
 
@@ -66,7 +65,6 @@ class Creature:
         low = np.floor(np.asarray(box[0]) / h - 2.5) * h
         count = np.ceil((np.asarray(box[1]) - low) / h + 2.5).astype(int)
         grid = Grid(tuple(int(n) for n in count), h, origin=tuple(float(x) for x in low))
-        # An irrational shift keeps samples off the surface, where a marching method makes triangles without area.
         levelset = LevelSet.from_shape(grid, shape)
         mesh = TriangleMesh(*levelset.to_mesh()[:2])
         self._points = mesh.vertices
@@ -81,7 +79,8 @@ class Creature:
     def vertices(self, t: float) -> Floats:
         """Return where the vertices of the skin are at a time (s): (n, 3), m."""
         turns, place = self._turns(_checks.number("t", t))
-        return self._skeleton.skin(self._points, self._weights, turns) + (self._at + np.asarray(place))
+        result: Floats = self._skeleton.skin(self._points, self._weights, turns) + (self._at + np.asarray(place))
+        return result
 
     def __repr__(self) -> str:
         """One line."""
@@ -108,7 +107,7 @@ def creature(
     """
     if name not in CREATURES:
         raise ValueError(f"there is no creature {name!r}; choose from {', '.join(CREATURES)}")
-    motions: dict[str, Any] = CREATURES[name].motions
+    motions = CREATURES[name].motions
     chosen = next(iter(motions)) if motion is None else motion
     if chosen not in motions:
         raise ValueError(f"a {name} has no motion {chosen!r}; choose from {', '.join(motions)}")
