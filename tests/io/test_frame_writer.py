@@ -25,7 +25,12 @@ def items(rng: np.random.Generator) -> dict[str, object]:
         "liquid": ball,
         "jelly": block.moved(block.vertices + 1),
         "soft": mesh.quadratic_mesh(block),
-        "sheet": FrameMesh(sheet.vertices, sheet.triangles, {"velocity": rng.random((len(sheet.vertices), 3))}),
+        "sheet": FrameMesh(
+            sheet.vertices,
+            sheet.triangles,
+            {"velocity": rng.random((len(sheet.vertices), 3))},
+            {"area": sheet.areas, "layer": np.arange(len(sheet.triangles), dtype=np.int32)},
+        ),
         "hair": hair,
         "drops": ms.Particles(rng.random((5, 3)), radius=rng.random(5)),
     }

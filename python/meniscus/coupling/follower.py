@@ -70,6 +70,8 @@ class Follower:
         self._edges = parts.mesh.edges[self._is_given[parts.mesh.edges].all(axis=1)]
         self._lengths = np.linalg.norm(parts.mesh.vertices[self._edges[:, 0]] - parts.mesh.vertices[self._edges[:, 1]], axis=1)
         self._collision = CollisionMesh(None, parts.skin.triangles)
+        self.at_frame = -1
+        """The frame that the run is at; -1: none."""
         self._skin: Floats = parts.skin.vertices
         self._given: Floats = parts.mesh.vertices[parts.given]
 
@@ -108,15 +110,17 @@ class Follower:
             converged = self.run.come_to_rest(given, skin)
         return self._finish(k, skin, converged)
 
-    def go_on(self, first_skins: list[Floats], skin: Floats, positions: Floats, velocities: Floats, memory: Floats) -> None:
-        """Continue from a frame that was stored; `first_skins` are those of all frames, or of the first alone (see `keeps_history`)."""
-        if self.keeps_history:
-            for pose in [self._skin, *self._poses(first_skins[0]), *first_skins]:
-                self._given = self._morph.positions(pose)
-        else:
-            self._given = self._morph.positions(skin)
-        self._skin = skin
+    def go_on(self, k: int, skins: list[Floats], positions: Floats, velocities: Floats, memory: Floats) -> None:
+        """Continue from frame k, which was stored; `skins` are those of all frames up to it if the morph `keeps_history`, or its own."""
+        self.take_up(k, skins)
         self.run.go_on(positions, velocities, memory)
+
+    def take_up(self, k: int, skins: list[Floats]) -> None:
+        """Continue from frame k, whose body has been restored; see `go_on`."""
+        before = [self.parts.skin.vertices, *self._poses(skins[0]), *skins] if self.keeps_history else skins[-1:]
+        for pose in before:
+            self._given = self._morph.positions(pose)
+        self._skin, self.at_frame = skins[-1], k
 
     def _advance(self, k: int, times: tuple[float, float], skin: Floats) -> None:
         given = self._morph.positions(skin)
@@ -134,6 +138,7 @@ class Follower:
 
     def _finish(self, k: int, skin: Floats, converged: bool) -> FollowedFrame:
         """Repair and edit a frame, and measure how it follows."""
+        self.at_frame = k
         mesh = self.parts.mesh
         x, bad = repaired(mesh, np.array(self.run.body.positions), ~self._is_given, self.plan.repair)
         if self._edit is not None:

@@ -49,14 +49,12 @@ class Builder:
             return
         if first > 0:
             last = {name: np.array(self._store.read(first - 1, name)) for name in ("positions", "velocities", "memory")}
-            skins = [np.array(self._store.read(k, "skin")) for k in range(first if follower.keeps_history else 1)]
-            follower.go_on(skins, np.array(self._store.read(first - 1, "skin")), **last)
+            skins = [np.array(self._store.read(k, "skin")) for k in range(0 if follower.keeps_history else first - 1, first)]
+            follower.go_on(first - 1, skins, **last)
         for k in range(first, len(animation)):
             skin = animation.frame(k)
-            if k == 0:
-                frame = follower.first(skin)
-            else:
-                frame = follower.next(k, (float(animation.times[k - 1]), float(animation.times[k])), skin)
+            before = float(animation.times[max(k - 1, 0)])
+            frame = follower.first(skin) if k == 0 else follower.next(k, (before, float(animation.times[k])), skin)
             self._store.write(k, frame.arrays())
             yield k
 

@@ -27,15 +27,15 @@ class Plan:
     """What is to be built; see `KDSM.build`."""
 
     cell_size: float
-    layers: int
-    subdivisions: int
-    offset: float | None
-    depth: float | None
-    morph: MorphStart
-    start: Start
-    in_between: float
-    hold: float
-    repair: int
+    layers: int = 3
+    subdivisions: int = 0
+    offset: float | None = None
+    depth: float | None = None
+    morph: MorphStart = "rest"
+    start: Start = "rest"
+    in_between: float = 1.25
+    hold: float = 0.4
+    repair: int = 5
 
     def __post_init__(self) -> None:
         """Check all values."""

@@ -25,11 +25,13 @@ class FrameMesh:
         vertices: (n, 3) float64, m.
         elements: (m, 2 | 3 | 4 | 10) int32: segments, triangles, tetrahedra, quadratic tetrahedra.
         columns: values at the vertices by name, (n,) or (n, k).
+        element_columns: values of the elements by name, (m,) or (m, k).
     """
 
     vertices: npt.NDArray[np.float64]
     elements: npt.NDArray[np.int32]
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    element_columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
 
 FrameItem: TypeAlias = (

@@ -75,7 +75,7 @@ def read_frame(paths: Sequence[Path], number: int) -> FrameData:
             corners = _CORNERS[data.GetCellType(0)] if data.GetNumberOfCells() else int(info["corners"][0])
             elements = _from_vtk(data.GetCells().GetConnectivityArray()).astype(np.int32).reshape(-1, corners)
             points = _from_vtk(data.GetPoints().GetData()).reshape(-1, 3)
-            meshes[_name_in(path)] = FrameMesh(points, elements, _arrays(data.GetPointData()))
+            meshes[_name_in(path)] = FrameMesh(points, elements, _arrays(data.GetPointData()), _arrays(data.GetCellData()))
         else:
             data = _read(path, "vtkXMLPolyDataReader")
             info = _arrays(data.GetFieldData())
@@ -166,8 +166,9 @@ def _cells(mesh: FrameMesh, time: float) -> Any:
     offsets = np.arange(0, corners * m + 1, corners, dtype=np.int64)
     cells.SetData(_to_vtk("offsets", offsets), _to_vtk("connectivity", mesh.elements.ravel().astype(np.int64)))
     data.SetCells(next(kind for kind, n in _CORNERS.items() if n == corners), cells)
-    for name, array in mesh.columns.items():
-        data.GetPointData().AddArray(_to_vtk(name, array))
+    for attributes, columns in ((data.GetPointData(), mesh.columns), (data.GetCellData(), mesh.element_columns)):
+        for name, array in columns.items():
+            attributes.AddArray(_to_vtk(name, array))
     for name, values in {"TimeValue": [time], "corners": [corners]}.items():
         data.GetFieldData().AddArray(_to_vtk(name, np.asarray(values)))
     return data

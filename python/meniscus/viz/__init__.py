@@ -3,6 +3,7 @@
 
 from meniscus.viz import path_tracing
 from meniscus.viz.animation import animate, animations
+from meniscus.viz.cutaway import cutaway
 from meniscus.viz.interactive import View, view3d
 from meniscus.viz.meshes import surface
 from meniscus.viz.picture import Picture
@@ -17,6 +18,7 @@ __all__ = [
     "animate",
     "animations",
     "contours",
+    "cutaway",
     "image",
     "lines",
     "liquid2d",
