@@ -42,27 +42,44 @@ def repaired(mesh: TetMesh, positions: Floats, movable: Bools, rounds: int) -> t
     """Return positions (n, 3) with fewer inverted and collapsed elements, and which elements (m,) still are.
 
     Elements with less than a twentieth of their volume at rest around a degenerate one are inflated to it by moving their movable nodes
-    along the gradient of the volume, one after another; a round is kept if it leaves fewer degenerate elements.
+    along the gradient of the volume, one after another; where that does not help, the nodes of degenerate elements go to the middle of
+    their neighbours first. A round is kept if it leaves fewer degenerate elements.
 
     Source: Lee 2018, section 3.6, which iterates by hand; projection of volumes: Müller et al. 2007.
     """
     best, bad = positions, mesh.degenerate(positions)
-    wanted = _HEALTHY * mesh.volumes
     for _ in range(rounds):
         if not bad.any():
             break
-        x = np.array(best)
-        touched = np.zeros(len(x), bool)
-        touched[mesh.tets[bad]] = True
-        around = np.flatnonzero(touched[mesh.tets].any(axis=1))
-        for _ in range(_SWEEPS):
-            if not _inflate(mesh, x, around, wanted, movable):
-                break
-        now = mesh.degenerate(x)
+        inflated, now = _inflated(mesh, best, bad, movable)
+        if now.sum() >= bad.sum():
+            inflated, now = _inflated(mesh, _smoothed(mesh, best, bad, movable), bad, movable)
         if now.sum() >= bad.sum():
             break
-        best, bad = x, now
+        best, bad = inflated, now
     return best, bad
+
+
+def _smoothed(mesh: TetMesh, positions: Floats, bad: Bools, movable: Bools) -> Floats:
+    """Return positions in which the movable nodes of degenerate elements lie in the middle of their neighbours."""
+    x, rings = np.array(positions), mesh.one_rings
+    nodes = np.unique(mesh.tets[bad])
+    for node in nodes[movable[nodes]]:
+        x[node] = x[rings.row(node)].mean(axis=0)
+    return x
+
+
+def _inflated(mesh: TetMesh, positions: Floats, bad: Bools, movable: Bools) -> tuple[Floats, Bools]:
+    """Return positions where the elements around degenerate ones have been inflated, and which are degenerate there."""
+    x = np.array(positions)
+    touched = np.zeros(len(x), bool)
+    touched[mesh.tets[bad]] = True
+    around = np.flatnonzero(touched[mesh.tets].any(axis=1))
+    wanted = _HEALTHY * mesh.volumes
+    for _ in range(_SWEEPS):
+        if not _inflate(mesh, x, around, wanted, movable):
+            break
+    return x, mesh.degenerate(x)
 
 
 def _inflate(mesh: TetMesh, x: Floats, elements: npt.NDArray[np.int64], wanted: Floats, movable: Bools) -> bool:

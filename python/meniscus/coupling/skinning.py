@@ -21,6 +21,8 @@ AirMaterial = Literal["springs", "neo-hookean"]
 
 _STEPS_PER_SECOND = 48
 _TOLERANCE = 1e-6
+_AT_REST = 1e-7  # of the size of the mesh: motion in a step
+_ATTEMPTS = 8
 _STILL = 1e6  # s: the step of implicit Euler that leads to rest, since inertia and damping fall off with it
 
 
@@ -106,6 +108,8 @@ class SkinningRun:
         self.body = DeformableBody(mesh, density=options.density, gravity=options.gravity)
         self._springs = self._add_forces(skin)
         self._first_memory = self.memory()
+        self._rest_skin: Floats = skin.vertices
+        self._fit: Floats = np.linalg.pinv(skin.vertices - skin.vertices.mean(axis=0))
         self._extension = HarmonicMorph(mesh, given) if options.mode == "quasi-static" else None
         self._path = _StraightPath(mesh.vertices[given])
         if len(given):
@@ -169,23 +173,34 @@ class SkinningRun:
     def come_to_rest(self, given: Floats, skin: Floats) -> bool:
         """Find where the mesh is at rest around a position of the skin, whatever it did before; return whether the solver got there.
 
-        The start is the harmonic extension of the motion of the given nodes, so that the result depends on this frame alone.
+        The start is the affine map that fits the motion of the skin best, and the harmonic extension of what it leaves of that of the given
+        nodes, so that the result depends on this frame alone.
         """
         rest = self.mesh.vertices
-        motion = given - rest[self._given]
-        x = np.array(rest)
-        if motion.any() and self._extension is not None:
-            x += self._extension.displacements(np.ascontiguousarray(motion))
+        gradient = self._fit @ (skin - skin.mean(axis=0))
+        x = (rest - self._rest_skin.mean(axis=0)) @ gradient + skin.mean(axis=0) if np.any(skin != self._rest_skin) else np.array(rest)
+        remainder = np.ascontiguousarray(given - x[self._given])
+        if remainder.any() and self._extension is not None:
+            x += self._extension.displacements(remainder)
         x[self._given] = given
-        self.body.positions, self.body.velocities, self.body.time = x, np.zeros_like(x), 0.0
+        body = self.body
+        body.positions, body.velocities, body.time = x, np.zeros_like(x), 0.0
         self._path.hold(given)
         self._remember(self._first_memory)
         if self._springs is not None:
             self._springs.set_targets(self._on_skin.points(skin))
-        info = self.body.step(_STILL, "implicit-euler", raise_on_failure=False, tolerance=1e-4, newton_tolerance=1e-9, max_newton=100)
+        enough = _AT_REST * float(np.ptp(rest, axis=0).max())
+        moved = math.inf
+        for _ in range(_ATTEMPTS):  # altitude springs choose their altitudes at the start of a step
+            before = np.array(body.positions)
+            body.step(_STILL, "implicit-euler", raise_on_failure=False, tolerance=1e-4, newton_tolerance=1e-9, max_newton=100)
+            moved = float(np.abs(body.positions - before).max())
+            body.velocities = np.zeros_like(x)
+            if moved <= enough:
+                break
         self._push_out(skin, np.zeros_like(skin))
-        self.body.velocities = np.zeros_like(x)
-        return bool(info.newton.converged) if info.newton is not None else True
+        body.velocities = np.zeros_like(x)
+        return moved <= enough
 
     def _push_out(self, skin: Floats, velocity: Floats) -> None:
         """Move nodes of the air out of the creature, along the shortest way, and take away the velocity at which they go in."""

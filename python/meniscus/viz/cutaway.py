@@ -31,7 +31,7 @@ def cutaway(
     eye: Sequence[float] = (0.5, 0.5, 2.0),
     up: Sequence[float] = (0.0, 1.0, 0.0),
     box: tuple[Sequence[float], Sequence[float]] | None = None,
-    colormap: str = "viridis",
+    colormap: str = "RdYlBu",
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
 ) -> Any:
@@ -45,7 +45,7 @@ def cutaway(
         limits: values of the first and the last colour; default: the least and the greatest.
         point: of the plane, m; default: the middle of the box of the mesh.
         normal: of the plane; tetrahedra with their centre on the side that it points to are left out.
-        points: (k, 3), m, drawn as dots.
+        points: (k, 3), m, of which those behind the plane are drawn as dots.
         eye: direction from the mesh towards the eye.
         up: direction that points up in the picture.
         box: lowest and highest corner of what is shown, m; default: all vertices.
@@ -99,7 +99,8 @@ def cutaway(
     lines = np.where(edge[order, None] > 0, 0.55 * fill[order], fill[order])
     axes.add_collection(PolyCollection((corners @ screen)[order], facecolors=fill[order], edgecolors=lines, linewidths=0.3))
     if points is not None:
-        at = np.asarray(points, np.float64) @ screen
+        dots = np.asarray(points, np.float64)
+        at = dots[(dots - middle) @ cut <= 0] @ screen
         axes.scatter(at[:, 0], at[:, 1], s=1.5, c="k", linewidths=0, zorder=2)
     everything = np.concatenate(shown) if box is None else np.array(np.meshgrid(*zip(*box, strict=True))).reshape(3, -1).T
     flat = everything @ screen
