@@ -204,7 +204,7 @@ def test_an_edited_frame_is_where_the_run_goes_on() -> None:
 
     plain, edited = built(times=TIMES[:3]), built(times=TIMES[:3], edit=lift)
     np.testing.assert_array_equal(edited.frame(0), plain.frame(0))
-    np.testing.assert_allclose(edited.frame(1), plain.frame(1) + [0.0, 1.0, 0.0], atol=1e-14)
+    np.testing.assert_allclose(edited.frame(1), plain.frame(1) + np.array([0.0, 1.0, 0.0]), atol=1e-14)
     assert not np.allclose(edited.frame(2), plain.frame(2))
 
 
@@ -224,7 +224,7 @@ def test_the_mesh_encloses_what_it_is_told_to() -> None:
 def crossing_ball() -> ms.mesh.TriangleMesh:
     x = BALL.vertices
     return ms.mesh.TriangleMesh(
-        np.concatenate([x, x + [0.45, 0.1, 0.0]]), np.concatenate([BALL.triangles, BALL.triangles + np.int32(len(x))])
+        np.concatenate([x, x + np.array([0.45, 0.1, 0.0])]), np.concatenate([BALL.triangles, BALL.triangles + np.int32(len(x))])
     )
 
 

@@ -56,7 +56,7 @@ class FrameStore:
         constant = {name: np.ascontiguousarray(a) for name, a in fixed.items()}
         if path is None:
             frames = {name: np.zeros((count, *shape), dtype) for name, (shape, dtype) in shapes.items()}
-            return cls(dict(header), constant, frames, np.zeros(count, np.uint64), None)
+            return cls(json.loads(json.dumps(header)), constant, frames, np.zeros(count, np.uint64), None)
         h5py = _h5py()
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
