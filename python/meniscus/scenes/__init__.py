@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from meniscus import _checks
 from meniscus.scenes.catalogue import SCENES, find
+from meniscus.scenes.creatures import Creature, Motion, creature, motion
 from meniscus.scenes.deformable import Deforming
 from meniscus.scenes.pictures import Renderer, render
 from meniscus.scenes.progress import NotebookBar, ProgressBar, in_notebook
@@ -21,16 +22,20 @@ from meniscus.scenes.water import Water
 __all__ = [
     "CHECKPOINT_FOLDER",
     "SCENES",
+    "Creature",
     "Deforming",
     "Frame",
     "Renderer",
+    "Motion",
     "RunOptions",
     "Scene",
     "Step",
     "TimeStepper",
     "Water",
+    "creature",
     "find",
     "frames",
+    "motion",
     "parameter",
     "render",
     "run",
