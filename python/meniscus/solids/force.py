@@ -12,7 +12,10 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh import QuadraticTetMesh, SimplexMesh, TetMesh
 from meniscus.mesh.arrays import float_rows, index_rows
+from meniscus.mesh.surface_like import is_surface
+from meniscus.mesh.triangle_mesh import triangle_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -207,8 +210,20 @@ def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:
     return _checks.points(name, value, FLOAT64, 3, writable=writable)
 
 
+def own_mesh(mesh: Any) -> Any:
+    """Return a mesh of trimesh, meshio or PyVista, or vertices and triangles as a tuple, as one of ours; anything else as it is."""
+    if isinstance(mesh, (np.ndarray, list)) or type(mesh).__module__.startswith("meniscus."):
+        return mesh
+    cells = getattr(mesh, "cells_dict", {})
+    if "tetra" in cells or 10 in cells:  # of meshio, and VTK's number of them in PyVista
+        return TetMesh.from_meshio(mesh)
+    return triangle_mesh(mesh) if is_surface(mesh) else mesh
+
+
 def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
     """Take node numbers from an attribute of a mesh, or an array of them."""
+    if isinstance(mesh, (SimplexMesh, QuadraticTetMesh)) and not hasattr(mesh, attribute):
+        raise TypeError(f"{name} must have {attribute}, which a {type(mesh).__name__} does not have")
     return index_rows(name, getattr(mesh, attribute, mesh), corners)
 
 

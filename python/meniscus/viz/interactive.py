@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.grid import CellField, MacField, NodeField, Particles
@@ -14,8 +15,11 @@ from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
 from meniscus.mesh.surface_like import is_surface
 from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.surface import LevelSet
+from meniscus.viz.picture import Picture, png
 
 _COLORS = ("#5b8fd6", "#d98c4a", "#69a85c", "#b8638f", "#8a7cc2", "#c2a83e")
+# A field has no name that could stand over its bar.
+_COLOR_BAR = {"title": " ", "fmt": "%.2g"}
 
 
 class View:
@@ -59,19 +63,16 @@ class View:
         """Open the interactive view, in the notebook or in a window, with options of PyVista's `show`."""
         return self.plotter().show(**options)
 
-    def picture(self) -> npt.NDArray[np.uint8]:
+    def picture(self) -> Picture:
         """Return a picture (height, width, 3) uint8, drawn without a window."""
-        from meniscus.viz.picture import Picture
-
-        plotter = self.plotter(off_screen=True)
-        try:
-            return Picture(np.asarray(plotter.screenshot(return_img=True))[..., :3])
-        finally:
-            plotter.close()
+        with _without_warnings():
+            plotter = self.plotter(off_screen=True)
+            try:
+                return Picture(np.asarray(plotter.screenshot(return_img=True))[..., :3])
+            finally:
+                plotter.close()
 
     def _repr_png_(self) -> bytes:
-        from meniscus.viz.picture import png
-
         return png(np.asarray(self.picture()))
 
     def __repr__(self) -> str:
@@ -100,6 +101,18 @@ def view3d(*items: Any, size: tuple[int, int] = (800, 600), **look: Any) -> View
     return view
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep VTK from writing to the standard error that it looked for a display before it drew without one; errors are written."""
+    logger = importlib.import_module("vtkmodules.vtkCommonCore").vtkLogger
+    before = logger.GetCurrentVerbosityCutoff()
+    logger.SetStderrVerbosity(min(before, logger.VERBOSITY_ERROR))
+    try:
+        yield
+    finally:
+        logger.SetStderrVerbosity(before)
+
+
 def pyvista() -> Any:
     """Return the module. Raises ImportError with the way to install it."""
     try:
@@ -115,7 +128,7 @@ def _dataset(pyvista: Any, item: Any, color: str) -> tuple[Any, dict[str, Any]]:
         return _elements(pyvista, np.pad(vertices, ((0, 0), (0, 3 - vertices.shape[1]))), elements), {"color": color}
     if isinstance(item, (CellField, NodeField)):
         data = item.to_pyvista()
-        return data, {"volume": True} if item.grid.dimension == 3 else {}
+        return data, {"scalar_bar_args": _COLOR_BAR} | ({"volume": True} if item.grid.dimension == 3 else {})
     if isinstance(item, MacField):
         data = item.to_pyvista().cell_centers()
         speed = float(np.linalg.norm(data["velocity"], axis=1).max(initial=0.0))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus.mesh.arrays import integers
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, own_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
 
@@ -53,6 +53,7 @@ class EdgeSprings(Force):
         shortest: float = 0.0,
         zero_length: ZeroLength = "none",
     ) -> None:
+        mesh = own_mesh(mesh)
         edges = self._ends(mesh)
         n = len(edges)
         last = _checks.choice("zero_length", zero_length, ZeroLength) == "last"
