@@ -39,7 +39,7 @@ def publisher() -> ModuleType:
     """The script of `make notebooks`."""
     for library in ("nbformat", "nbclient", "PIL"):
         pytest.importorskip(library)
-    spec = importlib.util.spec_from_file_location("publish_notebooks", ROOT / ".ci" / "publish_notebooks.py")
+    spec = importlib.util.spec_from_file_location("publish", ROOT / ".ci" / "publish.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -124,7 +124,7 @@ def test_publishing_keeps_what_a_reader_sees(tmp_path: Path) -> None:
     notebook = tool.nbformat.v4.new_notebook(cells=[tool.nbformat.v4.new_code_cell(code)])
     notebook.metadata["mine"] = "private"
     tool.nbformat.write(notebook, path)
-    tool.publish(path)
+    tool.publish_notebook(path)
     written = tool.nbformat.read(path, as_version=4)
     tool.nbformat.validate(written)
     said, shown, result = written.cells[0].outputs

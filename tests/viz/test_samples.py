@@ -49,6 +49,13 @@ def test_contours_of_fields_and_level_sets() -> None:
         np.testing.assert_array_equal(pixels(viz.contours(x, y, {"disc": same})), expected)
 
 
+def test_values_that_are_unknown_do_not_spoil_the_scale() -> None:
+    values = np.arange(12.0).reshape(4, 3)
+    values[1, 2], values[3, 0] = np.nan, np.inf
+    assert viz.image(values, limits=None).axes[0].images[0].get_clim() == (0.0, 11.0)
+    assert viz.image(np.full((3, 3), np.nan), limits=None).axes[0].images[0].get_clim() == (0.0, 1.0)
+
+
 @pytest.mark.parametrize("shape", [(200, 40), (40, 200), (64, 64)])
 def test_an_image_fills_its_figure(shape: tuple[int, int]) -> None:
     figure = viz.image(np.ones(shape))

@@ -16,9 +16,10 @@ from meniscus.core import Workspace
 from meniscus.core.memory import held_bytes
 from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
-from meniscus.solids.force import Force, own_mesh, unchanged
+from meniscus.solids.force import Force, unchanged
 from meniscus.solids.options import (
     IMPLICIT_ELASTICITY,
     NEWMARK_FINISH,

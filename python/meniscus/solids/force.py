@@ -12,10 +12,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
-from meniscus.mesh import QuadraticTetMesh, SimplexMesh, TetMesh
+from meniscus.mesh import QuadraticTetMesh, SimplexMesh
 from meniscus.mesh.arrays import float_rows, index_rows
-from meniscus.mesh.surface_like import is_surface
-from meniscus.mesh.triangle_mesh import triangle_mesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
@@ -208,16 +206,6 @@ def _rebuild(kind: Any, core: Any, parts: dict[str, Any], changes: Any, memory: 
 
 def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:
     return _checks.points(name, value, FLOAT64, 3, writable=writable)
-
-
-def own_mesh(mesh: Any) -> Any:
-    """Return a mesh of trimesh, meshio or PyVista, or vertices and triangles as a tuple, as one of ours; anything else as it is."""
-    if isinstance(mesh, (np.ndarray, list)) or type(mesh).__module__.startswith("meniscus."):
-        return mesh
-    cells = getattr(mesh, "cells_dict", {})
-    if "tetra" in cells or 10 in cells:  # of meshio, and VTK's number of them in PyVista
-        return TetMesh.from_meshio(mesh)
-    return triangle_mesh(mesh) if is_surface(mesh) else mesh
 
 
 def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:

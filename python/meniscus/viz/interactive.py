@@ -12,8 +12,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus.grid import CellField, MacField, NodeField, Particles
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
-from meniscus.mesh.surface_like import is_surface
-from meniscus.mesh.triangle_mesh import triangle_mesh
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.surface import LevelSet
 from meniscus.viz.picture import Picture, png
 
@@ -84,7 +83,7 @@ def view3d(*items: Any, size: tuple[int, int] = (800, 600), **look: Any) -> View
     """Return a view of fields, level sets, meshes, particles and arrays of points, which a notebook shows and `show()` opens.
 
     A scalar field is drawn as a volume (in 2-D as an image), a velocity as arrows, a level set as its surface, a mesh or what a mesh is
-    made from as it is, and particles and points (n, 3) as dots.
+    made from as it is, a data set of PyVista with its values, and particles and points (n, 3) as dots.
 
     Args:
         *items: the objects.
@@ -123,6 +122,9 @@ def pyvista() -> Any:
 
 def _dataset(pyvista: Any, item: Any, color: str) -> tuple[Any, dict[str, Any]]:
     """Return the data of PyVista of an object, and how it looks if nothing else is asked for."""
+    if isinstance(item, pyvista.DataSet):
+        return item, {"color": color} if item.active_scalars is None else {}
+    item = own_mesh(item)
     if isinstance(item, LevelSet):
         vertices, elements = item.to_mesh()
         return _elements(pyvista, np.pad(vertices, ((0, 0), (0, 3 - vertices.shape[1]))), elements), {"color": color}
@@ -140,9 +142,6 @@ def _dataset(pyvista: Any, item: Any, color: str) -> tuple[Any, dict[str, Any]]:
         item = item.pieces
     if isinstance(item, (SegmentMesh, TriangleMesh, TetMesh)):
         return _elements(pyvista, item.vertices, item.elements), {"color": color}
-    if is_surface(item):
-        mesh = triangle_mesh(item)
-        return _elements(pyvista, mesh.vertices, mesh.triangles), {"color": color}
     if isinstance(item, np.ndarray) and item.ndim == 2 and item.shape[1] in (2, 3) and item.dtype.kind in "fiu":
         return pyvista.PolyData(_in_space(item)), {"color": color, "render_points_as_spheres": True, "point_size": 5}
     raise TypeError(f"a view shows fields, level sets, meshes, particles and points (n, 3), not a {type(item).__name__}")

@@ -58,7 +58,7 @@ def image(
         values: a 2-D field or level set, or (nx, ny).
         extent: x and y range of the picture, m; default: that of the field's grid, cells of an array.
         title: above the picture.
-        limits: values of the ends of the colour scale; None: the range of the array.
+        limits: values of the ends of the colour scale; None: the range of the finite ones. NaN stays white.
         colors: name of a matplotlib colour map.
         size: width and height of the figure, inches; default: fits the values.
         solid: covers the picture: signed distance on the nodes (nx + 1, ny + 1), not above 0 inside, or a level set on nodes; of a field
@@ -73,8 +73,10 @@ def image(
         raise ValueError(f"values must be 2-D, not of shape {samples.shape}")
     figure = figure_of_size(*(_size_for(extent or (0, samples.shape[0], 0, samples.shape[1])) if size is None else size))
     axes = figure.add_subplot()
-    low, high = limits if limits is not None else (float(samples.min()), float(samples.max()))
-    picture = axes.imshow(samples.T, origin="lower", extent=extent, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
+    if limits is None:
+        known = samples[np.isfinite(samples)]
+        limits = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    picture = axes.imshow(samples.T, origin="lower", extent=extent, cmap=colors, vmin=limits[0], vmax=limits[1], interpolation="nearest")
     figure.colorbar(picture, ax=axes)
     if solid is not None:
         if extent is None:

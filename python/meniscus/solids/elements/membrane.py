@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.elements.tetrahedra import DegeneratePolicy, FiniteElements, Material, StiffnessStorage, core_options
-from meniscus.solids.force import FLOAT64, Floats, Ints, of_mesh, own_mesh, per_element
+from meniscus.solids.force import FLOAT64, Floats, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest_positions
 
 

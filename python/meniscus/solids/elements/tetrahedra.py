@@ -10,8 +10,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics import polar_rotation
-from meniscus.solids.force import FLOAT64, TANGENT, Floats, Force, Ints, Tangent, of_mesh, own_mesh
+from meniscus.solids.force import FLOAT64, TANGENT, Floats, Force, Ints, Tangent, of_mesh
 from meniscus.solids.force import rest_positions as _rest_positions
 
 Material = Literal["linear", "corotational", "st-venant-kirchhoff", "neo-hookean"]

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import index_rows
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, own_mesh, per_element
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 from meniscus.solids.springs.options import SpringOptions, core_options
 
