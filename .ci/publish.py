@@ -32,7 +32,6 @@ PAGES = ("smoke", "solids", "meshes")
 IMAGES = ROOT / "docs" / "images"
 COLOURS = 256
 MANY_COLOURS = 4000
-NEARLY_WHITE = 250
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
 ADDRESSES = re.compile(r" at 0x[0-9a-f]+")
 
@@ -46,14 +45,17 @@ def few_colours(png: bytes) -> bytes:
     picture = Image.open(io.BytesIO(png))
     flat = Image.new("RGB", picture.size, "white")
     flat.paste(picture, mask=picture.getchannel("A") if "A" in picture.getbands() else None)
+    packed = flat.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    if flat.getcolors(MANY_COLOURS) is None:
+        packed = flat.quantize(palette=packed, dither=Image.Dither.FLOYDSTEINBERG)
+    # The mean of white and of what is nearly white would make a background grey.
+    white = (np.asarray(flat) == 255).all(axis=-1)
+    if white.any():
+        colours = np.array(packed.getpalette(), np.uint8).reshape(-1, 3)
+        colours[np.bincount(np.asarray(packed)[white]).argmax()] = 255
+        packed.putpalette(colours.tobytes())
     buffer = io.BytesIO()
-    dither = Image.Dither.NONE if flat.getcolors(MANY_COLOURS) else Image.Dither.FLOYDSTEINBERG
-    palette = flat.quantize(COLOURS, Image.Quantize.MEDIANCUT)
-    # The mean of white and of what is nearly white would make backgrounds grey.
-    colours = np.array(palette.getpalette(), np.uint8).reshape(-1, 3)
-    colours[(colours >= NEARLY_WHITE).all(axis=1)] = 255
-    palette.putpalette(colours.tobytes())
-    flat.quantize(palette=palette, dither=dither).save(buffer, "png", optimize=True)
+    packed.save(buffer, "png", optimize=True)
     return min(buffer.getvalue(), png, key=len)
 
 
