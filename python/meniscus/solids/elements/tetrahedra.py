@@ -61,8 +61,8 @@ class FiniteElements(Force):
 
     @property
     def masses(self) -> Floats:
-        """The share of each node (nodes,) in the masses of its elements, kg: an equal one of linear elements. Raises ValueError without
-        densities."""
+        """The share of each node in the masses of its elements, (n,) kg; corners of linear elements have equal ones. Raises ValueError
+        without densities."""
         masses: Floats = self._core.masses
         if masses.size == 0 and self.nodes > 0:
             raise ValueError("masses need a density")
