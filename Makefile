@@ -35,7 +35,7 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all slowest fuzz bench docs gallery format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package wheel \
+.PHONY: help demo test test-all slowest fuzz bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package wheel \
   clean distclean FORCE
 
 help:
@@ -47,6 +47,8 @@ help:
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
 	@echo "make gallery   the pictures of the README and the gallery page (about half an hour)"
+	@echo "make pictures  the pictures of the pages on smoke, solids and meshes"
+	@echo "make notebooks  run the notebooks and store what they show (some minutes; NOTEBOOKS=first_hour for one)"
 	@echo "make format    bring all sources into the house format"
 	@echo "make lint      formatting, linters and type checks"
 	@echo "make sanitize  the fast tests under the address, undefined-behaviour and thread sanitizers"
@@ -120,6 +122,14 @@ docs: $(STAMPS)/package $(STAMPS)/packages-docs
 
 gallery: $(STAMPS)/package $(STAMPS)/packages-viz $(STAMPS)/packages-vtk $(STAMPS)/packages-render
 	OPENBLAS_NUM_THREADS=1 $(RUN) docs/gallery/make_gallery.py
+
+# Names of notebooks to run; all of them by default.
+NOTEBOOKS ?=
+notebooks: $(STAMPS)/package $(STAMPS)/packages-test
+	OPENBLAS_NUM_THREADS=1 $(RUN) .ci/publish.py notebooks $(NOTEBOOKS)
+
+pictures: $(STAMPS)/package $(STAMPS)/packages-test
+	OPENBLAS_NUM_THREADS=1 $(RUN) .ci/publish.py pages
 
 # TBB comes as a package of its own, as for every build; the rest of what the extension needs is part of manylinux.
 wheel: $(STAMPS)/package $(STAMPS)/packages-wheel

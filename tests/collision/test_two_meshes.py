@@ -150,3 +150,27 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
             call(p.other, *p.motion, other_changed=np.zeros(len(other_start)))
     with pytest.raises(ValueError, match="other_positions must be finite"):
         p.mesh.intersections_with(p.other, start, other_start * np.nan)
+
+
+def test_meshes_stand_for_the_positions_of_their_vertices() -> None:
+    from meniscus.mesh import cloth_mesh, icosphere
+
+    sheet = cloth_mesh(6, 6, (2.0, 2.0), origin=(-1.0, -1.0, 0.0))
+    ball = icosphere(2, 0.3, (0.1, 0.2, 0.6)).rotated((0.8, 0.0, 0.6, 0.0))
+    fallen = ball.translated((0.1, 0.0, -0.9))
+    first, second = CollisionMesh(sheet), CollisionMesh(ball)
+    meshes = sheet, sheet, ball, fallen
+    arrays = tuple(m.vertices for m in meshes)
+    assert first.collides_with(second, *meshes)
+    assert first.time_of_impact_with(second, *meshes) == first.time_of_impact_with(second, *arrays) < 1.0
+    for question in (first.collisions_with, first.candidates_with):
+        for given, expected in zip(question(second, *meshes), question(second, *arrays), strict=True):
+            np.testing.assert_array_equal(given, expected)
+    for given, expected in zip(
+        first.intersections_with(second, sheet, fallen), first.intersections_with(second, *arrays[1::2]), strict=True
+    ):
+        np.testing.assert_array_equal(given, expected)
+    folded = sheet.moved(np.ascontiguousarray(np.abs(sheet.vertices) * [1.0, 1.0, 0.0] + [0.0, 0.0, 0.1]))
+    assert first.collides(sheet, folded)
+    assert first.time_of_impact(sheet, folded) == first.time_of_impact(sheet.vertices, folded.vertices)
+    np.testing.assert_array_equal(first.self_intersections(folded), first.self_intersections(folded.vertices))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -42,6 +46,17 @@ def test_a_notebook_shows_it() -> None:
     assert middle[0] > 2 * middle[1]
     assert abs(corner[0] - corner[1]) < 20
     assert view._repr_png_().startswith(b"\x89PNG")
+    assert repr(picture) == str(picture) == "<Picture 160x120>"
+
+
+@pytest.mark.parametrize("display", [None, "nowhere:7"])
+def test_a_picture_without_a_display_says_nothing(display: str | None) -> None:
+    code = "import meniscus as ms; print(ms.viz.view3d(ms.mesh.icosphere(1), size=(64, 48)).picture().shape)"
+    environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
+    if display is not None:
+        environment["DISPLAY"] = display
+    done = subprocess.run([sys.executable, "-P", "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("(48, 64, 3)\n", "")
 
 
 def test_fields_of_two_dimensions_are_seen_from_above() -> None:

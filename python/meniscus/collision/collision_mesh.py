@@ -13,6 +13,7 @@ from meniscus._options import CoreOption
 from meniscus.collision.continuous.detection import CONTACT_MODE, ContactMode
 from meniscus.collision.proximity.intersection import DEGENERATE_CONTACT, DegenerateContact
 from meniscus.mesh.arrays import index_rows
+from meniscus.mesh.simplices import SimplexMesh
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.triangle_mesh import triangle_mesh
 
@@ -63,11 +64,15 @@ class MutualIntersections(NamedTuple):
     face_edge: Ints
 
 
+Positions = Floats | SimplexMesh
+
+
 class CollisionMesh:
     """Collision queries of a mesh whose vertices move: which elements may collide within a step, which do, and when first.
 
     The vertices are the rows of the positions of each call, also those without an edge or a triangle; edges and triangles do not change.
-    The mesh stores trees of boxes, which are refitted to the positions of each call. Results depend on the arguments of a call alone.
+    Positions are arrays (n, 3), or meshes, whose vertices count. The mesh stores trees of boxes, which are refitted to the positions of
+    each call. Results depend on the arguments of a call alone.
 
     Args:
         edges: (e, 2) integers; None for those of the triangles, in ascending order with the lower vertex first. In place of both
@@ -106,7 +111,7 @@ class CollisionMesh:
         """Bytes that the mesh keeps between calls."""
         return int(self._core.nbytes)
 
-    def candidates(self, start: Floats, end: Floats, inflation: float = 0.0, method: BroadPhase = "tree") -> CollisionPairs:
+    def candidates(self, start: Positions, end: Positions, inflation: float = 0.0, method: BroadPhase = "tree") -> CollisionPairs:
         """Return all pairs of elements whose boxes overlap.
 
         The box of an element is closed and encloses the positions of its vertices at the start and the end of the step. Boxes are compared
@@ -131,10 +136,10 @@ class CollisionMesh:
     def candidates_with(
         self,
         other: CollisionMesh,
-        start: Floats,
-        end: Floats,
-        other_start: Floats,
-        other_end: Floats,
+        start: Positions,
+        end: Positions,
+        other_start: Positions,
+        other_end: Positions,
         inflation: float = 0.0,
     ) -> MutualPairs:
         """Return all pairs of an element of this mesh and one of another whose boxes overlap, as `candidates` does within one mesh.
@@ -155,8 +160,8 @@ class CollisionMesh:
 
     def collides(
         self,
-        start: Floats,
-        end: Floats,
+        start: Positions,
+        end: Positions,
         mode: ContactMode = "any",
         *,
         changed: Bools | None = None,
@@ -182,8 +187,8 @@ class CollisionMesh:
 
     def collisions(
         self,
-        start: Floats,
-        end: Floats,
+        start: Positions,
+        end: Positions,
         mode: ContactMode = "any",
         *,
         changed: Bools | None = None,
@@ -200,8 +205,8 @@ class CollisionMesh:
 
     def time_of_impact(
         self,
-        start: Floats,
-        end: Floats,
+        start: Positions,
+        end: Positions,
         tolerance: float = 1e-6,
         *,
         changed: Bools | None = None,
@@ -230,10 +235,10 @@ class CollisionMesh:
     def collides_with(
         self,
         other: CollisionMesh,
-        start: Floats,
-        end: Floats,
-        other_start: Floats,
-        other_end: Floats,
+        start: Positions,
+        end: Positions,
+        other_start: Positions,
+        other_end: Positions,
         mode: ContactMode = "any",
         *,
         changed: Bools | None = None,
@@ -266,10 +271,10 @@ class CollisionMesh:
     def collisions_with(
         self,
         other: CollisionMesh,
-        start: Floats,
-        end: Floats,
-        other_start: Floats,
-        other_end: Floats,
+        start: Positions,
+        end: Positions,
+        other_start: Positions,
+        other_end: Positions,
         mode: ContactMode = "any",
         *,
         changed: Bools | None = None,
@@ -289,10 +294,10 @@ class CollisionMesh:
     def time_of_impact_with(
         self,
         other: CollisionMesh,
-        start: Floats,
-        end: Floats,
-        other_start: Floats,
-        other_end: Floats,
+        start: Positions,
+        end: Positions,
+        other_start: Positions,
+        other_end: Positions,
         tolerance: float = 1e-6,
         *,
         changed: Bools | None = None,
@@ -314,7 +319,7 @@ class CollisionMesh:
         return float(self._core.time_of_impact_with(*motion, checked, *flags, bool(moving_frame)))
 
     def intersections_with(
-        self, other: CollisionMesh, positions: Floats, other_positions: Floats, degenerate: DegenerateContact = "counts"
+        self, other: CollisionMesh, positions: Positions, other_positions: Floats, degenerate: DegenerateContact = "counts"
     ) -> MutualIntersections:
         """Return the edges of each of two meshes that intersect triangles of the other.
 
@@ -333,7 +338,7 @@ class CollisionMesh:
         x, y = _positions("positions", positions), _positions("other_positions", other_positions)
         return MutualIntersections(*self._core.intersections_with(mesh._core, x, y, DEGENERATE_CONTACT("degenerate", degenerate)))
 
-    def self_intersections(self, positions: Floats, degenerate: DegenerateContact = "counts") -> Ints:
+    def self_intersections(self, positions: Positions, degenerate: DegenerateContact = "counts") -> Ints:
         """Return the pairs (k, 2) of an edge and a triangle without a common vertex that intersect, in lexicographic order.
 
         Args:
@@ -350,18 +355,19 @@ class CollisionMesh:
         return pairs  # type: ignore[no-any-return]
 
     @staticmethod
-    def _mutual(other: CollisionMesh, start: Floats, end: Floats, other_start: Floats, other_end: Floats) -> tuple[Any, ...]:
+    def _mutual(other: CollisionMesh, start: Positions, end: Positions, other_start: Positions, other_end: Positions) -> tuple[Any, ...]:
         mesh = _checks.one_of_type("other", other, CollisionMesh)
         mine = _positions("start", start), _positions("end", end)
         return mesh._core, *mine, _positions("other_start", other_start), _positions("other_end", other_end)
 
     @staticmethod
-    def _detection(start: Floats, end: Floats) -> tuple[Floats, Floats]:
+    def _detection(start: Positions, end: Positions) -> tuple[Floats, Floats]:
         return _positions("start", start), _positions("end", end)
 
 
-def _positions(name: str, value: Floats) -> Floats:
-    checked: Floats = _checks.points(name, value, _FLOAT64, 3)  # type: ignore[assignment]
+def _positions(name: str, value: Positions) -> Floats:
+    x = value.vertices if isinstance(value, SimplexMesh) else value
+    checked: Floats = _checks.points(name, x, _FLOAT64, 3)  # type: ignore[assignment]
     return checked
 
 

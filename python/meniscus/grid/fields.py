@@ -12,6 +12,7 @@ from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core.state import Arguments, State
 from meniscus.grid import conversion
+from meniscus.grid.arithmetic import FieldArithmetic
 from meniscus.grid.boundary import BoundarySpec, SideCondition, resolve, to_core
 from meniscus.grid.uniform import AXES, Grid
 
@@ -109,8 +110,11 @@ class _Field(State):
         return (), {"grid": self._grid, "dtype": self._dtype.name, "boundary": self._boundary}
 
 
-class ScalarField(_Field):
-    """One number per sample. `array` is the interior; the memory never moves, so views always show the current values."""
+class ScalarField(FieldArithmetic, _Field):
+    """One number per sample. `array` is the interior; the memory never moves, so views always show the current values.
+
+    Fields are arrays to NumPy and in arithmetic: `np.max(field)`, `field - other`, `field *= 0.5`.
+    """
 
     def __init__(self, grid: Grid, on_side: tuple[int, ...], dtype: npt.DTypeLike, boundary: BoundarySpec) -> None:
         super().__init__(grid, dtype, boundary)

@@ -20,7 +20,7 @@ _WRITERS: dict[str, Callable[..., list[Path]]] = {"vtk": vtk.write_frame, "ply":
 
 
 class FrameWriter:
-    """Writer of the frames of a simulation, for scripts that take their own steps; runs of scenes write theirs themselves.
+    """Writer of the frames of a simulation, for scripts that take their own steps; runs of scenes write theirs themselves::
 
         with FrameWriter("out") as frames:
             for step in range(100):
@@ -63,7 +63,7 @@ class FrameWriter:
 
         Args:
             time: s.
-            **items: fields, level sets, particles, meshes and `FrameMesh`es, by the names that they get.
+            **items: fields, level sets, particles, meshes and `FrameMesh` objects, by the names that they get.
 
         Returns:
             The files.

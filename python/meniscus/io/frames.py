@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
 from meniscus.grid.conversion import cell_means
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.surface import LevelSet
 
 _MESHES = (SegmentMesh, TriangleMesh, TetMesh, QuadraticTetMesh)
@@ -85,7 +86,8 @@ class FrameData:
 def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameData:
     """Return the arrays of the named state: a face velocity is averaged to the cells, all other arrays are not copied.
 
-    A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its vertices too.
+    A deformed mesh is `mesh.moved(body.positions)`; a `FrameMesh` has values at its vertices too. Meshes of trimesh, meshio and PyVista are
+    welcome.
 
     Raises:
         TypeError: an object that cannot be part of a frame.
@@ -102,7 +104,7 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
     particles: dict[str, Mapping[str, npt.NDArray[Any]]] = {}
     meshes: dict[str, FrameMesh] = {}
     for name, item in items.items():
-        samples = item.field if isinstance(item, LevelSet) else item
+        samples = item.field if isinstance(item, LevelSet) else own_mesh(item)
         if isinstance(samples, Particles):
             columns = {c: samples[c] for c in samples.columns}
             particles[name] = {"position": samples.positions, "id": samples.ids, **columns}

@@ -20,7 +20,7 @@ Value = float | int | bool | str | None
 
 
 class Table:
-    """Rows of named numbers: reports of solvers, or anything of your own; for pandas, for files and for plots.
+    """Rows of named numbers: reports of solvers, or anything of your own; for pandas, for files and for plots::
 
         table = Table()
         while solver.time < 1:

@@ -36,6 +36,12 @@ def to_pyvista(vertices: Floats, elements: Ints) -> Any:
     return pyvista.UnstructuredGrid({_TETRA: np.array(elements)}, np.array(vertices))
 
 
+def holds_tets(mesh: object) -> bool:
+    """Return whether this is a mesh of meshio or PyVista with tetrahedra."""
+    cells = getattr(mesh, "cells_dict", {})
+    return hasattr(mesh, "points") and ("tetra" in cells or _TETRA in cells)
+
+
 def tet_arrays(mesh: Any) -> tuple[Floats, Ints]:
     """Return vertices (n, 3) float64 and tetrahedra (m, 4) int32 of a mesh of meshio or PyVista.
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.core.state import Arguments, State
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import float_rows, index_rows, owned, sealed
 from meniscus.mesh.files import read_mesh, read_quadratic_tets, write_elements
 from meniscus.mesh.placement import Placement
@@ -229,7 +230,7 @@ def quadratic_mesh(mesh: TetMesh) -> QuadraticTetMesh:
         TypeError: no `TetMesh`.
         ValueError: more than 2^31 - 1 nodes.
     """
-    _checks.one_of_type("mesh", mesh, (TetMesh,))
+    mesh = _checks.one_of_type("mesh", own_mesh(mesh), TetMesh)
     n = len(mesh.vertices)
     if n + len(mesh.edges) > 2**31 - 1:
         raise ValueError(f"a mesh can have at most {2**31 - 1} vertices, not {n + len(mesh.edges)}")

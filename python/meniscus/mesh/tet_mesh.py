@@ -23,7 +23,7 @@ class TetMesh(SimplexMesh):
     """Rest positions and the tetrahedra between them.
 
     Args:
-        vertices: (n, 3) numbers, m; copied unless read-only float64 in C order.
+        vertices: (n, 3) numbers, m; copied unless read-only float64 in C order. Without `tets`, a mesh of meshio or PyVista.
         tets: (m, 4) integers, indices of vertices; copied unless read-only int32. Seen from the first corner, the others go round
             counter-clockwise, so that det [x1 - x0, x2 - x0, x3 - x0] > 0. Other tetrahedra count as inverted, see `oriented`.
 
@@ -36,7 +36,9 @@ class TetMesh(SimplexMesh):
     _elements_name = "tets"
     _topology_names = (*SimplexMesh._topology_names, "face_tets", "flipped_faces", "_boundary")
 
-    def __init__(self, vertices: npt.ArrayLike, tets: npt.ArrayLike) -> None:
+    def __init__(self, vertices: Any, tets: npt.ArrayLike | None = None) -> None:
+        if tets is None:
+            vertices, tets = vertices if isinstance(vertices, TetMesh) else tet_arrays(vertices)
         super().__init__(vertices, tets)
 
     @property

@@ -16,6 +16,7 @@ from meniscus.core import Workspace
 from meniscus.core.memory import held_bytes
 from meniscus.core.state import Arguments
 from meniscus.core.stateful import Stateful
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
 from meniscus.solids.force import Force, unchanged
@@ -35,6 +36,7 @@ from meniscus.solids.options import (
 Floats = npt.NDArray[np.float64]
 
 _Self = TypeVar("_Self", bound="DeformableBody")
+_Force = TypeVar("_Force", bound=Force)
 
 
 class DeformableBody(NodeConstraints, Stateful):
@@ -48,7 +50,8 @@ class DeformableBody(NodeConstraints, Stateful):
     snapshots do not. A copy has forces of its own.
 
     Args:
-        mesh: anything with `vertices` and, unless `masses` are given, `node_masses(density)`; or positions (n, 3), m, float64. Copied.
+        mesh: a mesh, also one of trimesh, meshio or PyVista; or anything with `vertices` and, unless `masses` are given,
+            `node_masses(density)`; or positions (n, 3), m, float64. Copied.
         density: kg/m^3 for tetrahedra, kg/m^2 for triangles, kg/m for segments; a number or one per element; default 1000.
         masses: (n,), kg, instead of the density; or one number for all nodes.
         gravity: m/s^2; None: no gravity.
@@ -66,6 +69,7 @@ class DeformableBody(NodeConstraints, Stateful):
         masses: npt.ArrayLike | None = None,
         gravity: Sequence[float] | Floats | None = None,
     ) -> None:
+        mesh = own_mesh(mesh)
         x = mesh if isinstance(mesh, np.ndarray) else getattr(mesh, "vertices", None)
         if x is None:
             raise TypeError(f"mesh must be a mesh or an array of positions, not {type(mesh).__name__}")
@@ -170,11 +174,11 @@ class DeformableBody(NodeConstraints, Stateful):
     # --- forces --------------------------------------------------------------------------------------------------------------
 
     @property
-    def forces(self) -> tuple[Any, ...]:
+    def forces(self) -> tuple[Force, ...]:
         """The forces, in the order in which they were added."""
         return tuple(self._forces)
 
-    def add(self, force: Any) -> Any:
+    def add(self, force: _Force) -> _Force:
         """Let a force act on the nodes; returns it.
 
         Raises:
@@ -185,7 +189,7 @@ class DeformableBody(NodeConstraints, Stateful):
         self._forces.append(force)
         return force
 
-    def remove(self, force: Any) -> None:
+    def remove(self, force: Force) -> None:
         """Remove a force. Raises ValueError for one that was not added."""
         self._core.remove(_force_core(force))
         self._forces = [f for f in self._forces if f is not force]

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
-from meniscus.mesh.arrays import float_rows, index_rows, integers
-from meniscus.solids.force import FLOAT64, Floats, Force, Ints, per_element
+from meniscus.mesh.any_mesh import own_mesh
+from meniscus.mesh.arrays import float_rows, integers
+from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
 
 Wind = Sequence[float] | Floats | Callable[[Floats, float], Floats]
@@ -74,7 +75,8 @@ class WindDrag(_InWind):
         wind: Wind = (0.0, 0.0, 0.0),
         quadratic: bool = False,
     ) -> None:
-        triangles = index_rows("mesh", getattr(mesh, "triangles", mesh), 3)
+        mesh = own_mesh(mesh)
+        triangles = of_mesh("mesh", mesh, "triangles", 3)
         nodes = int(triangles.max(initial=-1)) + 1
         if (coefficient is None) == (per_area is None):
             raise ValueError("give coefficient or per_area, one of the two")
@@ -165,7 +167,8 @@ class Pressure(Force):
     _core: _solids.Pressure
 
     def __init__(self, mesh: Any, pressure: float) -> None:
-        triangles = index_rows("mesh", getattr(mesh, "triangles", mesh), 3)
+        mesh = own_mesh(mesh)
+        triangles = of_mesh("mesh", mesh, "triangles", 3)
         self._make(_solids.Pressure, triangles, _checks.number("pressure", pressure), _is_closed(triangles))
 
     def _changes(self) -> Any:

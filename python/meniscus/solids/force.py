@@ -12,6 +12,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh import QuadraticTetMesh, SimplexMesh
 from meniscus.mesh.arrays import float_rows, index_rows
 
 Floats = npt.NDArray[np.float64]
@@ -209,6 +210,8 @@ def _nodes(name: str, value: Floats, *, writable: bool = False) -> Any:
 
 def of_mesh(name: str, mesh: Any, attribute: str, corners: int) -> Ints:
     """Take node numbers from an attribute of a mesh, or an array of them."""
+    if isinstance(mesh, (SimplexMesh, QuadraticTetMesh)) and not hasattr(mesh, attribute):
+        raise TypeError(f"{name} must have {attribute}, which a {type(mesh).__name__} does not have")
     return index_rows(name, getattr(mesh, attribute, mesh), corners)
 
 

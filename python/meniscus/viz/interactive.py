@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.grid import CellField, MacField, NodeField, Particles
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
-from meniscus.mesh.surface_like import is_surface
-from meniscus.mesh.triangle_mesh import triangle_mesh
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.surface import LevelSet
+from meniscus.viz.picture import Picture, png
 
 _COLORS = ("#5b8fd6", "#d98c4a", "#69a85c", "#b8638f", "#8a7cc2", "#c2a83e")
+# A field has no name that could stand over its bar.
+_COLOR_BAR = {"title": " ", "fmt": "%.2g"}
 
 
 class View:
@@ -59,19 +62,16 @@ class View:
         """Open the interactive view, in the notebook or in a window, with options of PyVista's `show`."""
         return self.plotter().show(**options)
 
-    def picture(self) -> npt.NDArray[np.uint8]:
+    def picture(self) -> Picture:
         """Return a picture (height, width, 3) uint8, drawn without a window."""
-        from meniscus.viz.picture import Picture
-
-        plotter = self.plotter(off_screen=True)
-        try:
-            return Picture(np.asarray(plotter.screenshot(return_img=True))[..., :3])
-        finally:
-            plotter.close()
+        with _without_warnings():
+            plotter = self.plotter(off_screen=True)
+            try:
+                return Picture(np.asarray(plotter.screenshot(return_img=True))[..., :3])
+            finally:
+                plotter.close()
 
     def _repr_png_(self) -> bytes:
-        from meniscus.viz.picture import png
-
         return png(np.asarray(self.picture()))
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ def view3d(*items: Any, size: tuple[int, int] = (800, 600), **look: Any) -> View
     """Return a view of fields, level sets, meshes, particles and arrays of points, which a notebook shows and `show()` opens.
 
     A scalar field is drawn as a volume (in 2-D as an image), a velocity as arrows, a level set as its surface, a mesh or what a mesh is
-    made from as it is, and particles and points (n, 3) as dots.
+    made from as it is, a data set of PyVista with its values, and particles and points (n, 3) as dots.
 
     Args:
         *items: the objects.
@@ -100,6 +100,18 @@ def view3d(*items: Any, size: tuple[int, int] = (800, 600), **look: Any) -> View
     return view
 
 
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep VTK from writing to the standard error that it looked for a display before it drew without one; errors are written."""
+    logger = importlib.import_module("vtkmodules.vtkCommonCore").vtkLogger
+    before = logger.GetCurrentVerbosityCutoff()
+    logger.SetStderrVerbosity(min(before, logger.VERBOSITY_ERROR))
+    try:
+        yield
+    finally:
+        logger.SetStderrVerbosity(before)
+
+
 def pyvista() -> Any:
     """Return the module. Raises ImportError with the way to install it."""
     try:
@@ -110,12 +122,15 @@ def pyvista() -> Any:
 
 def _dataset(pyvista: Any, item: Any, color: str) -> tuple[Any, dict[str, Any]]:
     """Return the data of PyVista of an object, and how it looks if nothing else is asked for."""
+    if isinstance(item, pyvista.DataSet):
+        return item, {"color": color} if item.active_scalars is None else {}
+    item = own_mesh(item)
     if isinstance(item, LevelSet):
         vertices, elements = item.to_mesh()
         return _elements(pyvista, np.pad(vertices, ((0, 0), (0, 3 - vertices.shape[1]))), elements), {"color": color}
     if isinstance(item, (CellField, NodeField)):
         data = item.to_pyvista()
-        return data, {"volume": True} if item.grid.dimension == 3 else {}
+        return data, {"scalar_bar_args": _COLOR_BAR} | ({"volume": True} if item.grid.dimension == 3 else {})
     if isinstance(item, MacField):
         data = item.to_pyvista().cell_centers()
         speed = float(np.linalg.norm(data["velocity"], axis=1).max(initial=0.0))
@@ -127,9 +142,6 @@ def _dataset(pyvista: Any, item: Any, color: str) -> tuple[Any, dict[str, Any]]:
         item = item.pieces
     if isinstance(item, (SegmentMesh, TriangleMesh, TetMesh)):
         return _elements(pyvista, item.vertices, item.elements), {"color": color}
-    if is_surface(item):
-        mesh = triangle_mesh(item)
-        return _elements(pyvista, mesh.vertices, mesh.triangles), {"color": color}
     if isinstance(item, np.ndarray) and item.ndim == 2 and item.shape[1] in (2, 3) and item.dtype.kind in "fiu":
         return pyvista.PolyData(_in_space(item)), {"color": color, "render_points_as_spheres": True, "point_size": 5}
     raise TypeError(f"a view shows fields, level sets, meshes, particles and points (n, 3), not a {type(item).__name__}")

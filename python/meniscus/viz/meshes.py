@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus.mesh.surface_like import SurfaceLike
-from meniscus.mesh.triangle_mesh import triangle_mesh
+from meniscus.surface import LevelSet
 from meniscus.viz.picture import figure as figure_of_size
+from meniscus.viz.samples import mesh_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def surface(
-    surface: SurfaceLike,
+    surface: LevelSet | SurfaceLike,
     triangles: npt.ArrayLike | None = None,
     *,
     eye: Sequence[float] = (1.0, 0.7, 2.0),
@@ -25,12 +29,12 @@ def surface(
     edges: bool = True,
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
-) -> Any:
+) -> Figure:
     """Return a figure of a triangle mesh seen from far away, the nearest triangles over the others.
 
     Args:
-        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
-            vertices (n, 3) alone, m.
+        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays), or a 3-D
+            `LevelSet`; with `triangles`, the vertices (n, 3) alone, m.
         triangles: (m, 3), counter-clockwise as seen from outside.
         eye: direction from the mesh towards the eye.
         up: direction that points up in the picture.
@@ -40,7 +44,7 @@ def surface(
         title: above the picture.
         size: width and height of the figure, inches.
     """
-    vertices, triangles = triangle_mesh(surface, triangles)
+    vertices, triangles = mesh_of(surface, triangles)
     toward = np.asarray(eye, float) / np.linalg.norm(eye)
     right = np.cross(np.asarray(up, float), toward)
     right /= np.linalg.norm(right)

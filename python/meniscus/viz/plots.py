@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.grid import MacField, ScalarField
 from meniscus.surface import LevelSet
 from meniscus.viz.picture import figure as figure_of_size
+from meniscus.viz.samples import distance_of, extent_of, grid_of, values_of, velocities_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLORS = ("0.6", "tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange")
 
@@ -23,7 +28,7 @@ def lines(
     ylabel: str = "",
     title: str = "",
     log: bool = False,
-) -> Any:
+) -> Figure:
     """Return a figure of named curves over x; `log` for both axes logarithmic."""
     figure = figure_of_size(7.0, 4.0)
     axes = figure.add_subplot()
@@ -38,71 +43,108 @@ def lines(
 
 
 def image(
-    values: npt.NDArray[Any],
+    values: ScalarField | LevelSet | npt.ArrayLike,
     *,
     extent: tuple[float, float, float, float] | None = None,
     title: str = "",
     limits: tuple[float, float] | None = (0.0, 1.0),
     colors: str = "magma",
-    size: tuple[float, float] = (6.0, 5.2),
-    solid: npt.NDArray[Any] | None = None,
-) -> Any:
-    """Return a figure of a 2-D array indexed [i, j] = x, y.
+    size: tuple[float, float] | None = None,
+    solid: Any = None,
+) -> Figure:
+    """Return a figure of a 2-D field, or of an array indexed [i, j] = x, y.
 
     Args:
-        values: (nx, ny).
-        extent: x and y range of the picture, m.
+        values: a 2-D field or level set, or (nx, ny).
+        extent: x and y range of the picture, m; default: that of the field's grid, cells of an array.
         title: above the picture.
-        limits: values of the ends of the colour scale; None: the range of the array.
+        limits: values of the ends of the colour scale; None: the range of the finite ones. NaN stays white.
         colors: name of a matplotlib colour map.
-        size: width and height of the figure, inches.
-        solid: signed distance on the nodes (nx + 1, ny + 1) of a solid that covers the picture where it is not above 0; needs `extent`.
+        size: width and height of the figure, inches; default: fits the values.
+        solid: covers the picture: signed distance on the nodes (nx + 1, ny + 1), not above 0 inside, or a level set on nodes; of a field
+            also anything that `surface.KinematicSolid` takes.
+
+    Raises:
+        TypeError, ValueError: values that are not 2-D, a solid of another shape, or one without `extent`.
     """
-    figure = figure_of_size(*size)
+    grid, extent = grid_of(values), extent if extent is not None else extent_of(values)
+    samples = values_of(values)
+    if samples.ndim != 2:
+        raise ValueError(f"values must be 2-D, not of shape {samples.shape}")
+    figure = figure_of_size(*(_size_for(extent or (0, samples.shape[0], 0, samples.shape[1])) if size is None else size))
     axes = figure.add_subplot()
-    low, high = limits if limits is not None else (float(values.min()), float(values.max()))
-    picture = axes.imshow(values.T, origin="lower", extent=extent, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
+    if limits is None:
+        known = samples[np.isfinite(samples)]
+        limits = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    picture = axes.imshow(samples.T, origin="lower", extent=extent, cmap=colors, vmin=limits[0], vmax=limits[1], interpolation="nearest")
     figure.colorbar(picture, ax=axes)
     if solid is not None:
         if extent is None:
             raise ValueError("a solid needs the extent of the picture")
-        x, y = (np.linspace(*ends, n) for ends, n in zip((extent[:2], extent[2:]), solid.shape, strict=True))
-        axes.contourf(x, y, solid.T, levels=[-np.inf, 0.0], colors=["0.35"])
-    axes.set(title=title, xlabel="x", ylabel="y")
+        phi = distance_of(solid, grid)
+        nodes = tuple(n + 1 for n in samples.shape)
+        if phi.shape != nodes:
+            raise ValueError(f"solid must have the shape of the nodes {nodes}, not {phi.shape}")
+        x, y = (np.linspace(*ends, n) for ends, n in zip((extent[:2], extent[2:]), phi.shape, strict=True))
+        axes.contourf(x, y, phi.T, levels=[-np.inf, 0.0], colors=["0.35"])
+    unit = "cells" if extent is None else "m"
+    axes.set(title=title, xlabel=f"x, {unit}", ylabel=f"y, {unit}")
     return figure
 
 
 def streamlines(
-    velocity: npt.NDArray[Any],
+    velocity: MacField | npt.ArrayLike,
     *,
-    extent: tuple[float, float, float, float],
+    extent: tuple[float, float, float, float] | None = None,
     title: str = "",
     limits: tuple[float, float] | None = None,
     colors: str = "viridis",
-) -> Any:
+    size: tuple[float, float] | None = None,
+    solid: Any = None,
+) -> Figure:
     """Return a figure of the speed of a 2-D flow with streamlines.
 
     Args:
-        velocity: at the cell centres (nx, ny, 2), m/s.
-        extent, title, limits, colors: as for `image`.
+        velocity: a 2-D `MacField`, or velocities at the cell centres (nx, ny, 2), m/s.
+        extent: as for `image`; an array needs it.
+        title, limits, colors, size, solid: as for `image`.
+
+    Raises:
+        TypeError, ValueError: as `image`; a velocity of another shape, or an array without `extent`.
     """
-    figure = image(np.hypot(velocity[..., 0], velocity[..., 1]), extent=extent, title=title, limits=limits, colors=colors)
-    if not velocity.any():
+    extent = extent if extent is not None else extent_of(velocity)
+    if solid is not None:
+        solid = distance_of(solid, grid_of(velocity))
+    vectors = velocities_of(velocity)
+    if vectors.ndim != 3 or vectors.shape[2] != 2:
+        raise ValueError(f"velocity must be a 2-D MacField or have shape (nx, ny, 2), not {vectors.shape}")
+    if extent is None:
+        raise ValueError("an array of velocities needs the extent of the picture")
+    speed = np.hypot(vectors[..., 0], vectors[..., 1])
+    figure = image(speed, extent=extent, title=title, limits=limits, colors=colors, size=size, solid=solid)
+    if not vectors.any():
         return figure
     axes = figure.axes[0]
-    x, y = (a + (b - a) * (np.arange(n) + 0.5) / n for (a, b), n in zip((extent[:2], extent[2:]), velocity.shape[:2], strict=True))
-    axes.streamplot(x, y, velocity[..., 0].T, velocity[..., 1].T, color="white", linewidth=0.7, arrowsize=0.7, density=1.6)
+    x, y = (a + (b - a) * (np.arange(n) + 0.5) / n for (a, b), n in zip((extent[:2], extent[2:]), vectors.shape[:2], strict=True))
+    axes.streamplot(x, y, vectors[..., 0].T, vectors[..., 1].T, color="white", linewidth=0.7, arrowsize=0.7, density=1.6)
     axes.set(xlim=extent[:2], ylim=extent[2:])
     return figure
 
 
-def contours(x: npt.ArrayLike, y: npt.ArrayLike, fields: Mapping[str, npt.NDArray[Any]], *, level: float = 0.0, title: str = "") -> Any:
-    """Return a figure with one contour line of each named field (nx, ny)."""
+def contours(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    fields: Mapping[str, ScalarField | LevelSet | npt.ArrayLike],
+    *,
+    level: float = 0.0,
+    title: str = "",
+) -> Figure:
+    """Return a figure with one contour line of each named field, level set or array (nx, ny)."""
     figure = figure_of_size(5.5, 5.5)
     axes = figure.add_subplot()
     handles = []
     for color, (name, values) in zip(_COLORS, fields.items(), strict=False):
-        axes.contour(x, y, values.T, levels=[level], colors=[color], linewidths=1.5)
+        axes.contour(x, y, values_of(values).T, levels=[level], colors=[color], linewidths=1.5)
         handles.append(axes.plot([], [], color=color, label=name)[0])
     axes.legend(handles=handles, loc="upper right")
     axes.set(title=title, xlabel="x", ylabel="y", aspect="equal")
@@ -117,7 +159,7 @@ def liquid2d(
     particles: Mapping[str, npt.NDArray[Any]] | None = None,
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
-) -> Any:
+) -> Figure:
     """Return a figure of a 2-D liquid, filled exactly inside of the mesh of `LevelSet.to_mesh`.
 
     Args:
@@ -161,6 +203,13 @@ def liquid2d(
     high = low + phi.grid.extent
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", title=title, xlabel="x", ylabel="y")
     return figure
+
+
+def _size_for(extent: tuple[float, float, float, float]) -> tuple[float, float]:
+    """Return the size, inches, of a figure that an image of this range fills, with room for labels and a colour bar."""
+    ratio = min(max((extent[1] - extent[0]) / (extent[3] - extent[2]), 0.25), 5.0)
+    height = 4.3 / ratio**0.5
+    return height * ratio + 1.7, height + 0.9
 
 
 def _closed_curves(segments: npt.NDArray[np.int32]) -> list[npt.NDArray[np.int64]]:

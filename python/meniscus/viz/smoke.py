@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus.grid import CellField
 from meniscus.viz.light import ambient_visibility, light_depth
 from meniscus.viz.picture import Picture
+from meniscus.viz.samples import distance_of, grid_of, values_of
 
 Floats = npt.NDArray[np.float32]
 Background = Literal["dark", "light"]
@@ -57,9 +59,9 @@ class Camera:
 
 
 def smoke(
-    density: npt.NDArray[Any],
+    density: CellField | npt.ArrayLike,
     *,
-    solid: npt.NDArray[Any] | None = None,
+    solid: Any = None,
     size: tuple[int, int] = (480, 640),
     up: UpAxis = "z",
     camera: Camera | None = None,
@@ -72,8 +74,9 @@ def smoke(
     """Return a picture of smoke, lit by one sun and by the sky, with a solid in it.
 
     Args:
-        density: (nx, ny, nz) on cells; values below 0 count as 0.
-        solid: signed distance in cells or metres (<= 0 inside), on the cells or on the nodes.
+        density: a 3-D field, or (nx, ny, nz) on cells; values below 0 count as 0.
+        solid: signed distance in cells or metres (<= 0 inside), on the cells or on the nodes: an array, field or level set; with a field
+            as density also anything that `surface.KinematicSolid` takes, such as a mesh or a shape.
         size: width and height, pixels.
         up: the axis that points upward.
         camera: default `Camera()`.
@@ -89,7 +92,7 @@ def smoke(
     Raises:
         ValueError, TypeError: wrong shapes, values that are not finite, an unknown option.
     """
-    rho, phi = _checked_volume(density, solid)
+    rho, phi = _checked_volume(values_of(density), None if solid is None else distance_of(solid, grid_of(density)))
     _checks.choice("background", background, Background)
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
     rho = np.ascontiguousarray(_from_front(np.clip(rho, 0, None), axis), np.float32)

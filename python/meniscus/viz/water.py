@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh.surface_like import SurfaceLike
+from meniscus.surface import LevelSet
 from meniscus.viz.optics import WATER, Floats, developed, fresnel, normalized, sky
 from meniscus.viz.picture import Picture
 from meniscus.viz.smoke import Camera, UpAxis
@@ -25,7 +26,7 @@ from meniscus.viz.water_scene import Scene
 
 
 def water(
-    surface: SurfaceLike,
+    surface: LevelSet | SurfaceLike,
     triangles: npt.ArrayLike | None = None,
     *,
     normals: npt.NDArray[np.float64] | None = None,
@@ -46,8 +47,8 @@ def water(
     """Return a picture of water under a clear sky, on a tiled floor, with solids in it and drops around it.
 
     Args:
-        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays); with `triangles`, the
-            vertices (n, 3) alone, m. Closed, or empty.
+        surface: a `TriangleMesh` or what it is made from (a mesh of trimesh, meshio or PyVista, a tuple of arrays), or a 3-D
+            `LevelSet`; with `triangles`, the vertices (n, 3) alone, m. Closed, or empty.
         triangles: (m, 3), with normals out of the water.
         normals: (n, 3) at the vertices, as `to_mesh(normals=True)` gives them; without, those of the triangles are averaged.
         solids: surfaces, opaque.
@@ -70,6 +71,10 @@ def water(
     Raises:
         TypeError, ValueError: wrong shapes or dtypes, values that are not finite, an unknown option.
     """
+    if isinstance(surface, LevelSet):
+        if surface.grid.dimension != 3:
+            raise ValueError("surface must be a 3-D level set, not a 2-D one; liquid2d draws that")
+        surface, triangles, normals = surface.to_mesh(normals=True)
     scene = Scene(surface, triangles, normals, solids, box)
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
     count = _checks.integer("samples", samples, 1, 9)

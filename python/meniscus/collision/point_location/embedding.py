@@ -11,18 +11,20 @@ from meniscus import _checks
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.queries import closest_point
 from meniscus.mesh import Embedding, TetMesh, TriangleMesh
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.simplices import FLOAT64, Floats
+from meniscus.mesh.surface_like import SurfaceLike
 
 Outside = Literal["error", "nearest", "extrapolate"]
 
 
-def embed(mesh: TetMesh | TriangleMesh, points: Floats, outside: Outside = "error", *, tolerance: float = 0.0) -> Embedding:
+def embed(mesh: TetMesh | TriangleMesh | SurfaceLike, points: Floats, outside: Outside = "error", *, tolerance: float = 0.0) -> Embedding:
     """Embed points in a mesh at their positions at rest: in tetrahedra, or on triangles.
 
     A point in several tetrahedra belongs to the first of them. The error of the embedding is `embedding.positions(mesh.vertices) - points`.
 
     Args:
-        mesh: at rest.
+        mesh: at rest; also one of trimesh, meshio or PyVista.
         points: (n, 3) float64, C-contiguous, m.
         outside: treatment of points that are in no tetrahedron, or not on a triangle. "error": raise ValueError if one is farther away than
             `tolerance`, else take the nearest point of the mesh. "nearest": take the nearest point of the mesh. "extrapolate": weights
@@ -34,6 +36,7 @@ def embed(mesh: TetMesh | TriangleMesh, points: Floats, outside: Outside = "erro
 
     Source: Lee 2018, section 2.3.1; Mueller et al., "Real time physics" course notes, 2008, section 3.6.
     """
+    mesh = own_mesh(mesh)
     _checks.one_of_type("mesh", mesh, (TetMesh, TriangleMesh))
     _checks.require_finite("points", _checks.points("points", points, FLOAT64, 3))
     choice = _checks.choice("outside", outside, Outside)

@@ -8,6 +8,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.simplices import Floats
 from meniscus.mesh.tet_mesh import TetMesh
 
@@ -54,7 +55,7 @@ def red_green(mesh: TetMesh, sizes: Callable[[Floats], Floats], *, levels: int =
 
     Source: Molino, Bridson, Teran and Fedkiw 2003; Bey, "Tetrahedral grid refinement", 1995.
     """
-    _checks.one_of_type("mesh", mesh, TetMesh)
+    mesh = _checks.one_of_type("mesh", own_mesh(mesh), TetMesh)
     rounds = _checks.integer("levels", levels, at_least=0)
 
     def checked(points: Floats) -> Floats:

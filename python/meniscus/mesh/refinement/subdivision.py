@@ -9,6 +9,7 @@ import numpy as np
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
 from meniscus.core import Workspace
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Floats, Ints, SimplexMesh, check_out
@@ -40,6 +41,7 @@ class SubdivisionHierarchy(Generic[_M]):
     """
 
     def __init__(self, mesh: _M, levels: int) -> None:
+        mesh = own_mesh(mesh)
         kind = type(_checks.one_of_type("mesh", mesh, (TetMesh, TriangleMesh, SegmentMesh)))
         classes = {TetMesh: _mesh.TetSubdivision, TriangleMesh: _mesh.TriangleSubdivision, SegmentMesh: _mesh.SegmentSubdivision}
         self._mesh: _M = mesh

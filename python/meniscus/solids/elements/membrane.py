@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.solids.elements.tetrahedra import DegeneratePolicy, FiniteElements, Material, StiffnessStorage, core_options
 from meniscus.solids.force import FLOAT64, Floats, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest_positions
@@ -21,7 +22,7 @@ class TriangleMembrane(FiniteElements):
     lies along the edge from corner 0 to corner 1.
 
     Args:
-        mesh: a `mesh.TriangleMesh`, or an (m, 3) int32 array of nodes.
+        mesh: a surface (a `mesh.TriangleMesh`, or a mesh of trimesh, meshio or PyVista), or an (m, 3) int32 array of nodes.
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
         youngs_modulus: Pa; a number or one per triangle.
         poissons_ratio: above -1 and below 1; a number or one per triangle.
@@ -60,6 +61,7 @@ class TriangleMembrane(FiniteElements):
         stiffness: StiffnessStorage = "assembled",
         degenerate: DegeneratePolicy = "refuse",
     ) -> None:
+        mesh = own_mesh(mesh)
         triangles = of_mesh("mesh", mesh, "triangles", 3)
         x = _rest_positions(mesh, rest_positions, triangles)
         self._elements = triangles

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics import polar_rotation
 from meniscus.solids.force import FLOAT64, TANGENT, Floats, Force, Ints, Tangent, of_mesh
 from meniscus.solids.force import rest_positions as _rest_positions
@@ -60,8 +61,8 @@ class FiniteElements(Force):
 
     @property
     def masses(self) -> Floats:
-        """The share of each node (nodes,) in the masses of its elements, kg: an equal one of linear elements. Raises ValueError without
-        densities."""
+        """The share of each node in the masses of its elements, (n,) kg; corners of linear elements have equal ones. Raises ValueError
+        without densities."""
         masses: Floats = self._core.masses
         if masses.size == 0 and self.nodes > 0:
             raise ValueError("masses need a density")
@@ -163,7 +164,7 @@ class TetElements(SolidElements):
     """Linear tetrahedral finite elements (constant strain) of a hyperelastic material.
 
     Args:
-        mesh: a `mesh.TetMesh`, or an (m, 4) int32 array of nodes; det [x1 - x0, x2 - x0, x3 - x0] > 0 at rest.
+        mesh: a `mesh.TetMesh`, a mesh of meshio or PyVista, or an (m, 4) int32 array of nodes; det [x1 - x0, x2 - x0, x3 - x0] > 0 at rest.
         rest_positions: (n, 3) float64, m; the mesh's own vertices if left out.
         youngs_modulus: Pa; a number or one per element.
         poissons_ratio: above -1 and below 1/2; a number or one per element.
@@ -206,6 +207,7 @@ class TetElements(SolidElements):
         stiffness: StiffnessStorage = "assembled",
         degenerate: DegeneratePolicy = "refuse",
     ) -> None:
+        mesh = own_mesh(mesh)
         tets = of_mesh("mesh", mesh, "tets", 4)
         x = _rest_positions(mesh, rest_positions, tets)
         self._elements = tets

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
 from meniscus._options import CoreOption
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import index_rows
 from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
@@ -75,6 +76,7 @@ class AltitudeSprings(Force):
         line_angle: float = math.pi / 180,
     ) -> None:
         limits = self._limits(only_beyond, collapsed_edge, line_angle)
+        mesh = own_mesh(mesh)
         self._build(of_mesh("mesh", mesh, "tets", 4), mesh, options, rest_positions, (*limits, 0.0))
 
     @staticmethod
@@ -137,6 +139,7 @@ class ShellAltitudeSprings(AltitudeSprings):
         flat: float = 1e-3,
     ) -> None:
         limits = self._limits(only_beyond, collapsed_edge, line_angle)
+        mesh = own_mesh(mesh)
         self._build(of_mesh("mesh", mesh, "hinges", 4), mesh, options, rest_positions, (*limits, _checks.positive("flat", flat)))
 
 
@@ -184,6 +187,7 @@ class DihedralBending(Force):
         collapsed: float = 1e-6,
     ) -> None:
         kind = BENDING_LAW("law", law)
+        mesh = own_mesh(mesh)
         hinges = of_mesh("mesh", mesh, "hinges", 4)
         x = _rest(mesh, rest_positions, hinges)
         n = len(hinges)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import solids as _solids
+from meniscus.mesh.any_mesh import own_mesh
 from meniscus.mesh.arrays import integers
 from meniscus.solids.force import FLOAT64, Floats, Force, Ints, of_mesh, per_element
 from meniscus.solids.force import rest_positions as _rest
@@ -53,6 +54,7 @@ class EdgeSprings(Force):
         shortest: float = 0.0,
         zero_length: ZeroLength = "none",
     ) -> None:
+        mesh = own_mesh(mesh)
         edges = self._ends(mesh)
         n = len(edges)
         last = _checks.choice("zero_length", zero_length, ZeroLength) == "last"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from meniscus import _checks
-from meniscus.mesh import TriangleMesh
+from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 from meniscus.surface.shapes.constructive import Floats
 from meniscus.surface.shapes.mesh_distance import MeshDistance, NotWatertightWarning
 
@@ -37,11 +37,12 @@ class HausdorffDistance:
         return max(self.forward, self.backward)
 
 
-def hausdorff_distance(first: TriangleMesh | MeshDistance, second: TriangleMesh | MeshDistance, spacing: float) -> HausdorffDistance:
+def hausdorff_distance(first: SurfaceLike | MeshDistance, second: SurfaceLike | MeshDistance, spacing: float) -> HausdorffDistance:
     """Return the Hausdorff distance of two triangle meshes, measured at dense samples.
 
     Args:
-        first: such as the `boundary` of a tetrahedral mesh; neither needs to be watertight.
+        first: a `TriangleMesh` or what it is made from, or a `MeshDistance`, such as the `boundary` of a tetrahedral mesh. It need not be
+            watertight.
         second: such as the surface that was meshed.
         spacing: m, between samples on triangles; corners are always samples.
 
@@ -53,13 +54,12 @@ def hausdorff_distance(first: TriangleMesh | MeshDistance, second: TriangleMesh 
     return HausdorffDistance(_one_sided(a, b, h), _one_sided(b, a, h), h)
 
 
-def _queries(name: str, surface: TriangleMesh | MeshDistance) -> MeshDistance:
-    _checks.one_of_type(name, surface, (TriangleMesh, MeshDistance))
+def _queries(name: str, surface: SurfaceLike | MeshDistance) -> MeshDistance:
     if isinstance(surface, MeshDistance):
         return surface
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotWatertightWarning)
-        return MeshDistance(np.array(surface.vertices), np.array(surface.triangles))
+        return MeshDistance(*surface_arrays(surface, name=name))
 
 
 def _one_sided(source: MeshDistance, target: MeshDistance, spacing: float) -> float:

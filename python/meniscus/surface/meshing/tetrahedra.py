@@ -15,13 +15,15 @@ from meniscus._meniscus import surface as _surface
 from meniscus.collision.point_location.tet_locator import TetLocator
 from meniscus.collision.proximity.queries import closest_point
 from meniscus.mesh import HarmonicMorph, TetMesh, TriangleMesh, check_watertight
+from meniscus.mesh.surface_like import SurfaceLike, is_surface
+from meniscus.mesh.triangle_mesh import triangle_mesh
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.shapes.constructive import Floats, Shape
 from meniscus.surface.shapes.mesh_distance import MeshDistance
 from meniscus.surface.shapes.sampled import checked_distances
 
 Function = Callable[[Floats], Any]
-Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function
+Source = LevelSet | Shape | MeshDistance | TriangleMesh | Function | SurfaceLike
 TetSelection = Literal["covering", "centred"]
 Holes = Literal["refuse", "winding-number"]
 _FLOAT64 = np.dtype(np.float64)
@@ -71,13 +73,14 @@ def bcc_mesh(
     All meshes are embedded (`TetMesh.is_embedded`): no two tetrahedra overlap.
 
     Args:
-        surface: a 3-D `LevelSet` or `Shape`, a `MeshDistance`, a `TriangleMesh`, or a function of points (n, 3) float64 with values (n,),
+        surface: a 3-D `LevelSet` or `Shape`, a `MeshDistance`, a closed surface (a `TriangleMesh`, a mesh of trimesh, meshio or PyVista,
+            a tuple of arrays), or a function of points (n, 3) float64 with values (n,),
             negative inside, m. Values should change by no more than the distance (slope one): they tell which tetrahedra are far away.
         cell_size: edge of the cubes of the coarse lattice, m; a cube corner lies at the origin.
         refine: number of refinements of tetrahedra at the surface: their cubes have an edge of cell_size / 2^refine. The lattice gets
             coarser with the distance from the surface.
         compress: fit the boundary to the surface.
-        sharp_angle: rad, for `compress` and a watertight `TriangleMesh` or `MeshDistance`, without `bounds` and `depth`: edges at which
+        sharp_angle: rad, for `compress` and a watertight surface or `MeshDistance`, without `bounds` and `depth`: edges at which
             normals turn by more than this are sharp; 0.6 is a good value.
         deviation: largest wanted distance of the boundary from the surface, in cells of the finest lattice, measured at samples on its
             triangles; used with `sharp_angle`.
@@ -108,8 +111,8 @@ def bcc_mesh(
     if sharp_angle is not None:
         if not compress or bounds is not None or depth < math.inf:
             raise ValueError("sharp_angle is for compress=True, without bounds and depth")
-        if not isinstance(surface, TriangleMesh | MeshDistance):
-            raise TypeError(f"sharp_angle needs a TriangleMesh or a MeshDistance, not {type(surface).__name__}")
+        if not (isinstance(surface, MeshDistance) or is_surface(surface)):
+            raise TypeError(f"sharp_angle needs a surface mesh or a MeshDistance, not {type(surface).__name__}")
         arrays, distance, at = _surface.mesh_surface(
             source.core,
             tuple(source.lower.tolist()),
@@ -251,7 +254,7 @@ def _require_held(mesh: TetMesh, points: Floats, distances: Floats, depth: float
 
 
 def skin_morph(
-    mesh: TetMesh, skin: TriangleMesh, displacements: Floats, *, tolerance: float = 1e-12, off_skin: float | None = None
+    mesh: TetMesh, skin: TriangleMesh | SurfaceLike, displacements: Floats, *, tolerance: float = 1e-12, off_skin: float | None = None
 ) -> Floats:
     """Return the displacements (n, 3) of all vertices of a mesh of a solid, m, when its skin moves.
 
@@ -272,7 +275,7 @@ def skin_morph(
     Source: Lee 2018, section 2.3.1.
     """
     _checks.one_of_type("mesh", mesh, TetMesh)
-    _checks.one_of_type("skin", skin, TriangleMesh)
+    skin = triangle_mesh(skin)
     moved: Floats = np.asarray(_checks.points("displacements", displacements, _FLOAT64, 3), np.float64)
     if len(moved) != len(skin.vertices):
         raise ValueError(f"displacements must have one row per vertex of the skin, {len(skin.vertices)}, not {len(moved)}")
@@ -305,12 +308,13 @@ def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted
 
 
 def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None, *, refuse_holes: bool = True) -> _LevelSetSource:
-    if isinstance(surface, TriangleMesh):
+    if is_surface(surface):
+        surface = triangle_mesh(surface)
         if refuse_holes:
-            report = check_watertight(surface.vertices, surface.triangles)
+            report = check_watertight(surface)
             if not report.watertight:
                 raise ValueError(f"surface must be watertight, but has {report.faults()}; a MeshDistance of it goes by the winding number")
-        surface = MeshDistance(surface.vertices, surface.triangles)
+        surface = MeshDistance(surface)
     box: tuple[Floats, Floats] | None = None
     core: Any
     values: Callable[[Floats], Any]
@@ -343,7 +347,7 @@ def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] 
 
         core, values = checked, checked
     else:
-        raise TypeError(f"surface must be a LevelSet, Shape, MeshDistance, TriangleMesh or function, not {type(surface).__name__}")
+        raise TypeError(f"surface must be a LevelSet, Shape, MeshDistance, surface mesh or function, not {type(surface).__name__}")
     if bounds is not None:
         lower = np.array(_checks.vector("bounds", bounds[0], 3))
         upper = np.array(_checks.vector("bounds", bounds[1], 3))
