@@ -7,11 +7,15 @@
 #include "meniscus/core/simd.hpp"
 #include "meniscus/mesh/refinement/child_coordinates.hpp"
 
+#include <atomic>
+
 namespace meniscus::collision {
 namespace {
 
 constexpr Index mesh_chunk = 512;
 constexpr Index point_chunk = 512;
+/// Points in advance of which memory is fetched.
+constexpr Index ahead = 8;
 /// A walk that takes longer is lost: it may go in circles where tetrahedra are inverted.
 constexpr int longest_walk = 100;
 /// Tetrahedra around a vertex, at most; where there are more, the tree answers.
@@ -125,9 +129,12 @@ MENISCUS_INLINE TetWeights SubdivisionLocator::coordinates(const mesh::Point& p,
   const double x = p[0] - map.origin[0];
   const double y = p[1] - map.origin[1];
   const double z = p[2] - map.origin[2];
+  std::array<mesh::CoordinateLanes, 3> g;
+  static_assert(sizeof(g) == sizeof(map.gradient));
+  std::memcpy(g.data(), map.gradient.data(), sizeof(g));
+  const mesh::CoordinateLanes r = ((x * g[0] + y * g[1]) + z * g[2]) + mesh::CoordinateLanes{1, 0, 0, 0};
   TetWeights b;
-  for (std::size_t k = 0; k < 4; ++k) b[k] = (map.gradient[0][k] * x + map.gradient[1][k] * y) + map.gradient[2][k] * z;
-  b[0] += 1;
+  std::memcpy(b.data(), &r, sizeof(r));
   return b;
 }
 
@@ -143,9 +150,7 @@ MENISCUS_INLINE std::int32_t SubdivisionLocator::descend(std::int32_t coarse, In
   for (Index l = 0; l < level; ++l) {
     const std::size_t d = diagonal(coarse, l, path);
     const std::size_t child = mesh::child_at(b.data(), d);
-    TetWeights c;
-    mesh::to_child(mesh::child_coordinates_row(d, child), b.data(), c.data());
-    b = c;
+    mesh::to_child(mesh::child_coordinates_row(d, child), b.data(), b.data());
     path = 8 * path + static_cast<Index>(child);
   }
   return static_cast<std::int32_t>(path);
@@ -285,6 +290,41 @@ std::int32_t SubdivisionLocator::search(const mesh::Point& p) const {
   return best;
 }
 
+/// Finds points that certainly lie inside of a descendant of the coarse tetrahedron or of one a few faces away. However it was
+/// chosen, a descendant with a point inside is the only one on its sheet.
+MENISCUS_INLINE bool SubdivisionLocator::locate_nearby(const mesh::Point& p, std::int32_t coarse, Index level,
+                                                       TetLocation& r) const {
+  for (int step = 0; step < 3; ++step) {
+    const auto i = static_cast<std::size_t>(coarse);
+    TetWeights b = coordinates(p, coarse);
+    const double margin = maps_[i].margin;
+    const std::size_t a = b[1] < b[0] ? 1 : 0;
+    const std::size_t c = b[3] < b[2] ? 3 : 2;
+    const std::size_t lowest = b[c] < b[a] ? c : a;
+    if (b[lowest] < -margin) {
+      coarse = fixed_->neighbours[i][lowest];
+      if (coarse < 0) return false;
+      continue;
+    }
+    const std::int32_t path = descend(coarse, level, b);
+    const double limit = margin * static_cast<double>(Index{1} << (2 * level));
+    if (!(b[0] > limit && b[1] > limit && b[2] > limit && b[3] > limit)) return false;
+    r.tet = static_cast<std::int32_t>((static_cast<Index>(coarse) << (3 * level)) + path);
+    r.weights = b;
+    return true;
+  }
+  return false;
+}
+
+/// Asks for the memory that `locate_nearby` begins with.
+MENISCUS_INLINE void SubdivisionLocator::fetch(std::int32_t coarse) const {
+  if (coarse < 0 || coarse >= size()) return;
+  const auto* const map = reinterpret_cast<const char*>(&maps_[static_cast<std::size_t>(coarse)]);
+  __builtin_prefetch(map);
+  __builtin_prefetch(map + 64);
+  __builtin_prefetch(fixed_->diagonals.data() + fixed_->stride * static_cast<std::size_t>(coarse));
+}
+
 MENISCUS_NOINLINE TetLocation SubdivisionLocator::locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const {
   std::int32_t found = coarse >= 0 ? walk(p, coarse) : -1;
   if (found < 0) found = search(p);
@@ -297,32 +337,34 @@ void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<c
   require(hints.empty() || hints.size() == points.size(), "hints must have one value per point, ", points.size(), ", not ",
           hints.size());
   const Index count = size() << (3 * level);
-  for (std::size_t i = 0; i < hints.size(); ++i)
-    require(hints[i] >= -1 && hints[i] < count, "hints must be -1 or numbers of the ", count, " tetrahedra, but [", i, "] is ",
-            hints[i]);
-  const double growth = std::ldexp(1.0, static_cast<int>(2 * level));
+  std::atomic<bool> finite = true;
+  std::atomic<bool> known = true;
   parallel_for(0, static_cast<Index>(points.size()), point_chunk, [&](Index b, Index e) {
     simd_dispatch([&] {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-        const std::int32_t hint = hints.empty() ? -1 : hints[i];
-        const std::int32_t coarse = hint >> (3 * level);
-        if (hint >= 0) {
-          // Where the point is inside of the descendant with certainty, that is the only one around, however it was chosen.
-          TetWeights w = coordinates(points[i], coarse);
-          const std::int32_t path = descend(coarse, level, w);
-          const double margin = growth * maps_[static_cast<std::size_t>(coarse)].margin;
-          if (w[0] > margin && w[1] > margin && w[2] > margin && w[3] > margin) {
-            tets[i] = static_cast<std::int32_t>((static_cast<Index>(coarse) << (3 * level)) + path);
-            weights[i] = w;
-            continue;
+      for (Index i = b; i < e; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const std::int32_t hint = hints.empty() ? -1 : hints[at];
+        TetLocation r;
+        if (hint < -1 || hint >= count) {
+          known = false;
+        } else {
+          if (!hints.empty()) fetch(hints[static_cast<std::size_t>(std::min(i + ahead, e - 1))] >> (3 * level));
+          const std::int32_t coarse = hint >> (3 * level);
+          if (hint < 0 || !locate_nearby(points[at], coarse, level, r)) {
+            // What is not finite always comes here.
+            if (!points[at].allFinite()) finite = false;
+            r = locate_slowly(points[at], hint < 0 ? -1 : coarse, level);
           }
         }
-        const TetLocation r = locate_slowly(points[i], coarse, level);
-        tets[i] = r.tet;
-        weights[i] = r.weights;
+        tets[at] = r.tet;
+        weights[at] = r.weights;
       }
     });
   });
+  if (!finite) mesh::require_finite(points, "points");
+  for (std::size_t i = 0; i < hints.size() && !known; ++i)
+    require(hints[i] >= -1 && hints[i] < count, "hints must be -1 or numbers of the ", count, " tetrahedra, but [", i, "] is ",
+            hints[i]);
 }
 
 std::size_t SubdivisionLocator::nbytes() const {

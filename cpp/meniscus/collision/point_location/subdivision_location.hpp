@@ -36,7 +36,8 @@ class SubdivisionLocator {
   /// none at all. Flat ones never hold anything.
   void move(std::span<const mesh::Point> vertices, std::span<const bool> disabled);
 
-  /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel.
+  /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel. Throws
+  /// InvalidArgument for points that are not finite and hints out of range; then the results are of no use.
   void locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, Index level, std::span<std::int32_t> tets,
               std::span<TetWeights> weights) const;
 
@@ -74,6 +75,8 @@ class SubdivisionLocator {
   std::size_t diagonal(std::int32_t coarse, Index level, Index path) const;
   std::int32_t descend(std::int32_t coarse, Index level, TetWeights& b) const;
   TetLocation resolve(const mesh::Point& p, std::int32_t coarse, Index level) const;
+  void fetch(std::int32_t coarse) const;
+  bool locate_nearby(const mesh::Point& p, std::int32_t coarse, Index level, TetLocation& r) const;
   TetLocation locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const;
   std::array<int, 4> exact_sides(const mesh::Point& p, std::int32_t t) const;
   bool holds(const mesh::Point& p, std::int32_t t) const;
