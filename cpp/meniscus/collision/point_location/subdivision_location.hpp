@@ -69,14 +69,23 @@ class SubdivisionLocator {
     std::int8_t orientation = 0;
   };
 
+  /// A descendant on the way down: its path below the coarse tetrahedron, and the coordinates there. The point is certainly
+  /// inside if they all exceed the limit.
+  struct Descent {
+    TetWeights b{};
+    std::int32_t coarse = 0;
+    std::int32_t path = 0;
+    double limit = std::numeric_limits<double>::infinity();
+  };
+
   TetCorners corners(std::int32_t t) const;
   void place(std::int32_t t, bool disabled);
   TetWeights coordinates(const mesh::Point& p, std::int32_t t) const;
-  std::size_t diagonal(std::int32_t coarse, Index level, Index path) const;
-  std::int32_t descend(std::int32_t coarse, Index level, TetWeights& b) const;
+  std::size_t diagonal(std::int32_t coarse, Index before, std::int32_t path) const;
+  void descend(Descent& d, Index before) const;
   TetLocation resolve(const mesh::Point& p, std::int32_t coarse, Index level) const;
   void fetch(std::int32_t coarse) const;
-  bool locate_nearby(const mesh::Point& p, std::int32_t coarse, Index level, TetLocation& r) const;
+  Descent enter(const mesh::Point& p, std::int32_t coarse, double growth) const;
   TetLocation locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const;
   std::array<int, 4> exact_sides(const mesh::Point& p, std::int32_t t) const;
   bool holds(const mesh::Point& p, std::int32_t t) const;

@@ -97,12 +97,11 @@ inline constexpr std::array<std::array<std::uint8_t, 256>, 3> children_by_signs 
 /// Four coordinates, as a vector register where there is one.
 using CoordinateLanes = double __attribute__((vector_size(32)));
 
-/// The child that holds a point with the given coordinates, up to their round-off: where it lies beside all faces between
-/// children, it is the right one. Any child for a point outside of the parent.
+/// The child that holds a point with the given coordinates, of sum 1, up to their round-off: where it lies beside all faces
+/// between children, it is the right one. Any child for a point outside of the parent.
 MENISCUS_INLINE std::size_t child_at(const double* b, std::size_t diagonal) {
   using Bits = long long __attribute__((vector_size(32)));
-  const double half = 0.5 * ((b[0] + b[1]) + (b[2] + b[3]));
-  const CoordinateLanes limit{half, half, half, half};
+  const CoordinateLanes limit{0.5, 0.5, 0.5, 0.5};
   const CoordinateLanes one{b[0], b[1], b[2], b[3]};
   const CoordinateLanes two{b[0], b[0] + b[1], b[0] + b[2], b[0] + b[3]};
   const Bits bits = ((one > limit) & Bits{1, 2, 4, 8}) | ((two > limit) & Bits{0, 32, 64, 128});
