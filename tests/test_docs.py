@@ -152,3 +152,12 @@ def test_the_first_hour_needs_no_conversions() -> None:
     for code in scripts.values():
         assert 10 <= len([line for line in code.splitlines() if line.strip()]) <= 22
         assert not re.search(r"astype|ascontiguousarray|\.faces|\.triangles", code)
+
+
+def test_points_on_the_page_on_moving_meshes_stay_in_their_elements(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "moving_meshes.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    exec(compile(code, "moving_meshes.md", "exec"), {})
+    mesh, share = capsys.readouterr().out.splitlines()
+    assert mesh == "<MovingTetMesh: 345 vertices, 1216, 9728, 77824 tets, at all times>"
+    assert float(share) == 1.0
