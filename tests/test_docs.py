@@ -211,3 +211,30 @@ def test_every_page_is_listed_and_every_link_leads_somewhere() -> None:
     for page, text in pages.items():
         for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", text):
             assert (ROOT / "docs" / target).exists(), f"{page}.md: {target}"
+
+
+def test_points_on_the_page_on_moving_meshes_stay_in_their_elements(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "moving_meshes.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    exec(compile(code, "moving_meshes.md", "exec"), {})
+    mesh, share = capsys.readouterr().out.splitlines()
+    assert mesh == "<MovingTetMesh: 345 vertices, 1216, 9728, 77824 tets, at all times>"
+    assert float(share) == 1.0
+
+
+def test_the_script_of_the_page_on_the_kdsm_builds_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for library in ("h5py", "matplotlib"):
+        pytest.importorskip(library)
+    (code,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "kdsm.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    variables: dict[str, Any] = {}
+    exec(compile(code, "kdsm.md", "exec"), variables)
+    first = capsys.readouterr().out.splitlines()[0]
+    match = re.fullmatch(r"(\d+) tetrahedra; gaps of ([\d.]+) cells on average, ([\d.]+) at most", first)
+    assert match is not None
+    assert float(match[2]) < 0.1
+    assert float(match[3]) < 0.7
+    assert (tmp_path / "whale.png").stat().st_size > 5000
+    assert (tmp_path / "whale.h5").stat().st_size > 100_000

@@ -41,23 +41,19 @@ struct LocatorHandle {
   std::shared_ptr<const collision::TetLocator> locator;
 };
 
-/// Tetrahedra and barycentric coordinates of points: what locate(points, hints, tets, weights) writes.
+/// Calls locate(points, hints, tets, weights) with the arrays that it writes to: `tets` and `weights` of one row per point.
 template <class Locate>
-py::tuple located(const py::array& points, const std::optional<py::array>& hints, Locate&& locate) {
+void locate_into(const py::array& points, const std::optional<py::array>& hints, const py::array& tets, const py::array& weights,
+                 Locate&& locate) {
   const auto x = positions_of(points, "points");
   const auto h = numbers_of(hints, "hints");
   require(!hints || h.size() == x.size(), "hints must have one value per point, ", x.size(), ", not ", h.size());
-  const auto n = static_cast<py::ssize_t>(x.size());
-  py::array_t<std::int32_t> tets(n);
-  py::array_t<double> weights({n, py::ssize_t{4}});
-  const std::span<std::int32_t> tet(tets.mutable_data(), x.size());
+  const auto n = static_cast<Index>(x.size());
+  const std::span<std::int32_t> tet(data_of<std::int32_t>(tets, "tets", n, true), x.size());
   static_assert(sizeof(collision::TetWeights) == 4 * sizeof(double));
-  const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(weights.mutable_data()), x.size());
-  interruptible([&] {
-    mesh::require_finite(x, "points");
-    locate(x, h, tet, weight);
-  });
-  return py::make_tuple(tets, weights);
+  double* const first = data_of<double>(weights, "weights", 4 * n, true);
+  const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(first), x.size());
+  interruptible([&] { locate(x, h, tet, weight); });
 }
 
 void bind_subdivision_locator(py::module_& m) {
@@ -85,11 +81,11 @@ void bind_subdivision_locator(py::module_& m) {
           py::arg("vertices"), py::arg("disabled"))
       .def(
           "locate",
-          [](const SubdivisionLocator& self, const py::array& points, const std::optional<py::array>& hints, Index level) {
-            return located(points, hints,
-                           [&](auto x, auto h, auto tets, auto weights) { self.locate(x, h, level, tets, weights); });
+          [](const SubdivisionLocator& self, const py::array& points, const std::optional<py::array>& hints, Index level,
+             const py::array& tets, const py::array& weights) {
+            locate_into(points, hints, tets, weights, [&](auto x, auto h, auto t, auto w) { self.locate(x, h, level, t, w); });
           },
-          py::arg("points"), py::arg("hints"), py::arg("level"));
+          py::arg("points"), py::arg("hints"), py::arg("level"), py::arg("tets"), py::arg("weights"));
 }
 
 void bind_tet_locator(py::module_& m) {
@@ -118,7 +114,13 @@ void bind_tet_locator(py::module_& m) {
           "locate",
           [](const LocatorHandle& self, const py::array& points, const std::optional<py::array>& hints) {
             const auto locator = self.locator;
-            return located(points, hints, [&](auto x, auto h, auto tets, auto weights) { locator->locate(x, h, tets, weights); });
+            const py::array_t<std::int32_t> tets(points.shape(0));
+            const py::array_t<double> weights({points.shape(0), py::ssize_t{4}});
+            locate_into(points, hints, tets, weights, [&](auto x, auto h, auto t, auto w) {
+              mesh::require_finite(x, "points");
+              locator->locate(x, h, t, w);
+            });
+            return py::make_tuple(tets, weights);
           },
           py::arg("points"), py::arg("hints"));
 }

@@ -24,15 +24,25 @@ class Sizes:
     waves: int  # squares along a side of the wavy surface of the rays
     rays: int
     cubes: dict[str, int]  # cubes of the lattice along a side
+    subdivided: dict[str, tuple[int, int]]  # cubes of a coarse lattice along a side, and levels of refinement
     points: int
     boxes: int
     cells: int  # of the level sets that are meshed, along a side
     queries: int
 
 
-# 91,000 and 1.1 million tetrahedra.
-FULL = Sizes(waves=120, rays=200_000, cubes={"1e5": 20, "1e6": 46}, points=500_000, boxes=200_000, cells=48, queries=100_000)
-QUICK = Sizes(waves=8, rays=200, cubes={"tiny": 3}, points=300, boxes=200, cells=8, queries=200)
+# 91,000 and 1.1 million tetrahedra; 15,840 cut into 8.1 million.
+FULL = Sizes(
+    waves=120,
+    rays=200_000,
+    cubes={"1e5": 20, "1e6": 46},
+    subdivided={"8e6": (11, 3)},
+    points=500_000,
+    boxes=200_000,
+    cells=48,
+    queries=100_000,
+)
+QUICK = Sizes(waves=8, rays=200, cubes={"tiny": 3}, subdivided={"tiny": (2, 2)}, points=300, boxes=200, cells=8, queries=200)
 
 Cases = list[tuple[str, int, str, Callable[[], Any]]]
 
@@ -96,6 +106,52 @@ def location_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
             partial(locator.locate, np.ascontiguousarray(points[order])),
         )
         found += [(name, len(points), "Mpoint/s", run) for name, run in zip(names.values(), runs, strict=True)]
+    return found
+
+
+def moving_mesh(cubes: int, levels: int) -> ms.mesh.MovingTetMesh:
+    """A lattice in a wavy motion."""
+    lattice = ms.mesh.bcc_lattice((0, 0, 0), 1 / cubes, (cubes,) * 3)
+    x = lattice.vertices
+    return ms.mesh.MovingTetMesh(lattice, lambda t: x + 0.02 * np.sin(6 * x[:, [1, 2, 0]] + t), levels=levels)
+
+
+def moved_points(mesh: ms.mesh.MovingTetMesh, cubes: int, n: int, order: str) -> tuple[np.ndarray, np.ndarray]:
+    """Points 0.2 fine edges away from where they were, in any direction, and the tetrahedra that they were in."""
+    rng = np.random.default_rng(6)
+    own = rng.integers(0, mesh.tet_count(), n).astype(np.int32)
+    if order == "sorted":
+        own.sort()
+    corners = mesh.positions(0.0)[mesh.tets()[own]]
+    way = rng.normal(size=(n, 3))
+    way *= 0.2 / (cubes * 2**mesh.levels) / np.linalg.norm(way, axis=1, keepdims=True)
+    return np.einsum("nk,nkd->nd", rng.dirichlet((1, 1, 1, 1), n), corners) + way, own
+
+
+def moving_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
+    """Location by hierarchy beside the general locator on the same fine mesh; fine positions and velocities, by the bytes that move:
+    24 written, as many fetched for ownership and 8 of the parents read for each vertex."""
+    found: Cases = []
+    for key, (cubes, levels) in sizes.subdivided.items():
+        names = [f"geometry/moving/{key}/{n}" for n in ("sorted-hints", "random-hints", "no-hints", "positions", "velocities")]
+        general = [f"geometry/moving/{key}/general-{n}" for n in ("sorted-hints", "random-hints", "no-hints")]
+        if not any(map(chosen, names + general)):
+            continue
+        mesh = moving_mesh(cubes, levels)
+        near = {o: moved_points(mesh, cubes, sizes.points, o) for o in ("sorted", "random")}
+        for name, order in zip(names, near, strict=False):
+            points, hints = near[order]
+            result = mesh.locate(points, 0.0, hints)
+            found.append((name, len(points), "Mpoint/s", partial(mesh.locate, points, 0.0, hints, out=result)))
+        found.append((names[2], sizes.points, "Mpoint/s", partial(mesh.locate, near["sorted"][0], 0.0)))
+        out = np.empty((mesh.vertex_count(), 3))
+        scratch = ms.Workspace()
+        found.append((names[3], 56 * len(out), "GB/s", partial(mesh.positions, 0.0, out=out)))
+        found.append((names[4], 56 * len(out), "GB/s", partial(mesh.velocities, 0.0, 0.1, out=out, workspace=scratch)))
+        if any(map(chosen, general)):
+            walking, searching = (TetLocator(mesh.positions(0.0), mesh.tets(), overlapping=o) for o in (False, True))
+            runs = (*(partial(walking.locate, *near[o]) for o in near), partial(searching.locate, near["sorted"][0]))
+            found += [(name, sizes.points, "Mpoint/s", run) for name, run in zip(general, runs, strict=True)]
     return found
 
 
@@ -178,7 +234,7 @@ def detection_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
 def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
     """All whose name is chosen."""
     sizes = QUICK if quick else FULL
-    makers = (ray_cases, location_cases, hash_cases, embedding_cases, meshing_cases, detection_cases)
+    makers = (ray_cases, location_cases, moving_cases, hash_cases, embedding_cases, meshing_cases, detection_cases)
     found = [c for maker in makers for c in maker(sizes, chosen) if chosen(c[0])]
     return [Case(name, "geometry", work, unit, run, parameters={"items": work}) for name, work, unit, run in found]
 
@@ -198,5 +254,12 @@ def peers(quick: bool, chosen: Callable[[str], bool]) -> list[Peer]:
     key, cubes = next(iter(sizes.cubes.items()))
     if chosen(f"peers/vtk/geometry/location/{key}/no-hints"):
         mesh = ms.mesh.bcc_lattice((0, 0, 0), 1 / cubes, (cubes,) * 3)
-        found.append(geometry_peers.vtk_location(key, mesh, np.random.default_rng(4).uniform(0.2, 0.8, (sizes.points, 3))))
+        points = np.random.default_rng(4).uniform(0.2, 0.8, (sizes.points, 3))
+        found.append(geometry_peers.vtk_location(f"geometry/location/{key}/no-hints", mesh, points))
+    for key, (cubes, levels) in sizes.subdivided.items():
+        name = f"geometry/moving/{key}/no-hints"
+        if chosen(f"peers/vtk/{name}"):
+            moving = moving_mesh(cubes, levels)
+            fine = ms.mesh.TetMesh(moving.positions(0.0), moving.tets())
+            found.append(geometry_peers.vtk_location(name, fine, moved_points(moving, cubes, sizes.points, "sorted")[0]))
     return found

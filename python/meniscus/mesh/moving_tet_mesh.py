@@ -193,7 +193,9 @@ class MovingTetMesh:
         """
         return np.repeat(~self.disabled(t), 8 ** self._level(level))
 
-    def locate(self, points: Floats, t: float, hints: Ints | None = None, level: int = -1) -> TetLocations:
+    def locate(
+        self, points: Floats, t: float, hints: Ints | None = None, level: int = -1, *, out: TetLocations | None = None
+    ) -> TetLocations:
         """Return the tetrahedra of a level that contain points at t, and their barycentric coordinates.
 
         Of several closed tetrahedra that contain a point, it belongs to the one with the lowest number; so points on faces, edges and
@@ -209,6 +211,7 @@ class MovingTetMesh:
             t: time, s. What a time needs is kept until another one is asked for.
             hints: (k,) int32, for each point a tetrahedron of this level close to it, or -1.
             level: which; -1 is the finest one.
+            out: an earlier result for as many points to write to; by default new arrays.
 
         Raises:
             TypeError, ValueError: see `positions`; wrong dtype, shape or memory order, points that are not finite, hints out of range.
@@ -221,7 +224,15 @@ class MovingTetMesh:
             raise TypeError("hints must be a C-contiguous NumPy array of dtype int32")
         if hints is not None and hints.shape != (len(x),):
             raise ValueError(f"hints must have shape ({len(x)},), not {hints.shape}")
-        return TetLocations(*self._locator_at(self._time("t", t)).locate(x, hints, i))
+        if out is None:
+            found = TetLocations(np.empty(len(x), np.int32), np.empty((len(x), 4)))
+        else:
+            _checks.one_of_type("out", out, TetLocations)
+            found = TetLocations(
+                check_out("out.tets", out.tets, (len(x),), INT32), check_out("out.barycentric", out.barycentric, (len(x), 4))
+            )
+        self._locator_at(self._time("t", t)).locate(x, hints, i, *found)
+        return found
 
     def _locator_at(self, t: float) -> Any:
         placed = self._placed

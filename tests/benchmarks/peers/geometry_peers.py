@@ -102,9 +102,8 @@ def embree_rays(vertices: np.ndarray, triangles: np.ndarray, a: np.ndarray, b: n
     return peer
 
 
-def vtk_location(key: str, mesh: ms.mesh.TetMesh, points: np.ndarray) -> Peer:
+def vtk_location(name: str, mesh: ms.mesh.TetMesh, points: np.ndarray) -> Peer:
     """The cell of each point, one by one."""
-    name = f"geometry/location/{key}/no-hints"
     peer = _peer("vtk", "vtk", name, f"vtkStaticCellLocator.FindCell, {FEW} points one by one from Python")
     core = _module(peer, "vtkmodules.vtkCommonDataModel")
     if core is None:
@@ -113,12 +112,13 @@ def vtk_location(key: str, mesh: ms.mesh.TetMesh, points: np.ndarray) -> Peer:
     grid = _grid(core.vtkUnstructuredGrid(), mesh.vertices, mesh.tets, core.VTK_TETRA)
     locator.SetDataSet(grid)
     locator.BuildLocator()
-    few = points[:FEW].tolist()
+    few = points[:: max(1, len(points) // FEW)][:FEW]
+    listed = few.tolist()
 
     def run() -> list[int]:
-        return [locator.FindCell(p) for p in few]
+        return [locator.FindCell(p) for p in listed]
 
-    ours = ms.collision.TetLocator(mesh.vertices, mesh.tets, overlapping=False).locate(points[:FEW]).tets
+    ours = ms.collision.TetLocator(mesh.vertices, mesh.tets, overlapping=False).locate(np.ascontiguousarray(few)).tets
     # The share of points whose tetrahedron is another one: VTK's has a tolerance.
     peer.compare(np.array([np.mean(np.asarray(run()) != ours)]), np.zeros(1))
     peer.case = _case(peer, len(few), "Mpoint/s", run)

@@ -315,8 +315,16 @@ def test_what_is_refused(rng: np.random.Generator) -> None:
         mesh.locate(points, 0.0, np.zeros(2, np.int32))
     with pytest.raises(TypeError, match="hints must be a C-contiguous NumPy array of dtype int32"):
         mesh.locate(points, 0.0, np.zeros(3))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"points must be finite, but \[1, 0\] is nan"):
-        mesh.locate(np.array([(0, 0, 0), (np.nan, 0, 0)]), 0.0)
+    for hints in (None, np.array([3, 4], np.int32)):
+        with pytest.raises(ValueError, match=r"points must be finite, but \[1, 0\] is nan"):
+            mesh.locate(np.array([(0, 0, 0), (np.nan, 0, 0)]), 0.0, hints)
+    found = mesh.locate(points, 0.0)
+    again = mesh.locate(points[::-1].copy(), 0.0, out=found)
+    assert again.tets is found.tets
+    assert again.barycentric is found.barycentric
+    assert same_bits(list(again), list(mesh.locate(points[::-1].copy(), 0.0)))
+    with pytest.raises(ValueError, match=r"out.tets must have shape \(2,\), not \(3,\)"):
+        mesh.locate(points[:2], 0.0, out=found)
     with pytest.raises(ValueError, match=r"points must have shape \(n, 3\), not \(3, 2\)"):
         mesh.locate(np.ascontiguousarray(points[:, :2]), 0.0)
     assert mesh.locate(np.empty((0, 3)), 0.0, np.empty(0, np.int32)).tets.shape == (0,)

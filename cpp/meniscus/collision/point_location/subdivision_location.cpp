@@ -7,11 +7,15 @@
 #include "meniscus/core/simd.hpp"
 #include "meniscus/mesh/refinement/child_coordinates.hpp"
 
+#include <atomic>
+
 namespace meniscus::collision {
 namespace {
 
 constexpr Index mesh_chunk = 512;
 constexpr Index point_chunk = 512;
+/// Points that are handled together.
+constexpr Index batch = 8;
 /// A walk that takes longer is lost: it may go in circles where tetrahedra are inverted.
 constexpr int longest_walk = 100;
 /// Tetrahedra around a vertex, at most; where there are more, the tree answers.
@@ -125,30 +129,27 @@ MENISCUS_INLINE TetWeights SubdivisionLocator::coordinates(const mesh::Point& p,
   const double x = p[0] - map.origin[0];
   const double y = p[1] - map.origin[1];
   const double z = p[2] - map.origin[2];
+  std::array<mesh::CoordinateLanes, 3> g;
+  static_assert(sizeof(g) == sizeof(map.gradient));
+  std::memcpy(g.data(), map.gradient.data(), sizeof(g));
+  const mesh::CoordinateLanes r = ((x * g[0] + y * g[1]) + z * g[2]) + mesh::CoordinateLanes{1, 0, 0, 0};
   TetWeights b;
-  for (std::size_t k = 0; k < 4; ++k) b[k] = (map.gradient[0][k] * x + map.gradient[1][k] * y) + map.gradient[2][k] * z;
-  b[0] += 1;
+  std::memcpy(b.data(), &r, sizeof(r));
   return b;
 }
 
-MENISCUS_INLINE std::size_t SubdivisionLocator::diagonal(std::int32_t coarse, Index level, Index path) const {
-  const auto at = static_cast<std::size_t>(diagonals_before(level) + path);
+MENISCUS_INLINE std::size_t SubdivisionLocator::diagonal(std::int32_t coarse, Index before, std::int32_t path) const {
+  const auto at = static_cast<std::size_t>(before + path);
   const std::uint8_t byte = fixed_->diagonals[fixed_->stride * static_cast<std::size_t>(coarse) + at / 4];
   return static_cast<std::size_t>(byte >> (2 * (at % 4)) & 3);
 }
 
-/// The path of the descendant, and the coordinates there in place of those in the coarse tetrahedron.
-MENISCUS_INLINE std::int32_t SubdivisionLocator::descend(std::int32_t coarse, Index level, TetWeights& b) const {
-  Index path = 0;
-  for (Index l = 0; l < level; ++l) {
-    const std::size_t d = diagonal(coarse, l, path);
-    const std::size_t child = mesh::child_at(b.data(), d);
-    TetWeights c;
-    mesh::to_child(mesh::child_coordinates_row(d, child), b.data(), c.data());
-    b = c;
-    path = 8 * path + static_cast<Index>(child);
-  }
-  return static_cast<std::int32_t>(path);
+/// From a descendant to its child.
+MENISCUS_INLINE void SubdivisionLocator::descend(Descent& d, Index before) const {
+  const std::size_t cut = diagonal(d.coarse, before, d.path);
+  const std::size_t child = mesh::child_at(d.b.data(), cut);
+  mesh::to_child(mesh::child_coordinates_row(cut, child), d.b.data(), d.b.data());
+  d.path = 8 * d.path + static_cast<std::int32_t>(child);
 }
 
 std::array<int, 4> SubdivisionLocator::exact_sides(const mesh::Point& p, std::int32_t t) const {
@@ -172,19 +173,18 @@ bool SubdivisionLocator::holds(const mesh::Point& p, std::int32_t t) const {
 /// The descendant of a coarse tetrahedron that holds the point.
 TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coarse, Index level) const {
   const Index first = static_cast<Index>(coarse) << (3 * level);
-  TetLocation r;
   if (errors_[static_cast<std::size_t>(coarse)] < infinity) {
-    r.weights = coordinates(p, coarse);
-    r.tet = static_cast<std::int32_t>(first + descend(coarse, level, r.weights));
-    const double margin = std::ldexp(errors_[static_cast<std::size_t>(coarse)], static_cast<int>(2 * level));
-    if (*std::min_element(r.weights.begin(), r.weights.end()) > margin) return r;
+    Descent d{coordinates(p, coarse), coarse, 0,
+              std::ldexp(errors_[static_cast<std::size_t>(coarse)], static_cast<int>(2 * level))};
+    for (Index l = 0; l < level; ++l) descend(d, diagonals_before(l));
+    if (*std::min_element(d.b.begin(), d.b.end()) > d.limit) return {static_cast<std::int32_t>(first + d.path), d.b};
   }
   const int orientation = placed_[static_cast<std::size_t>(coarse)].orientation;
   return with_exact_volumes(p, corners(coarse), orientation, static_cast<int>(2 * level) + 4, [&](auto volume) {
     using Integer = std::decay_t<decltype(volume[0])>;
-    Index path = 0;
+    std::int32_t path = 0;
     for (Index l = 0; l < level; ++l) {
-      const std::size_t d = diagonal(coarse, l, path);
+      const std::size_t d = diagonal(coarse, diagonals_before(l), path);
       for (std::size_t child = 0; child < 8; ++child) {
         const auto& m = mesh::child_coordinates[mesh::child_coordinates_row(d, child)].column;
         std::array<Integer, 4> inside;
@@ -195,7 +195,7 @@ TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coars
         }
         if (!held) continue;
         volume = inside;
-        path = 8 * path + static_cast<Index>(child);
+        path = 8 * path + static_cast<std::int32_t>(child);
         break;
       }
     }
@@ -285,6 +285,32 @@ std::int32_t SubdivisionLocator::search(const mesh::Point& p) const {
   return best;
 }
 
+/// Begins with the coarse tetrahedron of the hint or, where the point certainly is outside of it, with one a few faces away.
+MENISCUS_INLINE SubdivisionLocator::Descent SubdivisionLocator::enter(const mesh::Point& p, std::int32_t coarse,
+                                                                      double growth) const {
+  for (int step = 0; step < 3; ++step) {
+    const auto i = static_cast<std::size_t>(coarse);
+    const TetWeights b = coordinates(p, coarse);
+    const double margin = maps_[i].margin;
+    const std::size_t k = b[1] < b[0] ? 1 : 0;
+    const std::size_t l = b[3] < b[2] ? 3 : 2;
+    const std::size_t lowest = b[l] < b[k] ? l : k;
+    if (!(b[lowest] < -margin)) return {b, coarse, 0, growth * margin};
+    coarse = fixed_->neighbours[i][lowest];
+    if (coarse < 0) break;
+  }
+  return {};
+}
+
+/// Asks for the memory that `enter` begins with.
+MENISCUS_INLINE void SubdivisionLocator::fetch(std::int32_t coarse) const {
+  if (coarse < 0 || coarse >= size()) return;
+  const auto* const map = reinterpret_cast<const char*>(&maps_[static_cast<std::size_t>(coarse)]);
+  __builtin_prefetch(map);
+  __builtin_prefetch(map + 64);
+  __builtin_prefetch(fixed_->diagonals.data() + fixed_->stride * static_cast<std::size_t>(coarse));
+}
+
 MENISCUS_NOINLINE TetLocation SubdivisionLocator::locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const {
   std::int32_t found = coarse >= 0 ? walk(p, coarse) : -1;
   if (found < 0) found = search(p);
@@ -297,32 +323,50 @@ void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<c
   require(hints.empty() || hints.size() == points.size(), "hints must have one value per point, ", points.size(), ", not ",
           hints.size());
   const Index count = size() << (3 * level);
-  for (std::size_t i = 0; i < hints.size(); ++i)
-    require(hints[i] >= -1 && hints[i] < count, "hints must be -1 or numbers of the ", count, " tetrahedra, but [", i, "] is ",
-            hints[i]);
+  std::atomic<bool> finite = true;
+  std::atomic<bool> known = true;
   const double growth = std::ldexp(1.0, static_cast<int>(2 * level));
   parallel_for(0, static_cast<Index>(points.size()), point_chunk, [&](Index b, Index e) {
     simd_dispatch([&] {
-      for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
-        const std::int32_t hint = hints.empty() ? -1 : hints[i];
-        const std::int32_t coarse = hint >> (3 * level);
-        if (hint >= 0) {
-          // Where the point is inside of the descendant with certainty, that is the only one around, however it was chosen.
-          TetWeights w = coordinates(points[i], coarse);
-          const std::int32_t path = descend(coarse, level, w);
-          const double margin = growth * maps_[static_cast<std::size_t>(coarse)].margin;
-          if (w[0] > margin && w[1] > margin && w[2] > margin && w[3] > margin) {
-            tets[i] = static_cast<std::int32_t>((static_cast<Index>(coarse) << (3 * level)) + path);
-            weights[i] = w;
-            continue;
+      for (Index first = b; first < e; first += batch) {
+        const auto n = static_cast<std::size_t>(std::min(batch, e - first));
+        const auto at = static_cast<std::size_t>(first);
+        std::array<Descent, batch> d{};
+        if (!hints.empty()) {
+          for (std::size_t j = 0; j < n; ++j) {
+            const auto next = static_cast<std::size_t>(std::min(first + static_cast<Index>(j) + batch, e - 1));
+            fetch(hints[next] >> (3 * level));
+            const std::int32_t hint = hints[at + j];
+            if (hint >= 0 && hint < count) d[j] = enter(points[at + j], hint >> (3 * level), growth);
+          }
+          // All of a batch go down together: a step has to wait for the one before, not for the other points.
+          for (Index l = 0; l < level; ++l) {
+            const Index before = diagonals_before(l);
+            for (std::size_t j = 0; j < n; ++j) descend(d[j], before);
           }
         }
-        const TetLocation r = locate_slowly(points[i], coarse, level);
-        tets[i] = r.tet;
-        weights[i] = r.weights;
+        for (std::size_t j = 0; j < n; ++j) {
+          // Where a point certainly is inside of a descendant, that is the only one of its sheet, however it was chosen.
+          const TetWeights& w = d[j].b;
+          const double limit = d[j].limit;
+          TetLocation r{static_cast<std::int32_t>((static_cast<Index>(d[j].coarse) << (3 * level)) + d[j].path), w};
+          if (!(w[0] > limit && w[1] > limit && w[2] > limit && w[3] > limit)) {
+            const mesh::Point& p = points[at + j];
+            const std::int32_t hint = hints.empty() ? -1 : hints[at + j];
+            if (!p.allFinite()) finite = false;
+            if (hint < -1 || hint >= count) known = false;
+            r = locate_slowly(p, hint < 0 || hint >= count ? -1 : hint >> (3 * level), level);
+          }
+          tets[at + j] = r.tet;
+          weights[at + j] = r.weights;
+        }
       }
     });
   });
+  if (!finite) mesh::require_finite(points, "points");
+  for (std::size_t i = 0; i < hints.size() && !known; ++i)
+    require(hints[i] >= -1 && hints[i] < count, "hints must be -1 or numbers of the ", count, " tetrahedra, but [", i, "] is ",
+            hints[i]);
 }
 
 std::size_t SubdivisionLocator::nbytes() const {

@@ -36,7 +36,8 @@ class SubdivisionLocator {
   /// none at all. Flat ones never hold anything.
   void move(std::span<const mesh::Point> vertices, std::span<const bool> disabled);
 
-  /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel.
+  /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel. Throws
+  /// InvalidArgument for points that are not finite and hints out of range; then the results are of no use.
   void locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, Index level, std::span<std::int32_t> tets,
               std::span<TetWeights> weights) const;
 
@@ -68,12 +69,23 @@ class SubdivisionLocator {
     std::int8_t orientation = 0;
   };
 
+  /// A descendant on the way down: its path below the coarse tetrahedron, and the coordinates there. The point is certainly
+  /// inside if they all exceed the limit.
+  struct Descent {
+    TetWeights b{};
+    std::int32_t coarse = 0;
+    std::int32_t path = 0;
+    double limit = std::numeric_limits<double>::infinity();
+  };
+
   TetCorners corners(std::int32_t t) const;
   void place(std::int32_t t, bool disabled);
   TetWeights coordinates(const mesh::Point& p, std::int32_t t) const;
-  std::size_t diagonal(std::int32_t coarse, Index level, Index path) const;
-  std::int32_t descend(std::int32_t coarse, Index level, TetWeights& b) const;
+  std::size_t diagonal(std::int32_t coarse, Index before, std::int32_t path) const;
+  void descend(Descent& d, Index before) const;
   TetLocation resolve(const mesh::Point& p, std::int32_t coarse, Index level) const;
+  void fetch(std::int32_t coarse) const;
+  Descent enter(const mesh::Point& p, std::int32_t coarse, double growth) const;
   TetLocation locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const;
   std::array<int, 4> exact_sides(const mesh::Point& p, std::int32_t t) const;
   bool holds(const mesh::Point& p, std::int32_t t) const;

@@ -5,7 +5,10 @@
 /// these, so that an error of the coordinates grows by at most a factor of 4. All rows together preserve the sum.
 #pragma once
 
+#include "meniscus/core/simd.hpp"
 #include "meniscus/mesh/refinement/octahedron_cut.hpp"
+
+#include <cstring>
 
 namespace meniscus::mesh {
 
@@ -55,12 +58,12 @@ constexpr std::array<ChildCoordinates, 16> all_child_coordinates() {
   return result;
 }
 
-/// Of each diagonal and each combination of the signs of `child_signs`, the child.
-constexpr std::array<std::array<std::uint8_t, 128>, 3> all_children() {
-  std::array<std::array<std::uint8_t, 128>, 3> result{};
+/// Of each diagonal and each combination of the bits that `child_at` forms, the child.
+constexpr std::array<std::array<std::uint8_t, 256>, 3> all_children() {
+  std::array<std::array<std::uint8_t, 256>, 3> result{};
   for (std::size_t d = 0; d < 3; ++d) {
     const auto corners = child_corners(d);
-    for (std::size_t signs = 0; signs < 128; ++signs) {
+    for (std::size_t signs = 0; signs < 256; ++signs) {
       std::size_t child = 8;
       for (std::size_t k = 4; k-- > 0;)
         if (signs >> k & 1) child = k;
@@ -72,7 +75,7 @@ constexpr std::array<std::array<std::uint8_t, 128>, 3> all_children() {
           for (const std::size_t k : pair) centre[k] += 1;
         bool same = true;
         for (std::size_t k = 1; k < 4; ++k)
-          if (k != d + 1) same = same && (2 * (centre[0] + centre[k]) > 8) == ((signs >> (3 + k) & 1) != 0);
+          if (k != d + 1) same = same && (2 * (centre[0] + centre[k]) > 8) == ((signs >> (4 + k) & 1) != 0);
         if (same) child = c;
       }
       result[d][signs] = static_cast<std::uint8_t>(child);
@@ -89,22 +92,30 @@ inline constexpr std::size_t child_coordinates_row(std::size_t diagonal, std::si
   return child < 4 ? child : 4 * diagonal + child;
 }
 
-inline constexpr std::array<std::array<std::uint8_t, 128>, 3> children_by_signs = detail::all_children();
+inline constexpr std::array<std::array<std::uint8_t, 256>, 3> children_by_signs = detail::all_children();
 
-/// The child that holds a point with the given coordinates, up to their round-off: where it lies beside all faces between
-/// children, it is the right one. Any child for a point outside of the parent.
-inline std::size_t child_at(const double* b, std::size_t diagonal) {
-  const double half = 0.5 * ((b[0] + b[1]) + (b[2] + b[3]));
-  std::size_t signs = 0;
-  for (std::size_t k = 0; k < 4; ++k) signs |= static_cast<std::size_t>(b[k] > half) << k;
-  for (std::size_t k = 1; k < 4; ++k) signs |= static_cast<std::size_t>(b[0] + b[k] > half) << (3 + k);
+/// Four coordinates, as a vector register where there is one.
+using CoordinateLanes = double __attribute__((vector_size(32)));
+
+/// The child that holds a point with the given coordinates, of sum 1, up to their round-off: where it lies beside all faces
+/// between children, it is the right one. Any child for a point outside of the parent.
+MENISCUS_INLINE std::size_t child_at(const double* b, std::size_t diagonal) {
+  using Bits = long long __attribute__((vector_size(32)));
+  const CoordinateLanes limit{0.5, 0.5, 0.5, 0.5};
+  const CoordinateLanes one{b[0], b[1], b[2], b[3]};
+  const CoordinateLanes two{b[0], b[0] + b[1], b[0] + b[2], b[0] + b[3]};
+  const Bits bits = ((one > limit) & Bits{1, 2, 4, 8}) | ((two > limit) & Bits{0, 32, 64, 128});
+  const auto signs = static_cast<std::size_t>((bits[0] | bits[1]) | (bits[2] | bits[3]));
   return children_by_signs[diagonal][signs];
 }
 
-/// The coordinates in a child from those in its parent.
-inline void to_child(std::size_t row, const double* b, double* c) {
-  const auto& m = child_coordinates[row].column;
-  for (std::size_t i = 0; i < 4; ++i) c[i] = (b[0] * m[0][i] + b[1] * m[1][i]) + (b[2] * m[2][i] + b[3] * m[3][i]);
+/// The coordinates in a child from those in its parent; `c` may be `b`.
+MENISCUS_INLINE void to_child(std::size_t row, const double* b, double* c) {
+  std::array<CoordinateLanes, 4> m;
+  static_assert(sizeof(m) == sizeof(ChildCoordinates));
+  std::memcpy(m.data(), &child_coordinates[row], sizeof(m));
+  const CoordinateLanes r = (b[0] * m[0] + b[1] * m[1]) + (b[2] * m[2] + b[3] * m[3]);
+  std::memcpy(c, &r, sizeof(r));
 }
 
 }  // namespace meniscus::mesh

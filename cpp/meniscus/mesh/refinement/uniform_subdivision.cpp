@@ -11,22 +11,26 @@ namespace {
 
 constexpr Index chunk = 4096;
 
-/// Calls middle(i, j, k) for rows i of parents (j, k) in parallel. Parents lie apart in memory, in an order that the processor
-/// does not foresee, so values there are fetched ahead with fetch(k).
-template <class Fetch, class Middle>
-void for_each_middle(std::span<const EdgeGraph::Edge> parents, Fetch&& fetch, Middle&& middle) {
+/// Sets middle[i] = f(j, k) for all rows (j, k) of parents, in parallel. Parents lie apart in memory, in an order that the
+/// processor does not foresee: values at k are fetched ahead.
+template <class T, class Value, class Middle>
+void write_middles(std::span<const EdgeGraph::Edge> parents, const T* values, Value* middle, const Middle& f) {
   constexpr Index ahead = 24;
   parallel_for(0, static_cast<Index>(parents.size()), chunk, [&](Index first, Index last) {
+    // Copies that stay in registers.
+    const EdgeGraph::Edge* const p = parents.data();
+    const T* const x = values;
+    Value* const to = middle;
+    const Middle g = f;
     for (Index i = first; i < last; ++i) {
-      fetch(parents[static_cast<std::size_t>(std::min(i + ahead, last - 1))][1]);
-      const auto [j, k] = parents[static_cast<std::size_t>(i)];
-      middle(i, j, k);
+      __builtin_prefetch(x + p[std::min(i + ahead, last - 1)][1]);
+      to[i] = g(p[i][0], p[i][1]);
     }
   });
 }
 
 /// A vertex at the begin and at the end of a step, beside each other because both are needed together.
-struct alignas(64) Ends {
+struct Ends {
   Point start, end;
 };
 
@@ -107,12 +111,9 @@ void UniformSubdivision<N>::interpolate(std::span<const Point> coarse, Index lev
       std::memcpy(static_cast<void*>(out.data() + b), coarse.data() + b, static_cast<std::size_t>(e - b) * sizeof(Point));
     });
   const Point* const x = out.data();
-  for (Index l = 1; l <= level; ++l) {
-    Point* const middle = out.data() + vertices(l - 1);
-    for_each_middle(
-        parents(l), [&](std::int32_t k) { __builtin_prefetch(x + k); },
-        [&](Index i, std::int32_t j, std::int32_t k) { middle[i] = 0.5 * (x[j] + x[k]); });
-  }
+  for (Index l = 1; l <= level; ++l)
+    write_middles(parents(l), x, out.data() + vertices(l - 1),
+                  [x](std::int32_t j, std::int32_t k) -> Point { return 0.5 * (x[j] + x[k]); });
 }
 
 template <std::size_t N>
@@ -137,19 +138,15 @@ void UniformSubdivision<N>::displace(std::span<const Point> start, std::span<con
   parallel_for(0, coarse, chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) x[i] = {start[static_cast<std::size_t>(i)], end[static_cast<std::size_t>(i)]};
   });
-  const auto fetch = [&](std::int32_t k) { __builtin_prefetch(x + k); };
-  for (Index l = 1; l < level; ++l) {
-    Ends* const middle = x + vertices(l - 1);
-    for_each_middle(parents(l), fetch, [&](Index i, std::int32_t j, std::int32_t k) {
-      middle[i] = {0.5 * (x[j].start + x[k].start), 0.5 * (x[j].end + x[k].end)};
+  for (Index l = 1; l < level; ++l)
+    write_middles(parents(l), x, x + vertices(l - 1), [x](std::int32_t j, std::int32_t k) -> Ends {
+      return {0.5 * (x[j].start + x[k].start), 0.5 * (x[j].end + x[k].end)};
     });
-  }
   parallel_for(0, known, chunk, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) out[static_cast<std::size_t>(i)] = (x[i].end - x[i].start) * rate;
   });
-  Point* const middle = out.data() + known;
-  for_each_middle(parents(level), fetch, [&](Index i, std::int32_t j, std::int32_t k) {
-    middle[i] = (0.5 * (x[j].end + x[k].end) - 0.5 * (x[j].start + x[k].start)) * rate;
+  write_middles(parents(level), x, out.data() + known, [x, rate](std::int32_t j, std::int32_t k) -> Point {
+    return (0.5 * (x[j].end + x[k].end) - 0.5 * (x[j].start + x[k].start)) * rate;
   });
 }
 

@@ -108,8 +108,8 @@ class SubdivisionHierarchy(Generic[_M]):
     ) -> Floats:
         """Return the displacements of all vertices of a level between two positions of level 0, times 1 / dt.
 
-        With dt = 1 they are the differences of both `positions` of the level, bit by bit, so that path and velocity agree to the last rounding; those
-        that `velocities` combines agree to the round-off of positions.
+        With dt = 1 they are the differences of both `positions` of the level, bit by bit, so that path and velocity agree to the last
+        rounding; those that `velocities` combines agree to the round-off of positions.
 
         Args:
             start: (n, 3) float64, C-contiguous, the positions of level 0 before, m.
