@@ -2,6 +2,8 @@
 // and can be interrupted, and checked arrays.
 #pragma once
 
+#include "gil.hpp"
+
 #include "meniscus/core/block.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/grid/boundary.hpp"

@@ -56,6 +56,8 @@ PYBIND11_MODULE(_meniscus, m) {
   m.attr("__version__") = MENISCUS_VERSION;
   py::register_exception<meniscus::WrongType>(m, "WrongType", PyExc_TypeError);
 
+  wait_for_threads_at_exit();
+
   auto core = m.def_submodule("core", "Threads, vector width, memory.");
   bind_core(core);
   auto numerics = m.def_submodule("numerics", "Numerical building blocks.");

@@ -8,12 +8,6 @@
 namespace meniscus::bindings {
 namespace {
 
-std::span<const collision::CollisionMesh::Edge> edges_of(const py::array& a) {
-  const std::int32_t* first = data_of<std::int32_t>(a, "edges");
-  require(a.ndim() == 2 && a.shape(1) == 2, "edges must have shape (m, 2)");
-  return {reinterpret_cast<const collision::CollisionMesh::Edge*>(first), static_cast<std::size_t>(a.shape(0))};
-}
-
 collision::Motion motion_of(const py::array& start, const py::array& end) {
   return {positions_of(start, "start"), positions_of(end, "end")};
 }
@@ -75,8 +69,8 @@ void bind_collision_mesh(py::module_& m) {
   py::class_<collision::CollisionMesh>(m, "CollisionMesh")
       .def(py::init([](const std::optional<py::array>& edges, const py::array& triangles) {
              const auto t = triangles_of(triangles);
-             std::optional<std::span<const collision::CollisionMesh::Edge>> e;
-             if (edges) e = edges_of(*edges);
+             std::optional<Indices<collision::CollisionMesh::Edge>> e;
+             if (edges) e.emplace(elements_of<2>(*edges, "edges"));
              return interruptible([&] { return std::make_unique<collision::CollisionMesh>(e, t); });
            }),
            py::arg("edges"), py::arg("triangles"))

@@ -11,7 +11,8 @@ void bind_mesh_queries(py::module_& m) {
   m.def(
       "closest_point",
       [](const py::array& vertices, const py::array& triangles, const py::array& points) {
-        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_of(triangles)};
+        const auto t = triangles_of(triangles);
+        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), t};
         return closest_arrays(points, [&](std::span<const mesh::Point> x, std::span<collision::MeshPoint> out) {
           require_valid(mesh);
           mesh::require_measurable(mesh.vertices, "vertices");
@@ -23,7 +24,8 @@ void bind_mesh_queries(py::module_& m) {
   m.def(
       "winding_number",
       [](const py::array& vertices, const py::array& triangles, const py::array& points, std::optional<double> accuracy) {
-        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_of(triangles)};
+        const auto t = triangles_of(triangles);
+        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), t};
         const auto x = positions_of(points, "points");
         py::array_t<double> result(static_cast<py::ssize_t>(x.size()));
         const std::span<double> out(result.mutable_data(), x.size());

@@ -10,18 +10,6 @@
 namespace meniscus::bindings {
 namespace {
 
-std::span<const mesh::Tet> tets_of(const py::array& a) {
-  static_assert(sizeof(mesh::Tet) == 4 * sizeof(std::int32_t));
-  const std::int32_t* first = data_of<std::int32_t>(a, "tets");
-  require(a.ndim() == 2 && a.shape(1) == 4, "tets must have shape (m, 4)");
-  return {reinterpret_cast<const mesh::Tet*>(first), static_cast<std::size_t>(a.shape(0))};
-}
-
-std::span<const std::int32_t> numbers_of(const std::optional<py::array>& a, const char* name) {
-  if (!a) return {};
-  return {data_of<std::int32_t>(*a, name), static_cast<std::size_t>(a->size())};
-}
-
 std::span<const mesh::Box> boxes_of(const py::array& a, const char* name) {
   static_assert(sizeof(mesh::Box) == 6 * sizeof(double));
   const double* first = data_of<double>(a, name);
@@ -46,14 +34,14 @@ template <class Locate>
 void locate_into(const py::array& points, const std::optional<py::array>& hints, const py::array& tets, const py::array& weights,
                  Locate&& locate) {
   const auto x = positions_of(points, "points");
-  const auto h = numbers_of(hints, "hints");
+  const auto h = indices_of(hints, "hints");
   require(!hints || h.size() == x.size(), "hints must have one value per point, ", x.size(), ", not ", h.size());
   const auto n = static_cast<Index>(x.size());
   const std::span<std::int32_t> tet(data_of<std::int32_t>(tets, "tets", n, true), x.size());
   static_assert(sizeof(collision::TetWeights) == 4 * sizeof(double));
   double* const first = data_of<double>(weights, "weights", 4 * n, true);
   const std::span<collision::TetWeights> weight(reinterpret_cast<collision::TetWeights*>(first), x.size());
-  interruptible([&] { locate(x, h, tet, weight); });
+  interruptible([&] { locate(x, std::span<const std::int32_t>(h), tet, weight); });
 }
 
 void bind_subdivision_locator(py::module_& m) {
@@ -93,8 +81,8 @@ void bind_tet_locator(py::module_& m) {
       .def(
           py::init([](const py::array& vertices, const py::array& tets, const std::optional<py::array>& ranks, bool overlapping) {
             const auto x = positions_of(vertices, "vertices");
-            const auto t = tets_of(tets);
-            const auto r = numbers_of(ranks, "ranks");
+            const auto t = elements_of<4>(tets, "tets");
+            const auto r = indices_of(ranks, "ranks");
             return interruptible([&] { return LocatorHandle{std::make_shared<collision::TetLocator>(x, t, r, overlapping)}; });
           }),
           py::arg("vertices"), py::arg("tets"), py::arg("ranks"), py::arg("overlapping"))
@@ -152,13 +140,14 @@ void bind_point_location(py::module_& m) {
       [](const py::array& vertices, const py::array& tets, const std::optional<py::array>& points, double cell_size,
          collision::CellHash hash) {
         const auto x = positions_of(vertices, "vertices");
-        const auto t = tets_of(tets);
-        const auto p = numbers_of(points, "points");
+        const auto t = elements_of<4>(tets, "tets");
+        const auto p = indices_of(points, "points");
         collision::VertexTetPairs search;
         const auto pairs = interruptible([&] {
           mesh::require_finite(x, "vertices");
           collision::require_valid_tets(t, x.size());
-          return search.find(x, t, points ? &p : nullptr, cell_size, hash);
+          const std::span<const std::int32_t> chosen = p;
+          return search.find(x, t, points ? &chosen : nullptr, cell_size, hash);
         });
         return pairs_array(pairs);
       },

@@ -10,12 +10,6 @@
 namespace meniscus::bindings {
 namespace {
 
-std::span<const std::int32_t> bodies_of(const std::optional<py::array>& bodies) {
-  if (!bodies) return {};
-  const std::int32_t* first = data_of<std::int32_t>(*bodies, "bodies");
-  return {first, static_cast<std::size_t>(bodies->size())};
-}
-
 /// Hits as arrays: class (n,), triangle (n,), body (n,), fraction (n,), barycentric (n, 3), position (n, 3), velocity (n, 3).
 class HitArrays {
  public:
@@ -91,7 +85,7 @@ void bind_ray_casting(py::module_& m) {
                        const std::optional<py::array>& bodies) {
              const auto x = positions_of(vertices, "vertices");
              const auto t = triangles_of(triangles);
-             const auto b = bodies_of(bodies);
+             const auto b = indices_of(bodies, "bodies");
              return interruptible([&] { return SurfaceHandle{std::make_shared<collision::ThickSurface>(x, t, thickness, b)}; });
            }),
            py::arg("vertices"), py::arg("triangles"), py::arg("thickness"), py::arg("bodies"))

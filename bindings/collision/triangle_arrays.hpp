@@ -1,7 +1,7 @@
-// Views of NumPy arrays of positions and triangles, without copies.
+// Views of NumPy arrays of positions, without copies, and triangles.
 #pragma once
 
-#include "bridge.hpp"
+#include "index_arrays.hpp"
 
 #include "meniscus/mesh/triangle_mesh.hpp"
 
@@ -12,13 +12,6 @@ inline std::span<const mesh::Point> positions_of(const py::array& a, const char*
   const double* first = data_of<double>(a, name);
   require(a.ndim() == 2 && a.shape(1) == 3, name, " must have shape (n, 3)");
   return {reinterpret_cast<const mesh::Point*>(first), static_cast<std::size_t>(a.shape(0))};
-}
-
-inline std::span<const mesh::Triangle> triangles_of(const py::array& a) {
-  static_assert(sizeof(mesh::Triangle) == 3 * sizeof(std::int32_t));
-  const std::int32_t* first = data_of<std::int32_t>(a, "triangles");
-  require(a.ndim() == 2 && a.shape(1) == 3, "triangles must have shape (m, 3)");
-  return {reinterpret_cast<const mesh::Triangle*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
 }  // namespace meniscus::bindings

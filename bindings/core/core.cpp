@@ -1,5 +1,5 @@
 // Threads, vector instructions, memory, random numbers and workspaces.
-#include "bridge.hpp"
+#include "index_arrays.hpp"
 
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
@@ -49,6 +49,8 @@ void bind_core(py::module_& m) {
 #endif
     return d;
   });
+  m.def("sealed", &sealed, py::arg("array"), "A read-only array over the memory of one that nobody else has.");
+  m.def("never_changes", &never_changes, py::arg("array"), "Whether nobody can write to an array any more.");
   m.def(
       "uniform",
       [](std::uint64_t seed, const py::array& ids, std::uint32_t step, std::uint32_t draw) {

@@ -9,31 +9,32 @@
 namespace meniscus::bindings {
 namespace {
 
+void call_boundary_function(const py::function& f, int dimension, std::span<const double> positions, double time,
+                            std::span<double> values) {
+  const auto n = static_cast<py::ssize_t>(positions.size()) / dimension;
+  const auto components = static_cast<py::ssize_t>(values.size()) / std::max<py::ssize_t>(n, 1);
+  py::array_t<double> x({n, static_cast<py::ssize_t>(dimension)}, positions.data());
+  const py::object result = f(x, time);
+  std::vector<py::ssize_t> shape{n};
+  if (components > 1) shape.push_back(components);
+  py::array_t<double, py::array::c_style | py::array::forcecast> y;
+  try {
+    const py::object target = py::tuple(py::cast(shape));
+    y = py::module_::import("numpy").attr("broadcast_to")(result, target).cast<decltype(y)>();
+  } catch (const py::error_already_set&) {
+    throw InvalidArgument("a boundary function must return values that broadcast to shape " +
+                          std::string(py::str(py::tuple(py::cast(shape)))) + ", got " + std::string(py::repr(result)));
+  }
+  std::copy_n(y.data(), values.size(), values.begin());
+}
+
 /// Wraps f(positions (n, dimension), time) -> (n,) or (n, components). The callable dies with the GIL held, wherever the last
 /// copy goes.
 std::shared_ptr<const grid::BoundaryFunction> boundary_function(py::function f, int dimension) {
-  auto held = std::shared_ptr<py::function>(new py::function(std::move(f)), [](py::function* p) {
-    const py::gil_scoped_acquire gil;
-    delete p;
-  });
+  auto held = std::shared_ptr<py::function>(new py::function(std::move(f)), [](py::function* p) { with_gil([&] { delete p; }); });
   return std::make_shared<const grid::BoundaryFunction>(
       [held, dimension](std::span<const double> positions, double time, std::span<double> values) {
-        const py::gil_scoped_acquire gil;
-        const auto n = static_cast<py::ssize_t>(positions.size()) / dimension;
-        const auto components = static_cast<py::ssize_t>(values.size()) / std::max<py::ssize_t>(n, 1);
-        py::array_t<double> x({n, static_cast<py::ssize_t>(dimension)}, positions.data());
-        const py::object result = (*held)(x, time);
-        std::vector<py::ssize_t> shape{n};
-        if (components > 1) shape.push_back(components);
-        py::array_t<double, py::array::c_style | py::array::forcecast> y;
-        try {
-          const py::object target = py::tuple(py::cast(shape));
-          y = py::module_::import("numpy").attr("broadcast_to")(result, target).cast<decltype(y)>();
-        } catch (const py::error_already_set&) {
-          throw InvalidArgument("a boundary function must return values that broadcast to shape " +
-                                std::string(py::str(py::tuple(py::cast(shape)))) + ", got " + std::string(py::repr(result)));
-        }
-        std::copy_n(y.data(), values.size(), values.begin());
+        with_gil([&] { call_boundary_function(*held, dimension, positions, time, values); });
       });
 }
 

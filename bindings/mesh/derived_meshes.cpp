@@ -25,12 +25,13 @@ void bind_quality(py::module_& m) {
       [](const py::array& positions, const py::array& elements) {
         const auto x = positions_of(positions, "positions");
         std::vector<mesh::ElementQuality> found(static_cast<std::size_t>(elements.shape(0)));
-        interruptible([&] {
-          if (elements.shape(1) == 4)
-            mesh::measure_quality(mesh::TetMeshView{x, elements_of<4>(elements, "tets")}, found);
-          else
-            mesh::measure_quality(mesh::TriangleMeshView{x, elements_of<3>(elements, "triangles")}, found);
-        });
+        if (elements.shape(1) == 4) {
+          const auto t = elements_of<4>(elements, "tets");
+          interruptible([&] { mesh::measure_quality(mesh::TetMeshView{x, t}, found); });
+        } else {
+          const auto t = elements_of<3>(elements, "triangles");
+          interruptible([&] { mesh::measure_quality(mesh::TriangleMeshView{x, t}, found); });
+        }
         static_assert(sizeof(mesh::ElementQuality) == 4 * sizeof(double));
         py::array_t<double> result({static_cast<py::ssize_t>(found.size()), py::ssize_t{4}});
         std::copy_n(reinterpret_cast<const double*>(found.data()), 4 * found.size(), result.mutable_data());
@@ -41,7 +42,8 @@ void bind_quality(py::module_& m) {
       "find_degenerate",
       [](const py::array& positions, const py::array& tets, const py::array& rest_volumes, double min_volume, double min_aspect,
          const py::array& out) {
-        const mesh::TetMeshView mesh{positions_of(positions, "positions"), elements_of<4>(tets, "tets")};
+        const auto t = elements_of<4>(tets, "tets");
+        const mesh::TetMeshView mesh{positions_of(positions, "positions"), t};
         const double* const rest = data_of<double>(rest_volumes, "rest_volumes", mesh.size());
         bool* const first = data_of<bool>(out, "out", mesh.size(), true);
         return interruptible([&] {
@@ -73,11 +75,10 @@ void bind_orders(py::module_& m) {
   m.def(
       "element_order",
       [](const py::array& elements, const py::array& number) {
-        const std::int32_t* const first = data_of<std::int32_t>(number, "number");
+        const auto numbers = indices_of(number, "number");
         return with_corners(elements, [&](auto n) {
           const auto e = elements_of<n>(elements, "elements");
-          return taken(
-              interruptible([&] { return mesh::element_order<n>(e, {first, static_cast<std::size_t>(number.size())}); }));
+          return taken(interruptible([&] { return mesh::element_order<n>(e, numbers); }));
         });
       },
       py::arg("elements"), py::arg("number"));
@@ -141,6 +142,7 @@ void bind_embedding(py::module_& m, const char* name) {
   py::class_<E>(m, name)
       .def(py::init([](const py::array& parents, const py::array& weights, Index nodes, double tolerance) {
              const auto p = elements_of<D>(parents, "parents");
+             require(never_changes(parents), "parents must be an array that cannot change");
              const W* const first = data_of<W>(weights, "weights", parents.size());
              const std::span<const std::array<W, D>> w(reinterpret_cast<const std::array<W, D>*>(first), p.size());
              return interruptible([&] { return std::make_unique<E>(p, w, nodes, tolerance); });

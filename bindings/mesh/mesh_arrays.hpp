@@ -10,16 +10,6 @@ namespace meniscus::bindings {
 /// Part of `bind_mesh_topology`.
 void bind_derived_meshes(py::module_& m);
 
-/// Rows of N vertex indices.
-template <std::size_t N>
-std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, const char* name) {
-  using Element = std::array<std::int32_t, N>;
-  static_assert(sizeof(Element) == N * sizeof(std::int32_t));
-  const std::int32_t* first = data_of<std::int32_t>(a, name);
-  require(a.ndim() == 2 && a.shape(1) == static_cast<py::ssize_t>(N), name, " must have shape (m, ", N, ")");
-  return {reinterpret_cast<const Element*>(first), static_cast<std::size_t>(a.shape(0))};
-}
-
 /// Calls f with std::integral_constant<std::size_t, N>, where N in {2, 3, 4} is the number of columns of the array.
 template <class F>
 auto with_corners(const py::array& elements, F&& f) {
@@ -51,7 +41,7 @@ py::array read_only(std::span<const T> values, const py::object& owner) {
 template <class T>
 py::array taken(std::vector<T>&& values) {
   auto* kept = new std::vector<T>(std::move(values));
-  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  const py::capsule owner = sealing(kept, [](void* p) { delete static_cast<std::vector<T>*>(p); });
   return read_only(std::span<const T>(*kept), owner);
 }
 

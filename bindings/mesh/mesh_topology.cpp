@@ -63,13 +63,15 @@ void bind_tet_topology(py::module_& m) {
       .def(
           "flipped_faces",
           [](const mesh::TetTopology& self, const py::array& tets) {
-            return taken(self.flipped_faces(elements_of<4>(tets, "tets")));
+            const auto t = elements_of<4>(tets, "tets");
+            return taken(self.flipped_faces(t));
           },
           py::arg("tets"))
       .def(
           "is_embedded",
           [](const mesh::TetTopology& self, const py::array& positions, const py::array& tets) {
-            const mesh::TetMeshView mesh{positions_of(positions, "positions"), elements_of<4>(tets, "tets")};
+            const auto t = elements_of<4>(tets, "tets");
+            const mesh::TetMeshView mesh{positions_of(positions, "positions"), t};
             return interruptible([&] { return mesh::is_embedded(mesh, self); });
           },
           py::arg("positions"), py::arg("tets"))
@@ -141,12 +143,9 @@ void bind_mesh_topology(py::module_& m) {
       "require_valid_elements",
       [](const py::array& elements, Index vertices) {
         with_corners(elements, [&](auto n) {
-          if constexpr (n == 2)
-            mesh::require_valid_elements(elements_of<2>(elements, "segments"), vertices);
-          else if constexpr (n == 3)
-            mesh::require_valid_elements(elements_of<3>(elements, "triangles"), vertices);
-          else
-            mesh::require_valid_elements(elements_of<4>(elements, "tets"), vertices);
+          const auto e = elements_of<n>(elements, "elements");
+          const std::span<const std::array<std::int32_t, n>> rows = e;
+          interruptible([&] { mesh::require_valid_elements(rows, vertices); });
         });
       },
       py::arg("elements"), py::arg("vertices"));
@@ -171,7 +170,8 @@ void bind_mesh_topology(py::module_& m) {
   m.def(
       "enclosed_volume",
       [](const py::array& positions, const py::array& triangles) {
-        const mesh::TriangleMeshView mesh{positions_of(positions, "positions"), triangles_of(triangles)};
+        const auto t = triangles_of(triangles);
+        const mesh::TriangleMeshView mesh{positions_of(positions, "positions"), t};
         return interruptible([&] { return mesh::enclosed_volume(mesh); });
       },
       py::arg("positions"), py::arg("triangles"));

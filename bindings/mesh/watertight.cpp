@@ -36,7 +36,8 @@ void bind_watertight(py::module_& m) {
   m.def(
       "check_watertight",
       [](const py::array& vertices, const py::array& triangles) {
-        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_of(triangles)};
+        const auto t = triangles_of(triangles);
+        const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), t};
         return interruptible([&] {
           require_valid(mesh);
           return mesh::check_watertight(mesh, mesh::TriangleTopology(mesh.triangles));

@@ -12,9 +12,11 @@ py::array points_view(solids::Points p, const Block<double>& block) {
               std::array{Index{3}, Index{1}}, block.memory());
 }
 
-std::span<const std::int32_t> node_numbers_of(const py::array& a) {
-  const auto* first = data_of<std::int32_t>(a, "nodes");
-  return {first, static_cast<std::size_t>(a.size())};
+/// Calls f with node numbers.
+template <class F>
+void with_nodes(const py::array& nodes, F&& f) {
+  const auto numbers = indices_of(nodes, "nodes");
+  f(std::span<const std::int32_t>(numbers));
 }
 
 solids::Points writable_points(const py::array& a, const char* name, Index n) {
@@ -111,15 +113,18 @@ void bind_options(py::module_& m) {
 
 void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
   c.def(
-       "fix", [](Body& b, const py::array& nodes) { b.constraints().fix(node_numbers_of(nodes)); }, py::arg("nodes"))
+       "fix", [](Body& b, const py::array& nodes) { with_nodes(nodes, [&](auto n) { b.constraints().fix(n); }); },
+       py::arg("nodes"))
       .def(
-          "move", [](Body& b, const py::array& nodes) { b.constraints().move(node_numbers_of(nodes)); }, py::arg("nodes"))
+          "move", [](Body& b, const py::array& nodes) { with_nodes(nodes, [&](auto n) { b.constraints().move(n); }); },
+          py::arg("nodes"))
       .def(
-          "release", [](Body& b, const py::array& nodes) { b.constraints().release(node_numbers_of(nodes)); }, py::arg("nodes"))
+          "release", [](Body& b, const py::array& nodes) { with_nodes(nodes, [&](auto n) { b.constraints().release(n); }); },
+          py::arg("nodes"))
       .def(
           "slide",
           [](Body& b, const py::array& nodes, const py::array& normals) {
-            b.constraints().slide(node_numbers_of(nodes), positions_of(normals, "normals"));
+            with_nodes(nodes, [&](auto n) { b.constraints().slide(n, positions_of(normals, "normals")); });
           },
           py::arg("nodes"), py::arg("normals"))
       .def_property_readonly("moved",
@@ -146,7 +151,7 @@ void bind_constraints(py::class_<Body, std::shared_ptr<Body>>& c) {
       .def(
           "restore_sliding",
           [](Body& b, const py::array& nodes, const py::array& normals) {
-            const auto where = node_numbers_of(nodes);
+            const auto where = indices_of(nodes, "nodes");
             const double* n = data_of<double>(normals, "normals", 9 * static_cast<Index>(where.size()));
             std::vector<solids::Constraints::Directions> directions(where.size());
             for (std::size_t k = 0; k < where.size(); ++k)

@@ -17,7 +17,8 @@ void bind_altitude_springs(py::module_& m) {
   py::class_<Springs, solids::Force, std::shared_ptr<Springs>>(m, "AltitudeSprings")
       .def(py::init([](const py::array& tets, const py::array& rest, const SpringArrays& options, double only_beyond,
                        double collapsed_edge, double line_sine, double flat) {
-             const Springs::Parameters p{elements_of<4>(tets, "tets"), only_beyond, collapsed_edge, line_sine, flat};
+             const auto t = elements_of<4>(tets, "tets");
+             const Springs::Parameters p{t, only_beyond, collapsed_edge, line_sine, flat};
              return std::make_shared<Springs>(p, options.options(), positions_of(rest, "rest_positions"));
            }),
            py::arg("tets"), py::arg("rest"), py::arg("options"), py::arg("only_beyond"), py::arg("collapsed_edge"),
@@ -74,8 +75,8 @@ void bind_dihedral_bending(py::module_& m) {
   py::class_<Bending, solids::Force, std::shared_ptr<Bending>>(m, "DihedralBending")
       .def(py::init([](const py::array& hinges, const py::array& rest, const SpringArrays& options, const py::array& rest_angles,
                        solids::BendingLaw law, double collapsed) {
-             const Bending::Parameters p{elements_of<4>(hinges, "hinges"), values_of<double>(rest_angles, "rest_angles"), law,
-                                         collapsed};
+             const auto h = elements_of<4>(hinges, "hinges");
+             const Bending::Parameters p{h, values_of<double>(rest_angles, "rest_angles"), law, collapsed};
              return std::make_shared<Bending>(p, options.options(), positions_of(rest, "rest_positions"));
            }),
            py::arg("hinges"), py::arg("rest"), py::arg("options"), py::arg("rest_angles"), py::arg("law"), py::arg("collapsed"))
@@ -108,13 +109,15 @@ void bind_soft_bindings(py::module_& m) {
   py::class_<solids::SoftBindings, solids::Force, std::shared_ptr<solids::SoftBindings>>(m, "SoftBindings")
       .def(py::init([](const py::array& first, const py::array& first_weights, const py::array& second,
                        const py::array& second_weights, const SpringArrays& options, const py::array& targets) {
-             const auto end = [](const py::array& nodes, const py::array& weights) {
-               require(nodes.ndim() == 2, "parents must have shape (m, k)");
-               return solids::SoftBindings::End{values_of<std::int32_t>(nodes, "parents"), values_of<double>(weights, "weights"),
-                                                static_cast<std::size_t>(nodes.shape(1))};
+             require(first.ndim() == 2 && second.ndim() == 2, "parents must have shape (m, k)");
+             const auto parents = indices_of(first, "parents"), others = indices_of(second, "parents");
+             const auto end = [](const Indices<std::int32_t>& nodes, const py::array& weights, const py::array& rows) {
+               return solids::SoftBindings::End{nodes, values_of<double>(weights, "weights"),
+                                                static_cast<std::size_t>(rows.shape(1))};
              };
-             return std::make_shared<solids::SoftBindings>(end(first, first_weights), end(second, second_weights),
-                                                           options.options(), positions_of(targets, "targets"));
+             return std::make_shared<solids::SoftBindings>(end(parents, first_weights, first),
+                                                           end(others, second_weights, second), options.options(),
+                                                           positions_of(targets, "targets"));
            }),
            py::arg("first"), py::arg("first_weights"), py::arg("second"), py::arg("second_weights"), py::arg("options"),
            py::arg("targets"))

@@ -22,7 +22,8 @@ void bind_wind(Class& c) {
 void bind_external_forces(py::module_& m) {
   py::class_<solids::PointLoads, solids::Force, std::shared_ptr<solids::PointLoads>>(m, "PointLoads")
       .def(py::init([](const py::array& nodes, const py::array& loads) {
-             return std::make_shared<solids::PointLoads>(values_of<std::int32_t>(nodes, "nodes"), positions_of(loads, "loads"));
+             const auto n = indices_of(nodes, "nodes");
+             return std::make_shared<solids::PointLoads>(n, positions_of(loads, "loads"));
            }),
            py::arg("nodes"), py::arg("loads"))
       .def_property_readonly("loads", [](const py::object& self) {
@@ -38,14 +39,15 @@ void bind_external_forces(py::module_& m) {
   bind_wind(drag);
   py::class_<solids::WindDrag, solids::Force, std::shared_ptr<solids::WindDrag>> wind(m, "WindDrag");
   wind.def(py::init([](const py::array& triangles, const py::array& coefficients, bool quadratic) {
-             return std::make_shared<solids::WindDrag>(triangles_of(triangles), values_of<double>(coefficients, "coefficients"),
-                                                       quadratic);
+             const auto t = triangles_of(triangles);
+             return std::make_shared<solids::WindDrag>(t, values_of<double>(coefficients, "coefficients"), quadratic);
            }),
            py::arg("triangles"), py::arg("coefficients"), py::arg("quadratic"));
   bind_wind(wind);
   py::class_<solids::Pressure, solids::Force, std::shared_ptr<solids::Pressure>>(m, "Pressure")
       .def(py::init([](const py::array& triangles, double pressure, bool closed) {
-             return std::make_shared<solids::Pressure>(triangles_of(triangles), pressure, closed);
+             const auto t = triangles_of(triangles);
+             return std::make_shared<solids::Pressure>(t, pressure, closed);
            }),
            py::arg("triangles"), py::arg("pressure"), py::arg("closed"))
       .def_property("pressure", &solids::Pressure::pressure, &solids::Pressure::set_pressure)

@@ -1,4 +1,4 @@
-// Conversion of the array arguments of forces: values per node, element indices.
+// Conversion of the array arguments of forces: values per node.
 #pragma once
 
 #include "collision/triangle_arrays.hpp"
@@ -33,14 +33,6 @@ inline py::array copy_of(std::span<const double> values) {
 inline py::array copy_of(std::span<const mesh::Point> points) {
   return py::array_t<double>({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}},
                              reinterpret_cast<const double*>(points.data()));
-}
-
-/// Rows of N node numbers.
-template <std::size_t N>
-std::span<const std::array<std::int32_t, N>> elements_of(const py::array& a, const char* name) {
-  const std::int32_t* const first = data_of<std::int32_t>(a, name);
-  require(a.ndim() == 2 && a.shape(1) == static_cast<py::ssize_t>(N), name, " must have shape (m, ", N, ")");
-  return {reinterpret_cast<const std::array<std::int32_t, N>*>(first), static_cast<std::size_t>(a.shape(0))};
 }
 
 // What `bind_springs` binds as well.

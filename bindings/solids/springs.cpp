@@ -16,8 +16,9 @@ void bind_springs(py::module_& m) {
   py::class_<solids::EdgeSprings, solids::Force, std::shared_ptr<solids::EdgeSprings>>(m, "EdgeSprings")
       .def(py::init([](const py::array& ends, const py::array& rest_length, const SpringArrays& options, bool last_direction,
                        const py::array& directions) {
+             const auto e = elements_of<2>(ends, "edges");
              return std::make_shared<solids::EdgeSprings>(
-                 elements_of<2>(ends, "edges"), values_of<double>(rest_length, "rest_lengths"), options.options(),
+                 e, values_of<double>(rest_length, "rest_lengths"), options.options(),
                  last_direction ? solids::AtZeroLength::last_direction : solids::AtZeroLength::none,
                  positions_of(directions, "directions"));
            }),

@@ -12,7 +12,7 @@ namespace {
 /// Read-only positions and tetrahedra that take over a mesh.
 py::tuple arrays_of(mesh::TetMeshData&& mesh) {
   auto* kept = new std::vector<mesh::Point>(std::move(mesh.vertices));
-  const py::capsule owner(kept, [](void* p) { delete static_cast<std::vector<mesh::Point>*>(p); });
+  const py::capsule owner = sealing(kept, [](void* p) { delete static_cast<std::vector<mesh::Point>*>(p); });
   py::array x(py::dtype::of<double>(), std::vector<py::ssize_t>{static_cast<py::ssize_t>(kept->size()), 3},
               reinterpret_cast<const double*>(kept->data()), owner);
   x.attr("flags").attr("writeable") = false;
@@ -23,19 +23,21 @@ py::tuple arrays_of(mesh::TetMeshData&& mesh) {
 mesh::TetMeshData copied(const py::array& vertices, const py::array& tets) {
   const auto x = positions_of(vertices, "vertices");
   const auto t = elements_of<4>(tets, "tets");
-  return {{x.begin(), x.end()}, {t.begin(), t.end()}};
+  const std::span<const mesh::Tet> rows = t;
+  return {{x.begin(), x.end()}, {rows.begin(), rows.end()}};
 }
 
 /// A Python function of points (n, 3), which must outlive this; the GIL is taken for the call.
 std::function<void(std::span<const mesh::Point>, std::span<double>)> called(const py::function& function,
                                                                             const char* values_name) {
   return [&function, values_name](std::span<const mesh::Point> points, std::span<double> values) {
-    const py::gil_scoped_acquire gil;
-    py::array_t<double> x({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
-    if (!points.empty()) std::copy_n(points[0].data(), 3 * points.size(), x.mutable_data());
-    const py::array result = py::cast<py::array>(function(x));
-    const double* const first = data_of<double>(result, values_name, static_cast<Index>(values.size()));
-    std::copy_n(first, values.size(), values.begin());
+    with_gil([&] {
+      py::array_t<double> x({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
+      if (!points.empty()) std::copy_n(points[0].data(), 3 * points.size(), x.mutable_data());
+      const py::array result = py::cast<py::array>(function(x));
+      const double* const first = data_of<double>(result, values_name, static_cast<Index>(values.size()));
+      std::copy_n(first, values.size(), values.begin());
+    });
   };
 }
 
@@ -118,8 +120,7 @@ void bind_meshing(py::module_& mesh, py::module_& surface) {
       .def(py::init([](const py::array& vertices, const py::array& tets, const py::array& nodes) {
              const auto x = positions_of(vertices, "vertices");
              const auto t = elements_of<4>(tets, "tets");
-             const std::int32_t* const first = data_of<std::int32_t>(nodes, "nodes");
-             const std::span<const std::int32_t> fixed(first, static_cast<std::size_t>(nodes.size()));
+             const auto fixed = indices_of(nodes, "nodes");
              return interruptible([&] { return std::make_unique<mesh::HarmonicMorph>(mesh::TetMeshView{x, t}, fixed); });
            }),
            py::arg("vertices"), py::arg("tets"), py::arg("nodes"))

@@ -90,16 +90,14 @@ void bind_primitives(py::module_& m, const std::string& suffix) {
 template <int D>
 surface::DistanceFunction called_from_threads(py::object function) {
   // The last owner may be a thread without the GIL.
-  const std::shared_ptr<py::object> kept(new py::object(std::move(function)), [](py::object* f) {
-    const py::gil_scoped_acquire gil;
-    delete f;
-  });
+  const std::shared_ptr<py::object> kept(new py::object(std::move(function)), [](py::object* f) { with_gil([&] { delete f; }); });
   return [kept](const double* points, int n, double* out) {
-    const py::gil_scoped_acquire gil;
-    const py::array_t<double> x({static_cast<py::ssize_t>(n), py::ssize_t{D}}, points);
-    const auto phi = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure((*kept)(x));
-    require(phi && phi.ndim() == 1 && phi.size() == n, "function must return an array of shape (", n, ",) for ", n, " points");
-    std::copy_n(phi.data(), n, out);
+    with_gil([&] {
+      const py::array_t<double> x({static_cast<py::ssize_t>(n), py::ssize_t{D}}, points);
+      const auto phi = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure((*kept)(x));
+      require(phi && phi.ndim() == 1 && phi.size() == n, "function must return an array of shape (", n, ",) for ", n, " points");
+      std::copy_n(phi.data(), n, out);
+    });
   };
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import struct
 import xml.etree.ElementTree as ElementTree
@@ -127,3 +128,60 @@ def test_frame_that_was_cut_short_is_refused_in_one_sentence(tmp_path, capfd):
             io.read_frame([path], 0)
         assert error.value.filename == str(path)
     assert capfd.readouterr().err == ""
+
+
+def written(folder, rng):
+    """Return the files of a frame with an image, particles and meshes."""
+    ball = ms.mesh.icosphere(0)
+    items = {**fields(3, np.float64, rng), "ball": ball, "block": ms.mesh.tet_block(1, 1, 2)}
+    return io.write_frame(folder, io.collect(items, 0, 0.5))
+
+
+@pytest.mark.parametrize("count", [2**31, 2**40, 2**62, 2**63 - 1, 2**64 - 1])
+def test_counts_that_cannot_be_are_refused(count, tmp_path, rng):
+    """Of points, cells and bytes, in the head and before the values: a reader that reserves memory for them ends the process."""
+    for path in written(tmp_path, rng):
+        content = path.read_bytes()
+        start = content.index(b"_", content.index(b"<AppendedData")) + 1
+        offsets = [start + int(n) for n in re.findall(rb'offset="(\d+)', content[:start])]
+        damaged = [content[:at] + struct.pack("<Q", count) + content[at + 8 :] for at in offsets]
+        number = str(count).encode()
+        damaged += [re.sub(rb'NumberOf(Points|Cells|Verts)="\d+"', rb'NumberOf\1="' + number + b'"', content)]
+        damaged += [re.sub(rb'(Whole)?Extent="0 \d+', rb'\1Extent="0 ' + number, content)]
+        damaged += [re.sub(rb'offset="\d+"', b'offset="' + number + b'"', content)]
+        refused = [reads(path, d) is None for d in damaged]
+        assert refused[0]
+        assert refused[-1]
+        assert refused[-2] == (path.suffix == ".vti")  # the head of other files has nothing that the values do not say themselves
+
+
+def reads(path, content):
+    """Return the frame of a file with this content, or None if it is refused."""
+    path.write_bytes(content)
+    with contextlib.suppress(OSError):
+        return io.read_frame([path], 0)
+    with pytest.raises(OSError, match="damaged") as error:
+        io.read_frame([path], 0)
+    assert error.value.filename == str(path)
+    return None
+
+
+def test_random_damage_is_refused_or_harmless(tmp_path, rng):
+    paths = written(tmp_path, rng)
+    originals = [p.read_bytes() for p in paths]
+    for number in range(600):
+        path, content = paths[number % len(paths)], bytearray(originals[number % len(paths)])
+        kind, at = number % 3, int(rng.integers(len(content)))
+        if kind == 0:
+            content[at] ^= 1 << int(rng.integers(8))
+        elif kind == 1:
+            del content[at : at + int(rng.integers(1, 50))]
+        else:
+            content[at : at + 8] = struct.pack("<q", int(rng.choice([-1, 0, 2**31, 2**62])))
+        frame = reads(path, content)
+        if frame is None:
+            continue
+        for mesh in frame.meshes.values():
+            assert ((mesh.elements >= 0) & (mesh.elements < len(mesh.vertices))).all()
+        for columns in frame.particles.values():
+            assert len({len(c) for c in columns.values()}) == 1

@@ -89,8 +89,8 @@ class CollisionMesh:
     def __init__(self, edges: npt.ArrayLike | SurfaceLike | None, triangles: npt.ArrayLike | None = None) -> None:
         if triangles is None:
             edges, triangles = None, triangle_mesh(edges).triangles
-        t = np.array(index_rows("triangles", triangles, 3))
-        self._core: Any = _collision.CollisionMesh(None if edges is None else np.array(index_rows("edges", edges, 2)), t)
+        t = index_rows("triangles", triangles, 3)
+        self._core: Any = _collision.CollisionMesh(None if edges is None else index_rows("edges", edges, 2), t)
 
     def __repr__(self) -> str:
         """One line with the counts."""

@@ -24,6 +24,7 @@ from meniscus.core.atomic_file import atomic_path, write_text
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameData, FrameMesh
 from meniscus.io.names import frame_stem
+from meniscus.io.vtk_reader import VtkFile
 
 # Corners of VTK's cells by their kind: lines, triangles, tetrahedra, quadratic tetrahedra.
 _CORNERS = {3: 2, 5: 3, 10: 4, 24: 10}
@@ -54,36 +55,61 @@ def read_frame(paths: Sequence[Path], number: int) -> FrameData:
 
     Raises:
         OSError: one of them is missing or damaged.
-        ImportError: vtk is missing.
     """
     time, grid = 0.0, None
     cells: Mapping[str, npt.NDArray[Any]] = {}
     nodes: Mapping[str, npt.NDArray[Any]] = {}
     particles, meshes = {}, {}
     for path in paths:
-        if path.suffix == ".vti":
-            data = _read(path, "vtkXMLImageDataReader")
-            info = _arrays(data.GetFieldData())
-            shape = tuple(n - 1 for n in data.GetDimensions() if n > 1)
-            dimension = len(shape)
-            grid = Grid(shape, float(info["spacing"][0]), tuple(info["origin"]), [bool(p) for p in info["periodic"]])
-            cells = {n: _to_grid(a, shape, dimension) for n, a in _arrays(data.GetCellData()).items()}
-            nodes = {n: _to_grid(a, tuple(s + 1 for s in shape), dimension) for n, a in _arrays(data.GetPointData()).items()}
-        elif path.suffix == ".vtu":
-            data = _read(path, "vtkXMLUnstructuredGridReader")
-            info = _arrays(data.GetFieldData())
-            corners = _CORNERS[data.GetCellType(0)] if data.GetNumberOfCells() else int(info["corners"][0])
-            elements = _from_vtk(data.GetCells().GetConnectivityArray()).astype(np.int32).reshape(-1, corners)
-            points = _from_vtk(data.GetPoints().GetData()).reshape(-1, 3)
-            meshes[_name_in(path)] = FrameMesh(points, elements, _arrays(data.GetPointData()), _arrays(data.GetCellData()))
-        else:
-            data = _read(path, "vtkXMLPolyDataReader")
-            info = _arrays(data.GetFieldData())
-            columns = _arrays(data.GetPointData())
-            positions = _from_vtk(data.GetPoints().GetData())[:, : int(info["dimension"][0])]
-            particles[_name_in(path)] = {"position": np.ascontiguousarray(positions), **columns}
-        time = float(info["TimeValue"][0])
+        try:
+            if path.suffix == ".vti":
+                file = VtkFile(path, "ImageData")
+                grid, cells, nodes = _read_image(file)
+            elif path.suffix == ".vtu":
+                file = VtkFile(path, "UnstructuredGrid")
+                meshes[_name_in(path)] = _read_cells(file)
+            else:
+                file = VtkFile(path, "PolyData")
+                particles[_name_in(path)] = _read_points(file)
+            time = float(file.fields()["TimeValue"][0])
+        except (ValueError, TypeError, LookupError, OverflowError) as error:
+            raise OSError(errno.EIO, "damaged, or no frame of a run", str(path)) from error
     return FrameData(number, time, grid, cells, nodes, particles, meshes)
+
+
+def _read_image(file: VtkFile) -> tuple[Grid, Mapping[str, npt.NDArray[Any]], Mapping[str, npt.NDArray[Any]]]:
+    info: dict[str, Any] = file.fields()
+    shape = tuple(n - 1 for n in file.dimensions() if n > 1)
+    grid = Grid(shape, float(info["spacing"][0]), tuple(info["origin"]), [bool(p) for p in info["periodic"]])
+    cells = {n: _to_grid(a, shape, grid.dimension) for n, a in file.section("CellData").items()}
+    return grid, cells, {n: _to_grid(a, tuple(s + 1 for s in shape), grid.dimension) for n, a in file.section("PointData").items()}
+
+
+def _read_cells(file: VtkFile) -> FrameMesh:
+    info: dict[str, Any] = file.fields()
+    corners = int(info["corners"][0])
+    points: Any = file.section("Points")["position"]
+    elements: Any = file.section("Cells")["connectivity"]
+    if corners not in _CORNERS.values() or points.shape[1:] != (3,) or ((elements < 0) | (elements >= len(points))).any():
+        raise ValueError("elements have corners that are not there")
+    elements = elements.astype(np.int32).reshape(-1, corners)
+    return FrameMesh(points, elements, _columns(file, "PointData", len(points)), _columns(file, "CellData", len(elements)))
+
+
+def _read_points(file: VtkFile) -> dict[str, npt.NDArray[Any]]:
+    info: dict[str, Any] = file.fields()
+    points: Any = file.section("Points")["position"]
+    dimension = int(info["dimension"][0])
+    if points.shape[1:] != (3,) or not 1 <= dimension <= 3:
+        raise ValueError("positions have two or three coordinates")
+    return {"position": np.ascontiguousarray(points[:, :dimension]), **_columns(file, "PointData", len(points))}
+
+
+def _columns(file: VtkFile, section: str, rows: int) -> dict[str, npt.NDArray[Any]]:
+    columns: dict[str, Any] = file.section(section)
+    if any(len(column) != rows for column in columns.values()):
+        raise ValueError(f"a column has another length than the {'points' if section == 'PointData' else 'elements'}")
+    return columns
 
 
 def write_series(path: Path, frames: Sequence[tuple[float, Sequence[Path]]]) -> None:
@@ -206,14 +232,6 @@ def _to_vtk(name: str, array: npt.NDArray[Any]) -> Any:
     return result
 
 
-def _from_vtk(array: Any) -> npt.NDArray[Any]:
-    return np.array(_module("util.numpy_support").vtk_to_numpy(array))
-
-
-def _arrays(attributes: Any) -> dict[str, npt.NDArray[Any]]:
-    return {attributes.GetArrayName(i): _from_vtk(attributes.GetArray(i)) for i in range(attributes.GetNumberOfArrays())}
-
-
 def _write(path: Path, kind: str, data: Any) -> Path:
     writer = _new("vtkIOXML", kind)
     writer.SetInputData(data)
@@ -240,21 +258,6 @@ def _reason(part: Path, size: int) -> int:
     except OSError as error:
         return error.errno or errno.EIO
     return errno.EIO
-
-
-def _read(path: Path, kind: str) -> Any:
-    if not path.is_file():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    reader = _new("vtkIOXML", kind)
-    reader.SetFileName(str(path))
-    with _silence():
-        reader.Update()
-    data = reader.GetOutput()
-    # VTK takes a file whose data end too early for good.
-    whole = path.read_bytes()[-32:].rstrip().endswith(b"</VTKFile>")
-    if not whole or reader.GetErrorCode() != 0 or data.GetFieldData().GetArray("TimeValue") is None:
-        raise OSError(errno.EIO, "damaged, or no frame of a run", str(path))
-    return data
 
 
 @contextlib.contextmanager

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus._meniscus import core as _core
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 
@@ -57,21 +59,15 @@ def index_rows(name: str, value: Any, columns: int) -> Ints:
 
 
 def frozen(array: Any) -> Any:
-    """Return the array itself if nobody can write to its memory any more, or a read-only copy."""
-    owner = array
-    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
-        if owner.base is None or type(owner.base).__module__.startswith("meniscus.") or type(owner.base).__name__ == "PyCapsule":
-            return array
-        owner = owner.base
-    return sealed(array.copy())
+    """Return the array itself if nobody can write to its memory any more, nor make it writable again, or a read-only copy."""
+    return array if _core.never_changes(array) else sealed(array.copy())
 
 
 def sealed(array: Any) -> Any:
-    """Return the array itself, made read-only."""
-    array.flags.writeable = False
-    return array
+    """Return the memory of an array that nobody else has as an array that cannot be made writable again."""
+    return _core.sealed(array)
 
 
 def owned(array: Any, given: object) -> Any:
-    """Return a read-only array that nobody else can write to: a converted copy of what was given as it is."""
+    """Return an array that nobody else can write to: a converted copy of what was given as it is."""
     return frozen(array) if array is given or np.may_share_memory(array, np.asarray(given)) else sealed(array)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,9 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus.core.atomic_file import atomic_path
+from meniscus.mesh.file_checks import check_legacy_vtk, check_obj, check_off, check_ply
+from meniscus.mesh.gmsh_files import read_gmsh, version_of
+from meniscus.mesh.tetgen_files import read_tetgen
 
 _M = TypeVar("_M")
-_Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
+_Arrays = tuple[npt.NDArray[np.float64], npt.NDArray[Any]]
 
 # Modules of meshio by the ending of the name. Its own dispatch ends the process when a file cannot be read.
 _VOLUME_FORMATS = {
@@ -27,6 +32,7 @@ _VOLUME_FORMATS = {
 _QUADRATIC_FORMATS = {ending: name for ending, name in _VOLUME_FORMATS.items() if name != "medit"}
 _TETGEN_FORMATS = {".ele": "tetgen", ".node": "tetgen"}
 _SURFACE_FORMATS = {".obj": "obj", ".ply": "ply", ".stl": "stl", ".off": "off"}
+_CHECKS = {".obj": check_obj, ".ply": check_ply, ".off": check_off}
 
 
 def _read_surface(file: Path) -> _Arrays:
@@ -38,11 +44,14 @@ def _read_surface(file: Path) -> _Arrays:
     except ImportError:
         raise ImportError("reading mesh files needs trimesh: install it with `pip install meniscus[mesh]`") from None
     try:
+        if check := _CHECKS.get(file.suffix.lower()):
+            check(file.read_bytes())
         # In this mode trimesh does not split the vertices of an OBJ file that have several texture coordinates.
-        scene = trimesh.load_scene(file, process=False, maintain_order=True, skip_materials=True)
-        parts = [p for p in scene.dump() if isinstance(p, trimesh.Trimesh) and len(p.faces)]
+        with _silent("trimesh"):
+            scene = trimesh.load_scene(file, process=False, maintain_order=True, skip_materials=True)
+            parts = [p for p in scene.dump() if isinstance(p, trimesh.Trimesh) and len(p.faces)]
     except Exception as error:
-        raise ValueError(f"{str(file)!r} could not be read as a mesh: {error}") from error
+        raise _unreadable(file, error) from error
     if not parts:
         raise ValueError(f"{str(file)!r} holds no triangle mesh")
     starts = np.cumsum([0] + [len(p.vertices) for p in parts[:-1]])
@@ -53,7 +62,26 @@ def _read_surface(file: Path) -> _Arrays:
         raise ValueError(f"{str(file)!r} holds no valid mesh: its triangles index vertices that it does not hold")
     if len(parts) > 1 or file.suffix.lower() == ".stl":
         vertices, triangles = _merged(vertices, triangles)
-    return vertices, np.ascontiguousarray(triangles, dtype=np.int32)
+    return vertices, triangles
+
+
+@contextlib.contextmanager
+def _silent(library: str) -> Iterator[None]:
+    """Keep a library from printing what it raises."""
+    logger = logging.getLogger(library)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _unreadable(file: Path, error: BaseException) -> ValueError:
+    """Return the error for a file that cannot be read; that of a library may hold lines of its bytes."""
+    reason = " ".join(str(error).split())
+    kind = "" if isinstance(error, ValueError) and reason else f"{type(error).__name__}: "
+    return ValueError(f"{str(file)!r} could not be read as a mesh: {kind}{reason[:200]}".removesuffix(": "))
 
 
 def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]:
@@ -121,18 +149,31 @@ def _read_cells(file: Path, formats: dict[str, str], kind: str, what: str) -> _A
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {str(file)!r}")
     name = _format_of(file, formats, "read")
-    meshio_for("reading")
     try:
-        mesh = importlib.import_module(f"meshio.{name}").read(str(file))
-        cells = [c.data for c in mesh.cells if c.type == kind]
-        points = np.asarray(mesh.points, dtype=np.float64)
+        points, elements = _points_and_elements(file, name, kind)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"{str(file)!r} could not be read as a mesh: {error}") from error
-    if not any(len(c) for c in cells):
+        raise _unreadable(file, error) from error
+    if not len(elements):
         raise ValueError(f"{str(file)!r} holds no {what}")
     vertices = np.zeros((len(points), 3))
     vertices[:, : points.shape[1]] = points
-    return vertices, np.ascontiguousarray(np.concatenate(cells), dtype=np.int32)
+    return vertices, elements
+
+
+def _points_and_elements(file: Path, name: str, kind: str) -> _Arrays:
+    """Return the points (n, 2 | 3) and all cells of one kind, with the integers of the file."""
+    if name == "tetgen":
+        return read_tetgen(file)
+    if name == "gmsh":
+        content = file.read_bytes()
+        if version_of(content) in ("2.2", "4.1"):
+            return read_gmsh(content, kind)
+    meshio_for("reading")
+    mesh = importlib.import_module(f"meshio.{name}").read(str(file))
+    if name == "vtk":
+        check_legacy_vtk(file.read_bytes(), sum(len(c.data) for c in mesh.cells))
+    cells = [c.data for c in mesh.cells if c.type == kind]
+    return np.asarray(mesh.points, dtype=np.float64), np.concatenate(cells) if cells else np.empty((0, 0), np.int32)
 
 
 def _format_of(file: Path, formats: dict[str, str], verb: str) -> str:

@@ -27,9 +27,9 @@ class QuadraticTetMesh(Placement, State):
     surfaces), `pieces` and `boundary` give them over the same nodes, so that they follow the positions of a body without copies.
 
     Args:
-        vertices: (n, 3), m; copied unless read-only float64.
-        elements: (m, 10) integers, copied unless read-only int32: four corners in the order of `TetMesh`, then the nodes on the edges
-            01, 12, 20, 03, 13, 23 (the order of VTK and meshio).
+        vertices: (n, 3), m; copied unless they are those of a mesh.
+        elements: (m, 10) integers, copied unless they are those of a mesh: four corners in the order of `TetMesh`, then the nodes on
+            the edges 01, 12, 20, 03, 13, 23 (the order of VTK and meshio).
 
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, an index out of range, an element that has a node twice, positions that
@@ -39,8 +39,8 @@ class QuadraticTetMesh(Placement, State):
     """
 
     def __init__(self, vertices: npt.ArrayLike, elements: npt.ArrayLike) -> None:
-        x = float_rows("vertices", vertices, 3)
-        e = index_rows("elements", elements, 10)
+        x = owned(float_rows("vertices", vertices, 3), vertices)
+        e = owned(index_rows("elements", elements, 10), elements)
         _checks.require_finite("vertices", x)
         wrong = (e < 0) | (e >= len(x))
         if wrong.any():
@@ -49,7 +49,7 @@ class QuadraticTetMesh(Placement, State):
         twice = (np.diff(np.sort(e, axis=1), axis=1) == 0).any(axis=1)
         if twice.any():
             raise ValueError(f"element {int(np.argmax(twice))} has a node twice")
-        self._vertices, self._elements = owned(x, vertices), owned(e, elements)
+        self._vertices, self._elements = x, e
 
     @property
     def vertices(self) -> Floats:

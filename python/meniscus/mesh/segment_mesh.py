@@ -16,8 +16,8 @@ class SegmentMesh(SimplexMesh):
     """Rest positions and the segments between them.
 
     Args:
-        vertices: (n, 3) numbers, m; copied unless read-only float64 in C order.
-        segments: (m, 2) integers, indices of vertices; copied unless read-only int32.
+        vertices: (n, 3) numbers, m; copied unless they are those of a mesh.
+        segments: (m, 2) integers, indices of vertices; copied unless they are those of a mesh.
 
     Raises:
         TypeError, ValueError: what is no such array, a wrong shape, an index out of range, a segment with one vertex twice, positions that

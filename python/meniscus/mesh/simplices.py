@@ -56,12 +56,12 @@ class SimplexMesh(Placement, State):
     _elements: Ints
 
     def __init__(self, vertices: npt.ArrayLike, elements: npt.ArrayLike) -> None:
-        x = float_rows("vertices", vertices, 3)
-        e = index_rows(self._elements_name, elements, self._corners)
+        x = owned(float_rows("vertices", vertices, 3), vertices)
+        e = owned(index_rows(self._elements_name, elements, self._corners), elements)
+        # Checked are the copies, which nobody changes meanwhile.
         _checks.require_finite("vertices", x)
         _mesh.require_valid_elements(e, len(x))
-        self._vertices = owned(x, vertices)
-        self._elements = owned(e, elements)
+        self._vertices, self._elements = x, e
 
     def __iter__(self) -> Iterator[npt.NDArray[Any]]:
         """Vertices and elements, so that `vertices, triangles = mesh` works."""
@@ -166,10 +166,10 @@ class SimplexMesh(Placement, State):
         Raises:
             TypeError, ValueError: wrong dtype, shape or memory order, positions that are not finite.
         """
-        x = self.check_positions("vertices", vertices)
+        x = frozen(self.check_positions("vertices", vertices))
         _checks.require_finite("vertices", x)
         mesh: _M = object.__new__(type(self))
-        mesh._vertices = frozen(x)
+        mesh._vertices = x
         mesh._elements = self._elements
         for name in self._topology_names:
             if name in self.__dict__:

@@ -23,8 +23,8 @@ class TetMesh(SimplexMesh):
     """Rest positions and the tetrahedra between them.
 
     Args:
-        vertices: (n, 3) numbers, m; copied unless read-only float64 in C order. Without `tets`, a mesh of meshio or PyVista.
-        tets: (m, 4) integers, indices of vertices; copied unless read-only int32. Seen from the first corner, the others go round
+        vertices: (n, 3) numbers, m; copied unless they are those of a mesh. Without `tets`, a mesh of meshio or PyVista.
+        tets: (m, 4) integers, indices of vertices; copied unless they are those of a mesh. Seen from the first corner, the others go round
             counter-clockwise, so that det [x1 - x0, x2 - x0, x3 - x0] > 0. Other tetrahedra count as inverted, see `oriented`.
 
     Raises:

@@ -25,9 +25,9 @@ class TriangleMesh(SimplexMesh):
 
     Args:
         vertices: (n, 3) numbers, m; or in place of both arguments a mesh of trimesh, meshio or PyVista, a `TetMesh` (its boundary), or
-            both arrays as a tuple. Copied unless read-only float64 in C order.
-        triangles: (m, 3) integers, indices of vertices, counter-clockwise as seen from outside; copied unless read-only int32. A triangle
-            may have a corner twice; it is then ignored in edges and all that follows from them.
+            both arrays as a tuple. Copied unless they are those of a mesh.
+        triangles: (m, 3) integers, indices of vertices, counter-clockwise as seen from outside; copied unless they are those of a mesh. A
+            triangle may have a corner twice; it is then ignored in edges and all that follows from them.
 
     Raises:
         TypeError, ValueError: what is no such array, a wrong shape, an index out of range, positions that are not finite.

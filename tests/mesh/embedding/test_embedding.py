@@ -33,8 +33,10 @@ def test_weighted_sums(columns: int, dtype: type, rng: np.random.Generator) -> N
     assert same_bits(e.positions(y), e.velocities(y))
     out = np.empty((len(e), 3))
     assert e.positions(y, out) is out
-    assert np.shares_memory(e.parents, parents)
     assert np.shares_memory(e.weights, weights)
+    assert np.shares_memory(Embedding(e.parents, weights).parents, e.parents)
+    parents[0] = 2**31 - 1  # an array of the caller is copied: what has been checked does not change
+    assert same_bits(e.positions(y), out)
     assert not e.weights.flags.writeable
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.arrays import index_rows
+from meniscus.mesh.arrays import frozen, index_rows
 from meniscus.mesh.simplices import FLOAT64, Floats, Ints, check_out
 
 AnyFloats = npt.NDArray[np.floating[Any]]
@@ -19,12 +19,13 @@ class Embedding:
     """Points embedded in the elements of a mesh ("hard bindings"): each is a weighted sum of two to four nodes.
 
     Args:
-        parents: (n, 2 | 3 | 4) int32, C-contiguous: the corners of the segment, triangle or tetrahedron of each point. Used in place.
+        parents: (n, 2 | 3 | 4) int32, C-contiguous: the corners of the segment, triangle or tetrahedron of each point. Copied unless it is
+            an array of a mesh.
         weights: (n, 2 | 3 | 4) float64 or float32, C-contiguous: barycentric coordinates, of sum 1. Used in place; sums are in double
             precision either way.
         nodes: number of nodes; by default one more than the highest parent.
 
-    Neither array may change afterwards.
+    The weights may not change afterwards.
 
     Raises:
         TypeError, ValueError: wrong dtype, shape or memory order, a parent that is no node, weights that are not finite or whose sum
@@ -47,9 +48,9 @@ class Embedding:
             raise ValueError(f"weights must have shape {p.shape}, not {w.shape}")
         highest = int(p.max()) + 1 if len(p) else 0
         self._nodes = max(highest, 0) if nodes is None else _checks.integer("nodes", nodes, at_least=0)
-        self._parents, self._weights = p, w
+        self._parents, self._weights = frozen(p), w
         name = f"EmbeddingIn{columns}{scalar.name.capitalize()}"
-        self._core: Any = getattr(_mesh, name)(p, w, self._nodes, 1e-9 if scalar == FLOAT64 else 1e-5)
+        self._core: Any = getattr(_mesh, name)(self._parents, w, self._nodes, 1e-9 if scalar == FLOAT64 else 1e-5)
 
     @property
     def parents(self) -> Ints:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus._meniscus import mesh as _mesh
-from meniscus.mesh.arrays import frozen
 from meniscus.mesh.surface_like import SurfaceLike, surface_arrays
 
 Ints = npt.NDArray[np.int32]
@@ -98,4 +97,4 @@ def check_watertight(surface: SurfaceLike, triangles: npt.ArrayLike | None = Non
     Raises:
         TypeError, ValueError: what is no surface, no triangle, indices out of range, positions that are not finite.
     """
-    return report_of(_mesh.check_watertight(*map(frozen, surface_arrays(surface, triangles))))
+    return report_of(_mesh.check_watertight(*surface_arrays(surface, triangles)))
