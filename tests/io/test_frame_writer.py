@@ -54,6 +54,8 @@ def test_vtk_files_hold_meshes_as_they_were(tmp_path: Path, rng: np.random.Gener
     np.testing.assert_array_equal(back.meshes["sheet"].vertices, sheet.vertices)
     np.testing.assert_array_equal(back.meshes["sheet"].elements, sheet.elements)
     np.testing.assert_array_equal(back.meshes["sheet"].columns["velocity"], velocity)
+    for name, values in sheet.element_columns.items():
+        np.testing.assert_array_equal(back.meshes["sheet"].element_columns[name], values)
     np.testing.assert_array_equal(back["smoke"], given["smoke"].array)
 
 
