@@ -47,7 +47,7 @@ help:
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
 	@echo "make gallery   the pictures of the README and the gallery page (about half an hour)"
-	@echo "make pictures  the pictures of the pages on smoke, solids and meshes"
+	@echo "make pictures  the pictures of the pages on smoke, water, solids and meshes"
 	@echo "make notebooks  run the notebooks and store what they show (some minutes; NOTEBOOKS=first_hour for one)"
 	@echo "make format    bring all sources into the house format"
 	@echo "make lint      formatting, linters and type checks"

@@ -94,7 +94,7 @@ def test_the_dam_of_the_page_on_water_breaks(tmp_path: Path, monkeypatch: pytest
     variables: dict[str, Any] = {}
     exec(compile(code, "water.md", "exec"), variables)
     assert abs(float(capsys.readouterr().out)) < 5e-3
-    assert (tmp_path / "dam.png").stat().st_size > 5000
+    assert (tmp_path / "water-dam.png").stat().st_size > 5000
     solver = variables["solver"]
     assert solver.time >= 0.5
     assert np.any(solver.levelset.array[80:, 0] <= 0)  # the front has come far

@@ -103,7 +103,7 @@ def test_what_is_no_mesh_is_refused() -> None:
         ms.mesh.quadratic_mesh(BALL)
     with pytest.raises(TypeError, match="surface must be a LevelSet, Shape, MeshDistance, surface mesh or function, not int"):
         ms.surface.bcc_mesh(3, 0.5)
-    with pytest.raises(TypeError, match="sharp_angle needs a surface mesh or a MeshDistance, not Sphere"):
+    with pytest.raises(TypeError, match="sharp_angle needs a surface, such as a TriangleMesh, or a MeshDistance, not Sphere"):
         ms.surface.bcc_mesh(ms.surface.Sphere((0, 0, 0), 1.0), 0.5, compress=True, sharp_angle=0.6)
     with pytest.raises(TypeError, match="first must be a TriangleMesh"):
         ms.surface.hausdorff_distance(3, BALL, 0.1)

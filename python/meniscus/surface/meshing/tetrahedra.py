@@ -112,7 +112,7 @@ def bcc_mesh(
         if not compress or bounds is not None or depth < math.inf:
             raise ValueError("sharp_angle is for compress=True, without bounds and depth")
         if not (isinstance(surface, MeshDistance) or is_surface(surface)):
-            raise TypeError(f"sharp_angle needs a surface mesh or a MeshDistance, not {type(surface).__name__}")
+            raise TypeError(f"sharp_angle needs a surface, such as a TriangleMesh, or a MeshDistance, not {type(surface).__name__}")
         arrays, distance, at = _surface.mesh_surface(
             source.core,
             tuple(source.lower.tolist()),
