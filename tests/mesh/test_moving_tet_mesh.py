@@ -17,6 +17,7 @@ from support.simplices import THREADS, affine, bcc, delaunay
 import meniscus as ms
 from meniscus.core import Workspace
 from meniscus.mesh import MovingTetMesh, SubdivisionHierarchy, TetMesh, VertexMotion, tet_block
+from meniscus.mesh.arrays import sealed
 
 TIMES = np.array([0.5, 0.75, 1.5, 1.625, 3.0])
 
@@ -150,8 +151,14 @@ def test_frames_are_the_users_only_if_nobody_can_change_them(rng: np.random.Gene
     expected = m.positions(1.0)
     frames[:] = 0
     assert same_bits(m.positions(1.0), expected)
-    fixed = random_frames(rest, rng)
-    fixed.flags.writeable = False
+    reopened = random_frames(rest, rng)
+    reopened.flags.writeable = False
+    m = MovingTetMesh(rest, reopened, TIMES)
+    expected = m.positions(1.0)
+    reopened.flags.writeable = True
+    reopened[:] = 0
+    assert same_bits(m.positions(1.0), expected)
+    fixed = sealed(random_frames(rest, rng))
     assert np.shares_memory(MovingTetMesh(rest, fixed, TIMES)._motion.frames, fixed)  # type: ignore[attr-defined]
 
 

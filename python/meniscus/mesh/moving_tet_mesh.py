@@ -32,7 +32,7 @@ class MovingTetMesh:
 
     Args:
         rest: level 0 at rest.
-        motion: positions of level 0, m: frames (f, n, 3) of numbers, copied unless read-only float64 or float32 in C order, between which
+        motion: positions of level 0, m: frames (f, n, 3) of numbers, copied unless nobody can write to them, between which
             vertices move linearly; or a function of the time that returns positions (n, 3); or a `VertexMotion`, which need not hold
             all frames in memory.
         times: of frames: their times (f,), increasing, s. Of a function: its start and end; without, it holds at all times.
