@@ -40,7 +40,7 @@ def test_a_run_that_is_broken_off_goes_on_with_the_same_bits(tmp_path: Path, mod
 
 def test_trails_join_where_embedded_points_have_been() -> None:
     pytest.importorskip("matplotlib")
-    scene = scenes.SCENES["kdsm"](**SMALL)
+    scene = scenes.SCENES["kdsm"](**{**SMALL, "frames": 6}, motion="swim")
     seen = []
     for frame in scenes.frames(scene):
         data = scene.frame_data()["trails"]
@@ -57,7 +57,7 @@ def test_surfaces_and_animations_from_files(tmp_path: Path) -> None:
     ball.apply_scale([2.0, 1.0, 1.0])
     ball.export(tmp_path / "egg.ply")
     for motion in ("swim", "nod", "twist", "hop", "bend"):
-        last = run(mesh=str(tmp_path / "egg.ply"), motion=motion, cell_size=0.3)
+        last = run(mesh=str(tmp_path / "egg.ply"), motion=motion, cell_size=0.3, frames=24)
         assert last.diagnostics["mean gap (cells)"] < 0.1
     for k in range(5):
         moved = ball.copy()
