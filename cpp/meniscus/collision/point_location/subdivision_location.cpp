@@ -190,7 +190,12 @@ TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coars
         std::array<Integer, 4> inside;
         bool held = true;
         for (std::size_t i = 0; i < 4 && held; ++i) {
-          for (std::size_t k = 0; k < 4; ++k) inside[i] = inside[i] + Integer(static_cast<std::int64_t>(m[k][i])) * volume[k];
+          for (std::size_t k = 0; k < 4; ++k) {
+            // Coefficients are 0, 1, -1 and 2.
+            if (m[k][i] > 0) inside[i] = inside[i] + volume[k];
+            if (m[k][i] > 1) inside[i] = inside[i] + volume[k];
+            if (m[k][i] < 0) inside[i] = inside[i] - volume[k];
+          }
           held = inside[i].sign() >= 0;
         }
         if (!held) continue;
