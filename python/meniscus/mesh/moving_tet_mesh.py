@@ -203,8 +203,7 @@ class MovingTetMesh:
         overlaps itself, the point stays on the sheet of its hint. Disabled tetrahedra and those without volume contain nothing, inverted
         ones the points between their corners.
 
-        The answer is exact for fine vertices that are not rounded. So the tetrahedron of a level is a descendant of that on a level
-        before, and differs from what a search among rounded fine vertices finds only within their round-off of a face.
+        The answer is exact, and without hints that of `collision.TetLocator` on the `positions` of the level.
 
         Args:
             points: (k, 3) float64, C-contiguous, m.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -56,11 +55,14 @@ def random_points(x: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray
     return rng.uniform(low - 0.02 * (high - low), high + 0.02 * (high - low), (n, 3))
 
 
-def compare(mesh: MovingTetMesh, level: int, points: np.ndarray, ranks: np.ndarray | None = None) -> np.ndarray:
+def compare(
+    mesh: MovingTetMesh, level: int, points: np.ndarray, ranks: np.ndarray | None = None, *, overlapping: bool = True
+) -> np.ndarray:
     """Compare with the general locator among the fine tetrahedra; return those found."""
     fine = mesh.positions(0.0, level)
-    expected = TetLocator(fine, np.array(mesh.tets(level)), ranks).locate(points)
     found = mesh.locate(points, 0.0, level=level)
+    hints = None if overlapping else found.tets  # for its speed; its result does not depend on them
+    expected = TetLocator(fine, np.array(mesh.tets(level)), ranks, overlapping=overlapping).locate(points, hints)
     assert (found.tets == expected.tets).all()
     # Coordinates of both are off by round-off, which the shape of a tetrahedron enlarges.
     again = np.einsum("nk,nkd->nd", found.barycentric, fine[mesh.tets(level)[found.tets]])
@@ -76,9 +78,9 @@ def compare(mesh: MovingTetMesh, level: int, points: np.ndarray, ranks: np.ndarr
 def test_a_million_random_points_as_the_general_locator(case: int, rng: np.random.Generator) -> None:
     rest, x = deformed(rng)[case]
     mesh = still(rest, x)
-    n = 1_000_000 if case == 0 else 250_000
+    n = 1_000_000 if case == 0 else 150_000
     for level in range(LEVELS + 1):
-        found = compare(mesh, level, random_points(x, n, rng))
+        found = compare(mesh, level, random_points(x, n, rng), overlapping=case > 0)
         assert (found >= 0).mean() > 0.02
 
 
@@ -97,7 +99,7 @@ def test_points_on_faces_edges_and_vertices(rng: np.random.Generator) -> None:
     mesh = still(rest, np.ascontiguousarray(x))
     for level in range(LEVELS + 1):
         fine = (mesh.positions(0.0, level), np.array(mesh.tets(level)))
-        points = special_points(fine, 6000, rng)
+        points = special_points(fine, 3000, rng)
         found = compare(mesh, level, points)
         if level < 2:
             inside = holders(fine, points, 13)
@@ -110,62 +112,37 @@ def test_points_on_faces_edges_and_vertices(rng: np.random.Generator) -> None:
             assert (again.tets == found).all()
 
 
-def test_the_levels_are_nested(rng: np.random.Generator) -> None:
+def test_the_levels_are_nested_inside_of_elements(rng: np.random.Generator) -> None:
     for rest, x in deformed(rng):
         mesh = still(rest, x)
-        fine = mesh.positions(0.0, 2)
-        points = np.concatenate([random_points(x, 3000, rng), special_points((fine, np.array(mesh.tets(2))), 3000, rng)])
+        points = random_points(x, 5000, rng)
         found = [mesh.locate(points, 0.0, level=level).tets for level in range(LEVELS + 1)]
         for a, b in itertools.pairwise(found):
             assert (b >> 3 == a).all()
 
 
-def exact_tets(mesh: MovingTetMesh, level: int, x: np.ndarray, points: np.ndarray) -> list[int]:
-    """The first fine tetrahedron that holds each point, with fine vertices that are exact combinations of coarse ones."""
-    embedding = mesh.hierarchy.embedding(level)
-    vertices = [
-        [sum((Fraction(float(w)) * Fraction(float(x[p, d])) for p, w in zip(parents, weights, strict=True)), Fraction(0)) for d in range(3)]
-        for parents, weights in zip(embedding.parents, embedding.weights, strict=True)
-    ]
-
-    def volume(a: list[Fraction], b: list[Fraction], c: list[Fraction], d: list[Fraction]) -> Fraction:
-        u, v, w = ([q[i] - a[i] for i in range(3)] for q in (b, c, d))
-        return sum((u[i] * (v[i - 2] * w[i - 1] - v[i - 1] * w[i - 2]) for i in range(3)), Fraction(0))
-
-    boxes = np.array([[[float(vertices[v][d]) for d in range(3)] for v in tet] for tet in mesh.tets(level)])
-    low, high = boxes.min(axis=1) - 1e-9, boxes.max(axis=1) + 1e-9
-    found = []
-    for point in points:
-        p = [Fraction(float(c)) for c in point]
-        first = -1
-        for t in np.flatnonzero(((low <= point) & (point <= high)).all(axis=1)):
-            c = [vertices[v] for v in mesh.tets(level)[t]]
-            whole = volume(*c)
-            sides = [volume(*(p if j == k else c[j] for j in range(4))) * whole for k in range(4)]
-            if whole != 0 and min(sides) >= 0:
-                first = int(t)
-                break
-        found.append(first)
-    return found
-
-
-def test_points_within_round_off_of_faces_against_fractions(rng: np.random.Generator) -> None:
-    # Vertices, middles and centres of stored fine tetrahedra are rounded: they lie on any side of what they are meant to be on.
-    for rest, amount in ((delaunay(9, rng), 0.02), (delaunay(9, rng), 0.0), (tet_block(1, 1, 1), 0.02)):
-        x = rest.vertices @ rng.normal(size=(3, 3)) + rng.normal(size=3) + rng.normal(scale=amount, size=rest.vertices.shape)
-        mesh = still(rest, x, levels=2)
-        for level in range(3):
+@pytest.mark.parametrize("offset", [0.0, 3.0, -1e4, 1e9])
+def test_points_within_round_off_of_faces(offset: float, rng: np.random.Generator) -> None:
+    # Stored fine vertices are rounded, and so are middles and centres of what is between them. The farther from the origin, the more.
+    for case, (rest, x) in enumerate([*deformed(rng), (tet_block(1, 1, 1), None), (delaunay(9, rng), None)]):
+        moved = (rest.vertices @ rng.normal(size=(3, 3)) if x is None else x) + offset
+        mesh = still(rest, moved)
+        for level in range(LEVELS + 1):
             fine = (mesh.positions(0.0, level), np.array(mesh.tets(level)))
-            points = special_points(fine, 120, rng)
+            near = special_points(fine, 500, rng)
+            vertices = fine[0][rng.choice(fine[1].ravel(), 300)]
+            points = np.concatenate([vertices, near, np.nextafter(near[:300], near[:300][:, [1, 2, 0]]), random_points(moved, 300, rng)])
+            expected = TetLocator(*fine).locate(points)
             found = mesh.locate(points, 0.0, level=level)
-            assert found.tets.tolist() == exact_tets(mesh, level, x, points)
-            # A point belongs to one of those that touch it: in or within round-off.
-            inside = found.tets >= 0
-            again = np.einsum("nk,nkd->nd", found.barycentric, fine[0][fine[1][found.tets]])
-            assert np.abs(again - points)[inside].max() <= 1e-14 * np.abs(x).max()
-            if TetMesh(x, rest.tets).is_embedded():
-                hinted = mesh.locate(points, 0.0, rng.integers(0, len(fine[1]), len(points)).astype(np.int32), level)
-                assert same_bits(hinted.tets, found.tets)
+            assert (found.tets == expected.tets).all()
+            assert np.abs(found.barycentric - expected.barycentric).max() < 1e-7  # slivers of 1e9 m away have a few digits
+            if case < 4:
+                assert (found.tets[:300] >= 0).all()  # no vertex is lost, at the boundary either
+            if offset <= 3.0 and TetMesh(*fine).is_embedded():
+                hints = rng.integers(0, len(fine[1]), len(points)).astype(np.int32)
+                assert (mesh.locate(points, 0.0, hints, level).tets == expected.tets).all()
+            hinted = mesh.locate(points, 0.0, np.maximum(found.tets, 0), level)
+            assert ((hinted.tets >= 0) == (found.tets >= 0)).all()
 
 
 def test_a_walk_stays_on_its_sheet(rng: np.random.Generator) -> None:

@@ -1,6 +1,5 @@
 #include "meniscus/collision/point_location/subdivision_location.hpp"
 
-#include "meniscus/collision/point_location/exact_volumes.hpp"
 #include "meniscus/collision/point_location/tet_neighbours.hpp"
 #include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
@@ -21,8 +20,10 @@ constexpr int longest_walk = 100;
 /// Tetrahedra around a vertex, at most; where there are more, the tree answers.
 constexpr std::size_t largest_star = 512;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Maps with larger errors are not used.
+/// Maps with larger errors are not used, nor those of tetrahedra so thin or so far from the origin that the rounding of fine
+/// vertices changes coordinates by more.
 constexpr double largest_error = 0x1p-36;
+constexpr double largest_shift = 0x1p-18;
 
 /// The number of diagonals on the levels before.
 constexpr Index diagonals_before(Index level) { return ((Index{1} << (3 * level)) - 1) / 7; }
@@ -95,6 +96,12 @@ TetCorners SubdivisionLocator::corners(std::int32_t t) const {
 // 2^-36, so that they do not all lie in [0, 1] with a sum of 1.
 //
 // Lengths in [2^-150, 2^150] and volumes above 2^-500 keep underflow below 2^-400.
+//
+// Fine vertices are rounded once on each level, by at most u times the largest coordinate along each axis. That moves coordinates
+// by as much as a point that is moved by the same; the factor of two covers the change of the gradient. On each level, gradients
+// grow by at most 4, as errors do. A point whose coordinates in a descendant exceed all of this is inside of it as it is stored.
+// It is in no other one of the same sheet: that would have a point less than the rounding away from it in common with the
+// descendant without rounding, in which this point is inside, too.
 void SubdivisionLocator::place(std::int32_t t, bool disabled) {
   const auto i = static_cast<std::size_t>(t);
   const TetCorners c = corners(t);
@@ -109,7 +116,16 @@ void SubdivisionLocator::place(std::int32_t t, bool disabled) {
   const mesh::Point h = e1.cwiseAbs().cwiseMax(e2.cwiseAbs()).cwiseMax(e3.cwiseAbs());
   const double size = std::abs(whole);
   const double error = 1024 * 0x1p-53 * (h[0] * h[1] * h[2] / size) + 0x1p-48;
-  const bool usable = h.minCoeff() >= 0x1p-150 && h.maxCoeff() <= 0x1p150 && size >= 0x1p-500 && error <= largest_error;
+  bool usable = h.minCoeff() >= 0x1p-150 && h.maxCoeff() <= 0x1p150 && size >= 0x1p-500 && error <= largest_error;
+  double shift = 0;
+  if (usable) {
+    for (Index d = 0; d < 3; ++d) {
+      const double normal = std::max({std::abs(n1[d]), std::abs(n2[d]), std::abs(n3[d])});
+      shift += 3 * normal / size * std::max(std::abs(box.low[d]), std::abs(box.high[d]));
+    }
+    shift *= 2 * static_cast<double>(fixed_->levels) * 0x1p-53;
+    usable = shift <= largest_shift;
+  }
   for (std::size_t d = 0; d < 3; ++d) {
     const auto a = static_cast<Index>(d);
     const double g1 = usable ? n1[a] / whole : 0;
@@ -119,8 +135,8 @@ void SubdivisionLocator::place(std::int32_t t, bool disabled) {
   }
   Placement& placed = placed_[i];
   placed.orientation = static_cast<std::int8_t>(usable ? (whole > 0 ? 1 : -1) : tet_orientation(c));
-  placed.kind = placed.orientation == 0 ? Kind::flat : disabled ? Kind::disabled : Kind::enabled;
-  errors_[i] = usable ? error : infinity;
+  placed.kind = disabled ? Kind::disabled : placed.orientation == 0 ? Kind::flat : Kind::enabled;
+  errors_[i] = usable ? error + shift : infinity;
   map.margin = placed.kind == Kind::enabled ? errors_[i] : infinity;
 }
 
@@ -152,125 +168,130 @@ MENISCUS_INLINE void SubdivisionLocator::descend(Descent& d, Index before) const
   d.path = 8 * d.path + static_cast<std::int32_t>(child);
 }
 
-std::array<int, 4> SubdivisionLocator::exact_sides(const mesh::Point& p, std::int32_t t) const {
-  return with_exact_volumes(p, corners(t), placed_[static_cast<std::size_t>(t)].orientation, 0, [](const auto& volume) {
-    return std::array<int, 4>{volume[0].sign(), volume[1].sign(), volume[2].sign(), volume[3].sign()};
-  });
-}
-
-bool SubdivisionLocator::holds(const mesh::Point& p, std::int32_t t) const {
+/// The sides of the faces on which the point lies: 1 inside, 0 on the face, -1 outside; without a map, exact ones of a
+/// tetrahedron that is not flat; with one, 0 within its error.
+std::array<int, 4> SubdivisionLocator::sides(const mesh::Point& p, std::int32_t t) const {
   const double error = errors_[static_cast<std::size_t>(t)];
+  std::array<int, 4> side;
   if (error < infinity) {
     const TetWeights b = coordinates(p, t);
-    const double lowest = std::min(std::min(b[0], b[1]), std::min(b[2], b[3]));
-    if (lowest > error) return true;
-    if (lowest < -error) return false;
+    for (std::size_t k = 0; k < 4; ++k) side[k] = b[k] > error ? 1 : b[k] < -error ? -1 : 0;
+    return side;
   }
-  const std::array<int, 4> side = exact_sides(p, t);
-  return *std::min_element(side.begin(), side.end()) >= 0;
+  for (std::size_t k = 0; k < 4; ++k) {
+    TetCorners c = corners(t);
+    c[k] = p;
+    side[k] = placed_[static_cast<std::size_t>(t)].orientation * tet_orientation(c);
+  }
+  return side;
 }
 
-/// The descendant of a coarse tetrahedron that holds the point.
+/// The first descendant of a tetrahedron that holds the point, by the positions of its vertices as `interpolate` rounds them.
+/// Rounded middles lie in the box of their ends, so that all descendants lie in the box of the corners.
+TetLocation SubdivisionLocator::first_descendant(const mesh::Point& p, const TetCorners& corner, const Descent& d, Index depth,
+                                                 Index level) const {
+  mesh::Box box;
+  for (const mesh::Point& x : corner) box.add(x);
+  if (!((box.low.array() <= p.array()) && (p.array() <= box.high.array())).all()) return {};
+  if (depth == level) {
+    const TetAnswer r = locate_in_tet(p, corner, tet_orientation(corner));
+    if (r.side == TetSide::outside) return {};
+    return {static_cast<std::int32_t>((static_cast<Index>(d.coarse) << (3 * level)) + d.path), r.weights};
+  }
+  std::array<mesh::Point, 6> middle;
+  for (std::size_t e = 0; e < 6; ++e) middle[e] = 0.5 * (corner[mesh::tet_edges[e][0]] + corner[mesh::tet_edges[e][1]]);
+  std::array<TetCorners, 8> children;
+  mesh::cut_into_eight(corner, middle.data(), diagonal(d.coarse, diagonals_before(depth), d.path), children.data());
+  for (std::int32_t child = 0; child < 8; ++child) {
+    Descent next = d;
+    next.path = 8 * d.path + child;
+    const TetLocation r = first_descendant(p, children[static_cast<std::size_t>(child)], next, depth + 1, level);
+    if (r.tet >= 0) return r;
+  }
+  return {};
+}
+
+/// The descendant of a coarse tetrahedron that holds the point, if there is one.
 TetLocation SubdivisionLocator::resolve(const mesh::Point& p, std::int32_t coarse, Index level) const {
-  const Index first = static_cast<Index>(coarse) << (3 * level);
-  if (errors_[static_cast<std::size_t>(coarse)] < infinity) {
-    Descent d{coordinates(p, coarse), coarse, 0,
-              std::ldexp(errors_[static_cast<std::size_t>(coarse)], static_cast<int>(2 * level))};
+  const double error = errors_[static_cast<std::size_t>(coarse)];
+  Descent d;
+  d.coarse = coarse;
+  if (error < infinity) {
+    d.b = coordinates(p, coarse);
+    if (*std::min_element(d.b.begin(), d.b.end()) < -error) return {};
     for (Index l = 0; l < level; ++l) descend(d, diagonals_before(l));
-    if (*std::min_element(d.b.begin(), d.b.end()) > d.limit) return {static_cast<std::int32_t>(first + d.path), d.b};
+    if (*std::min_element(d.b.begin(), d.b.end()) > std::ldexp(error, static_cast<int>(2 * level)))
+      return {static_cast<std::int32_t>((static_cast<Index>(coarse) << (3 * level)) + d.path), d.b};
+    d.path = 0;
   }
-  const int orientation = placed_[static_cast<std::size_t>(coarse)].orientation;
-  return with_exact_volumes(p, corners(coarse), orientation, static_cast<int>(2 * level) + 4, [&](auto volume) {
-    using Integer = std::decay_t<decltype(volume[0])>;
-    std::int32_t path = 0;
-    for (Index l = 0; l < level; ++l) {
-      const std::size_t d = diagonal(coarse, diagonals_before(l), path);
-      for (std::size_t child = 0; child < 8; ++child) {
-        const auto& m = mesh::child_coordinates[mesh::child_coordinates_row(d, child)].column;
-        std::array<Integer, 4> inside;
-        bool held = true;
-        for (std::size_t i = 0; i < 4 && held; ++i) {
-          for (std::size_t k = 0; k < 4; ++k) inside[i] = inside[i] + Integer(static_cast<std::int64_t>(m[k][i])) * volume[k];
-          held = inside[i].sign() >= 0;
-        }
-        if (!held) continue;
-        volume = inside;
-        path = 8 * path + static_cast<std::int32_t>(child);
-        break;
-      }
-    }
-    TetLocation found;
-    found.tet = static_cast<std::int32_t>(first + path);
-    const Integer whole = (volume[0] + volume[1]) + (volume[2] + volume[3]);
-    for (std::size_t k = 0; k < 4; ++k) found.weights[k] = exact_ratio(volume[k], whole);
-    return found;
-  });
+  return first_descendant(p, corners(coarse), d, 0, level);
 }
 
-/// The coarse tetrahedron that the walk finds; -1 where the tree has to answer.
-std::int32_t SubdivisionLocator::walk(const mesh::Point& p, std::int32_t t) const {
+/// What the walk finds; nothing where the tree has to answer.
+TetLocation SubdivisionLocator::walk(const mesh::Point& p, std::int32_t t, Index level) const {
   std::int32_t previous = -1;
   for (int step = 0; step < longest_walk; ++step) {
     const auto i = static_cast<std::size_t>(t);
-    if (placed_[i].kind == Kind::flat) return -1;
-    TetWeights side;
-    double error = errors_[i];
-    const bool exact = !(error < infinity);
-    if (!exact) {
-      side = coordinates(p, t);
-      const double lowest = std::min(std::min(side[0], side[1]), std::min(side[2], side[3]));
-      if (lowest > error) return placed_[i].kind == Kind::enabled ? t : -1;
-      if (!(lowest < -error)) error = infinity;
-    }
-    if (!(error < infinity)) {
-      const std::array<int, 4> sign = exact_sides(p, t);
-      for (std::size_t k = 0; k < 4; ++k) side[k] = sign[k];
-      error = 0;
-      if (*std::min_element(sign.begin(), sign.end()) >= 0) return first_around(p, t);
-    }
-    double lowest = -error;
+    if (placed_[i].orientation == 0) return {};
+    const std::array<int, 4> side = sides(p, t);
+    if (*std::min_element(side.begin(), side.end()) >= 0) return first_around(p, t, level);
+    TetWeights depth{};
+    if (errors_[i] < infinity)
+      depth = coordinates(p, t);
+    else
+      for (std::size_t k = 0; k < 4; ++k) depth[k] = side[k];
     std::int32_t next = -1;
+    double lowest = 0;
     for (std::size_t k = 0; k < 4; ++k) {
       const std::int32_t beside = fixed_->neighbours[i][k];
-      if (!(side[k] < lowest) || beside < 0 || beside == previous) continue;
-      lowest = side[k];
+      if (side[k] >= 0 || !(depth[k] < lowest) || beside < 0 || beside == previous) continue;
+      lowest = depth[k];
       next = beside;
     }
-    if (next < 0) return -1;
+    if (next < 0) return {};
     previous = t;
     t = next;
   }
-  return -1;
+  return {};
 }
 
-/// The first enabled tetrahedron of those that hold the point and are reached from t across faces with the point on them; -1
-/// where there is none. Flat ones with the point in their plane are crossed.
-std::int32_t SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t t) const {
+/// The first descendant that holds the point, of the coarse tetrahedra that are reached from t across faces with the point on
+/// them. Those that are flat, or too thin to say, are crossed.
+TetLocation SubdivisionLocator::first_around(const mesh::Point& p, std::int32_t t, Index level) const {
   std::array<std::int32_t, largest_star> star;
   star[0] = t;
   std::size_t count = 1;
-  std::int32_t best = -1;
   for (std::size_t at = 0; at < count; ++at) {
-    const std::int32_t here = star[at];
-    const Placement& placed = placed_[static_cast<std::size_t>(here)];
-    const std::array<int, 4> side = exact_sides(p, here);
-    if (*std::min_element(side.begin(), side.end()) < 0) continue;
-    if (placed.kind == Kind::enabled && (best < 0 || here < best)) best = here;
+    const auto here = static_cast<std::size_t>(star[at]);
+    std::array<int, 4> side{};
+    if (errors_[here] < infinity) {
+      side = sides(p, star[at]);
+      if (*std::min_element(side.begin(), side.end()) < 0) continue;
+    } else if (!((boxes_[here].low.array() <= p.array()) && (p.array() <= boxes_[here].high.array())).all()) {
+      continue;
+    }
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::int32_t beside = fixed_->neighbours[static_cast<std::size_t>(here)][k];
+      const std::int32_t beside = fixed_->neighbours[here][k];
       if (side[k] != 0 || beside < 0) continue;
       const auto end = star.begin() + static_cast<std::ptrdiff_t>(count);
       if (std::find(star.begin(), end, beside) != end) continue;
-      if (count == largest_star) return -1;
+      if (count == largest_star) return {};
       star[count++] = beside;
     }
   }
-  return best;
+  std::sort(star.begin(), star.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t at = 0; at < count; ++at) {
+    if (placed_[static_cast<std::size_t>(star[at])].kind == Kind::disabled) continue;
+    const TetLocation r = resolve(p, star[at], level);
+    if (r.tet >= 0) return r;
+  }
+  return {};
 }
 
-/// The first enabled coarse tetrahedron that holds the point; -1 outside of all.
-std::int32_t SubdivisionLocator::search(const mesh::Point& p) const {
-  std::int32_t best = -1;
+/// The first of all enabled descendants that hold the point.
+TetLocation SubdivisionLocator::search(const mesh::Point& p, Index level) const {
+  TetLocation best;
+  std::int32_t first = -1;
   tree_.traverse(
       [&](std::int32_t, const mesh::BoundingVolumeTree::Node& n) {
         return ((n.box.low.array() <= p.array()) && (p.array() <= n.box.high.array())).all();
@@ -278,8 +299,11 @@ std::int32_t SubdivisionLocator::search(const mesh::Point& p) const {
       [&](const mesh::BoundingVolumeTree::Node& n) {
         for (std::int32_t s = n.first; s < n.first + n.count; ++s) {
           const std::int32_t t = tree_.order()[static_cast<std::size_t>(s)];
-          if (placed_[static_cast<std::size_t>(t)].kind != Kind::enabled || (best >= 0 && t > best)) continue;
-          if (holds(p, t)) best = t;
+          if (placed_[static_cast<std::size_t>(t)].kind == Kind::disabled || (first >= 0 && t > first)) continue;
+          const TetLocation r = resolve(p, t, level);
+          if (r.tet < 0) continue;
+          best = r;
+          first = t;
         }
       });
   return best;
@@ -312,9 +336,11 @@ MENISCUS_INLINE void SubdivisionLocator::fetch(std::int32_t coarse) const {
 }
 
 MENISCUS_NOINLINE TetLocation SubdivisionLocator::locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const {
-  std::int32_t found = coarse >= 0 ? walk(p, coarse) : -1;
-  if (found < 0) found = search(p);
-  return found < 0 ? TetLocation{} : resolve(p, found, level);
+  if (coarse >= 0) {
+    const TetLocation r = walk(p, coarse, level);
+    if (r.tet >= 0) return r;
+  }
+  return search(p, level);
 }
 
 void SubdivisionLocator::locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, Index level,

@@ -1,16 +1,11 @@
 /// Point location in a uniformly subdivided tetrahedral mesh that moves: a search among the coarse tetrahedra, then a descent by
 /// arithmetic. Nothing is stored per fine tetrahedron but the two bits that say how it is cut.
 ///
-/// The vertices of a fine mesh are fixed combinations of the coarse ones, so the map from rest is affine inside of a coarse
-/// tetrahedron, and the barycentric coordinates there decide which descendant holds a point. The fine mesh that is meant has
-/// these combinations as its vertices exactly, without the rounding of stored fine positions.
-///
-/// Which tetrahedron: of several closed ones that hold a point, it belongs to that with the lowest number. The numbers of
-/// descendants begin with that of their coarse tetrahedron and go on with those of the children, so this is the first coarse
-/// tetrahedron that holds the point, and on each level its first closed child that does: the coordinates are compared exactly. So
-/// a point belongs to exactly one tetrahedron of each level, that of a level is a child of that of the level before, and it is
-/// the one that a search through all of them finds. With stored fine positions the same follows for all points that lie farther
-/// from faces than these are rounded.
+/// The map from rest is affine inside of a coarse tetrahedron, so the barycentric coordinates there decide which descendant holds
+/// a point. Where they leave it open, within the rounding of coordinates and of fine vertices, the descendants around are formed
+/// with the vertices that `UniformSubdivision::interpolate` gives them, and compared exactly. So the result is that of
+/// `TetLocator` on the stored fine mesh, for every point: of several closed tetrahedra that hold it, the one with the lowest
+/// number. Descendants of disabled tetrahedra hold nothing, nor do those that are flat.
 ///
 /// With a hint, a point is searched by a walk across faces from there, and what the walk finds stands, also where another sheet
 /// of a mesh that overlaps itself has lower numbers. On a face, an edge or a vertex it is again the first of the tetrahedra
@@ -33,7 +28,7 @@ class SubdivisionLocator {
   SubdivisionLocator(const mesh::UniformSubdivision<4>& subdivision, std::span<const mesh::Point> vertices);
 
   /// Sets other positions of the coarse vertices, and the coarse tetrahedra whose descendants hold nothing, one value for each or
-  /// none at all. Flat ones never hold anything.
+  /// none at all.
   void move(std::span<const mesh::Point> vertices, std::span<const bool> disabled);
 
   /// The tetrahedra of a level. Hints are numbers of such tetrahedra, or -1; without any, `hints` is empty. Parallel. Throws
@@ -83,15 +78,15 @@ class SubdivisionLocator {
   TetWeights coordinates(const mesh::Point& p, std::int32_t t) const;
   std::size_t diagonal(std::int32_t coarse, Index before, std::int32_t path) const;
   void descend(Descent& d, Index before) const;
+  std::array<int, 4> sides(const mesh::Point& p, std::int32_t t) const;
+  TetLocation first_descendant(const mesh::Point& p, const TetCorners& corner, const Descent& d, Index depth, Index level) const;
   TetLocation resolve(const mesh::Point& p, std::int32_t coarse, Index level) const;
-  void fetch(std::int32_t coarse) const;
+  TetLocation walk(const mesh::Point& p, std::int32_t coarse, Index level) const;
+  TetLocation first_around(const mesh::Point& p, std::int32_t coarse, Index level) const;
+  TetLocation search(const mesh::Point& p, Index level) const;
   Descent enter(const mesh::Point& p, std::int32_t coarse, double growth) const;
+  void fetch(std::int32_t coarse) const;
   TetLocation locate_slowly(const mesh::Point& p, std::int32_t coarse, Index level) const;
-  std::array<int, 4> exact_sides(const mesh::Point& p, std::int32_t t) const;
-  bool holds(const mesh::Point& p, std::int32_t t) const;
-  std::int32_t walk(const mesh::Point& p, std::int32_t coarse) const;
-  std::int32_t first_around(const mesh::Point& p, std::int32_t coarse) const;
-  std::int32_t search(const mesh::Point& p) const;
 
   std::shared_ptr<const Fixed> fixed_;
   std::vector<mesh::Point> vertices_;
