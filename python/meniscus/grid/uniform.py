@@ -109,6 +109,10 @@ class Grid:
 
         The samples are those of the own block.
         """
+        if not isinstance(on_side, (Sequence, np.ndarray)) or np.shape(on_side) != (self.dimension,):
+            raise ValueError(f"on_side must hold {self.dimension} numbers, 0 or 1, not {on_side!r}")
+        if not all(isinstance(s, (int, np.integer)) and s in (0, 1) for s in on_side):
+            raise ValueError(f"on_side must hold 0 or 1 per axis, not {on_side!r}")
         arrays = []
         for d, (first, n) in enumerate(zip(self.first_cell, self.local_shape, strict=True)):
             i = np.arange(first, first + n + on_side[d], dtype=np.float64) + 0.5 * (1 - on_side[d])

@@ -15,6 +15,14 @@ from meniscus.viz.picture import figure as figure_of_size
 _COLORS = ("0.6", "tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange")
 
 
+def _picture_of(name: str, array: object, dimensions: int) -> None:
+    """Raise TypeError or ValueError for what is no array of so many dimensions with at least one number."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iufb":
+        raise TypeError(f"{name} must be a NumPy array of numbers, not {type(array).__name__}")
+    if array.ndim != dimensions or not array.size:
+        raise ValueError(f"{name} must have {dimensions} dimensions and at least one value, not the shape {array.shape}")
+
+
 def lines(
     x: npt.ArrayLike,
     curves: Mapping[str, npt.ArrayLike],
@@ -25,6 +33,8 @@ def lines(
     log: bool = False,
 ) -> Any:
     """Return a figure of named curves over x; `log` for both axes logarithmic."""
+    _checks.one_of_type("curves", curves, Mapping)
+    _checks.flag("log", log)
     figure = figure_of_size(7.0, 4.0)
     axes = figure.add_subplot()
     for color, (name, y) in zip(_COLORS, curves.items(), strict=False):
@@ -58,10 +68,14 @@ def image(
         size: width and height of the figure, inches.
         solid: signed distance on the nodes (nx + 1, ny + 1) of a solid that covers the picture where it is not above 0; needs `extent`.
     """
-    figure = figure_of_size(*size)
+    _picture_of("values", values, 2)
+    if solid is not None:
+        _picture_of("solid", solid, 2)
+    low, high = _checks.vector("limits", limits, 2) if limits is not None else (float(values.min()), float(values.max()))
+    ends = None if extent is None else _checks.vector("extent", extent, 4)
+    figure = figure_of_size(*_checks.vector("size", size, 2))
     axes = figure.add_subplot()
-    low, high = limits if limits is not None else (float(values.min()), float(values.max()))
-    picture = axes.imshow(values.T, origin="lower", extent=extent, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
+    picture = axes.imshow(values.T, origin="lower", extent=ends, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
     figure.colorbar(picture, ax=axes)
     if solid is not None:
         if extent is None:
@@ -86,6 +100,7 @@ def streamlines(
         velocity: at the cell centres (nx, ny, 2), m/s.
         extent, title, limits, colors: as for `image`.
     """
+    _picture_of("velocity", velocity, 3)
     figure = image(np.hypot(velocity[..., 0], velocity[..., 1]), extent=extent, title=title, limits=limits, colors=colors)
     if not velocity.any():
         return figure
@@ -98,6 +113,10 @@ def streamlines(
 
 def contours(x: npt.ArrayLike, y: npt.ArrayLike, fields: Mapping[str, npt.NDArray[Any]], *, level: float = 0.0, title: str = "") -> Any:
     """Return a figure with one contour line of each named field (nx, ny)."""
+    _checks.one_of_type("fields", fields, Mapping)
+    for name, values in fields.items():
+        _picture_of(f"fields[{name!r}]", values, 2)
+    _checks.number("level", level)
     figure = figure_of_size(5.5, 5.5)
     axes = figure.add_subplot()
     handles = []

@@ -149,5 +149,7 @@ class Polygon(Shape):
             raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
         if np.ndim(value[0]) == 1:
             value = [value]
+        if any(np.ndim(loop) != 2 for loop in value):
+            raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
         loops = tuple(tuple(_checks.vector(f"loops[{i}][{j}]", v, 2) for j, v in enumerate(loop)) for i, loop in enumerate(value))
         self._finish("polygon", 2, loops, loops=loops)
