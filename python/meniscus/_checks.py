@@ -49,14 +49,14 @@ def positive(name: str, value: object) -> float:
     return result
 
 
-def integer(name: str, value: object, at_least: int | None = None, below: int | None = None) -> int:
+def integer(name: str, value: object, at_least: int | None = None, below: int = 2**63) -> int:
     """Return an int in the range asked for."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if at_least is not None and value < at_least:
-        raise ValueError(f"{name} must be at least {at_least}, not {value}")
-    if below is not None and value >= below:
-        raise ValueError(f"{name} must be below {below}, not {value}")
+        raise ValueError(f"{name} must be at least {at_least}, not {value if value > -(2**64) else 'a number of more digits'}")
+    if value >= below:
+        raise ValueError(f"{name} must be below {below}, not {value if value < 2**64 else 'a number of more digits'}")
     return int(value)
 
 

@@ -49,6 +49,8 @@ class Grid:
                 raise ValueError(f"spacing must be the same on every axis (cells are cubes), not {tuple(spacing)}")
             spacing = spacing[0]
         self._spacing = _checks.positive("spacing", spacing)
+        if not 1e-100 <= self._spacing <= 1e100:  # its powers up to the third are numbers too
+            raise ValueError(f"spacing must be from 1e-100 to 1e100 m, not {self._spacing}")
         self._origin = _checks.vector("origin", (0.0,) * dimension if origin is None else origin, dimension)
         if isinstance(periodic, (bool, np.bool_)):
             periodic = (bool(periodic),) * dimension
