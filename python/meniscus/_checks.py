@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -47,20 +49,55 @@ def positive(name: str, value: object) -> float:
     return result
 
 
-def integer(name: str, value: object, at_least: int | None = None, below: int | None = None) -> int:
+def integer(name: str, value: object, at_least: int | None = None, below: int = 2**63) -> int:
     """Return an int in the range asked for."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if at_least is not None and value < at_least:
-        raise ValueError(f"{name} must be at least {at_least}, not {value}")
-    if below is not None and value >= below:
-        raise ValueError(f"{name} must be below {below}, not {value}")
+        raise ValueError(f"{name} must be at least {at_least}, not {value if value > -(2**64) else 'a number of more digits'}")
+    if value >= below:
+        raise ValueError(f"{name} must be below {below}, not {value if value < 2**64 else 'a number of more digits'}")
     return int(value)
+
+
+def flag(name: str, value: object) -> bool:
+    """Return a truth value; raise TypeError for what only counts as one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def dimension(name: str, value: object) -> int:
+    """Return 2 or 3."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value not in (2, 3):
+        raise ValueError(f"{name} must be 2 or 3, not {value!r}")
+    return int(value)
+
+
+def interval(start: object, end: object) -> None:
+    """Check that `end`, which may be infinite, is after `start`."""
+    begin = number("start", start)
+    if not (isinstance(end, float) and end == math.inf) and not number("end", end) > begin:
+        raise ValueError(f"end must be after start, {begin:g}, not {end:g}")
+
+
+def path(name: str, value: object) -> Path:
+    """Return a path; raise TypeError for what is none."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{name} must be a path, not {value!r}")
+    return Path(value)
+
+
+def items(name: str, value: object, kind: type[_C]) -> list[_C]:
+    """Return the items of a sequence, each an instance of a type; raise TypeError otherwise."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"{name} must be a sequence of {kind.__name__}, not {value!r}")
+    return [one_of_type(name, item, kind) for item in value]
 
 
 def vector(name: str, value: object, dimension: int) -> tuple[float, ...]:
     """Return `dimension` finite floats."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)):
+    if isinstance(value, (str, bytes)) or not isinstance(value, (Sequence, np.ndarray)) or np.shape(value) == ():
         raise TypeError(f"{name} must hold {dimension} numbers, not {value!r}")
     if len(value) != dimension:
         raise ValueError(f"{name} must hold {dimension} numbers, not {len(value)}")
@@ -69,10 +106,24 @@ def vector(name: str, value: object, dimension: int) -> tuple[float, ...]:
 
 def scalar_type(dtype: npt.DTypeLike) -> np.dtype[Any]:
     """Return float32 or float64; raise TypeError for anything else."""
-    result = np.dtype(dtype)
+    try:
+        result = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise TypeError(f"dtype must be float32 or float64, not {dtype!r}") from None
     if result not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise TypeError(f"dtype must be float32 or float64, not {result}")
     return result
+
+
+def numbers(name: str, value: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return an array of float64; raise TypeError for what holds something else than numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise TypeError(f"{name} must be an array of numbers, not {value!r}") from None
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be an array of numbers, not of dtype {array.dtype}")
+    return np.asarray(array, np.float64)
 
 
 def require_finite(name: str, array: Floats) -> None:

@@ -58,7 +58,7 @@ def test_surfaces_and_animations_from_files(tmp_path: Path) -> None:
     ball.export(tmp_path / "egg.ply")
     for motion in ("swim", "nod", "twist", "hop", "bend"):
         last = run(mesh=str(tmp_path / "egg.ply"), motion=motion, cell_size=0.3, frames=24)
-        assert last.diagnostics["mean gap (cells)"] < 0.1
+        assert last.diagnostics["mean gap (cells)"] < 0.2
     for k in range(5):
         moved = ball.copy()
         moved.apply_translation([0.05 * k, 0.0, 0.0])

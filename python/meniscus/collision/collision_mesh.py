@@ -183,7 +183,8 @@ class CollisionMesh:
 
         Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
         """
-        return bool(self._core.collides(*self._detection(start, end), CONTACT_MODE("mode", mode), _flags(changed), bool(moving_frame)))
+        frame = _checks.flag("moving_frame", moving_frame)
+        return bool(self._core.collides(*self._detection(start, end), CONTACT_MODE("mode", mode), _flags(changed), frame))
 
     def collisions(
         self,
@@ -200,7 +201,8 @@ class CollisionMesh:
 
         Source: Brochu 2012, chapter 4; Selle 2008, section 6.4 (moving frame, changed vertices).
         """
-        pairs = self._core.collisions(*self._detection(start, end), CONTACT_MODE("mode", mode), _flags(changed), bool(moving_frame))
+        frame = _checks.flag("moving_frame", moving_frame)
+        pairs = self._core.collisions(*self._detection(start, end), CONTACT_MODE("mode", mode), _flags(changed), frame)
         return CollisionPairs(*pairs)
 
     def time_of_impact(
@@ -230,7 +232,8 @@ class CollisionMesh:
         Source: Brochu 2012, section 4.5.1; Selle 2008, section 6.4 (moving frame, changed vertices).
         """
         checked = _checks.positive("tolerance", tolerance)
-        return float(self._core.time_of_impact(*self._detection(start, end), checked, _flags(changed), bool(moving_frame)))
+        frame = _checks.flag("moving_frame", moving_frame)
+        return float(self._core.time_of_impact(*self._detection(start, end), checked, _flags(changed), frame))
 
     def collides_with(
         self,
@@ -266,7 +269,8 @@ class CollisionMesh:
         """
         motion = self._mutual(other, start, end, other_start, other_end)
         flags = _flags(changed), _flags(other_changed, "other_changed")
-        return bool(self._core.collides_with(*motion, CONTACT_MODE("mode", mode), *flags, bool(moving_frame)))
+        frame = _checks.flag("moving_frame", moving_frame)
+        return bool(self._core.collides_with(*motion, CONTACT_MODE("mode", mode), *flags, frame))
 
     def collisions_with(
         self,
@@ -289,7 +293,8 @@ class CollisionMesh:
         """
         motion = self._mutual(other, start, end, other_start, other_end)
         flags = _flags(changed), _flags(other_changed, "other_changed")
-        return MutualPairs(*self._core.collisions_with(*motion, CONTACT_MODE("mode", mode), *flags, bool(moving_frame)))
+        frame = _checks.flag("moving_frame", moving_frame)
+        return MutualPairs(*self._core.collisions_with(*motion, CONTACT_MODE("mode", mode), *flags, frame))
 
     def time_of_impact_with(
         self,
@@ -316,7 +321,8 @@ class CollisionMesh:
         checked = _checks.positive("tolerance", tolerance)
         motion = self._mutual(other, start, end, other_start, other_end)
         flags = _flags(changed), _flags(other_changed, "other_changed")
-        return float(self._core.time_of_impact_with(*motion, checked, *flags, bool(moving_frame)))
+        frame = _checks.flag("moving_frame", moving_frame)
+        return float(self._core.time_of_impact_with(*motion, checked, *flags, frame))
 
     def intersections_with(
         self, other: CollisionMesh, positions: Positions, other_positions: Floats, degenerate: DegenerateContact = "counts"

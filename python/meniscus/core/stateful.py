@@ -128,7 +128,9 @@ class Stateful(MemoryOwner, State):
 
     def changed_by(self, stages: Iterable[str]) -> list[str]:
         """Return the names of the parts that some of the stages change."""
-        given = set(stages)
+        if isinstance(stages, str) or not isinstance(stages, Iterable):
+            raise TypeError(f"stages must be a sequence of names, not {stages!r}")
+        given = set(map(str, stages))
         return [name for name, d in self._declared.items() if d.changed_by is None or not given.isdisjoint(d.changed_by)]
 
     def copy(self: _F) -> _F:

@@ -135,6 +135,8 @@ class StagedSolver(Stateful, Generic[Report]):
         dt = _checks.positive("dt", dt)
         self.running_report = report = self._report_type(dt=dt)
         try:
+            if on_stage is not None:
+                _checks.function("on_stage", on_stage)
             with self.transaction(None if on_stage or not self._has_own_stages() else self.changed_by(self.stages)):
                 for name in self.stages:
                     getattr(self, name)(dt)

@@ -49,6 +49,8 @@ class Grid:
                 raise ValueError(f"spacing must be the same on every axis (cells are cubes), not {tuple(spacing)}")
             spacing = spacing[0]
         self._spacing = _checks.positive("spacing", spacing)
+        if not 1e-100 <= self._spacing <= 1e100:  # its powers up to the third are numbers too
+            raise ValueError(f"spacing must be from 1e-100 to 1e100 m, not {self._spacing}")
         self._origin = _checks.vector("origin", (0.0,) * dimension if origin is None else origin, dimension)
         if isinstance(periodic, (bool, np.bool_)):
             periodic = (bool(periodic),) * dimension
@@ -109,6 +111,10 @@ class Grid:
 
         The samples are those of the own block.
         """
+        if not isinstance(on_side, (Sequence, np.ndarray)) or np.shape(on_side) != (self.dimension,):
+            raise ValueError(f"on_side must hold {self.dimension} numbers, 0 or 1, not {on_side!r}")
+        if not all(isinstance(s, (int, np.integer)) and s in (0, 1) for s in on_side):
+            raise ValueError(f"on_side must hold 0 or 1 per axis, not {on_side!r}")
         arrays = []
         for d, (first, n) in enumerate(zip(self.first_cell, self.local_shape, strict=True)):
             i = np.arange(first, first + n + on_side[d], dtype=np.float64) + 0.5 * (1 - on_side[d])

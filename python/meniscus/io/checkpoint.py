@@ -12,6 +12,7 @@ import hashlib
 import importlib.util
 import io
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from meniscus import _checks
 from meniscus.core.atomic_file import atomic_path
 from meniscus.core.stateful import Stateful
 from meniscus.grid import Grid
@@ -67,7 +69,7 @@ def grids_of(owner: Stateful) -> dict[str, Grid]:
     return found
 
 
-def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> None:
     """Write a checkpoint to a temporary file, flush it to the disk and rename it.
 
     The file is assembled in memory first, which takes as much memory as the state itself, so that a full disk is one clear error.
@@ -77,14 +79,15 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         TypeError: the state holds something else than arrays, numbers, strings and containers of them.
         ImportError: h5py is missing.
     """
-    image = _image(checkpoint)
+    target = _checks.path("path", path)
+    image = _image(_checks.one_of_type("checkpoint", checkpoint, Checkpoint))
     digest = hashlib.blake2b(image[_USER_BLOCK:], digest_size=32).hexdigest().encode()
     image[:_USER_BLOCK] = (_MAGIC + digest + b"\n").ljust(_USER_BLOCK, b"\0")
-    with atomic_path(path) as part, part.open("wb") as file:
+    with atomic_path(target) as part, part.open("wb") as file:
         file.write(image)
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     """Read and verify a checkpoint.
 
     Raises:
@@ -94,7 +97,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
         ImportError: h5py is missing.
     """
     h5py = require()
-    content = Path(path).read_bytes()
+    content = _checks.path("path", path).read_bytes()
     if not content.startswith(_MAGIC):
         raise DamagedCheckpoint(f"{path} is no checkpoint, or was cut short at its beginning")
     written = content[len(_MAGIC) : _USER_BLOCK].split(b"\n")[0]
@@ -113,20 +116,22 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(header["scene"], header["parameters"], header["version"], header["progress"], state, grids)
 
 
-def save_checkpoint(folder: Path, checkpoint: Checkpoint, *, keep: int = 2) -> Path:
+def save_checkpoint(folder: str | os.PathLike[str], checkpoint: Checkpoint, *, keep: int = 2) -> Path:
     """Write a checkpoint into a folder, named by its step, remove all but the newest `keep`, and return its path."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"checkpoint-{int(checkpoint.progress['step']):09d}.h5"
+    place, least = _checks.path("folder", folder), _checks.integer("keep", keep, at_least=1)
+    step = int(_checks.one_of_type("checkpoint", checkpoint, Checkpoint).progress["step"])
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / f"checkpoint-{step:09d}.h5"
     write_checkpoint(path, checkpoint)
-    for old in sorted(folder.glob("checkpoint-*.h5"))[:-keep]:
+    for old in sorted(place.glob("checkpoint-*.h5"))[:-least]:
         old.unlink(missing_ok=True)
     return path
 
 
-def latest_checkpoint(folder: Path) -> tuple[Checkpoint | None, list[str]]:
+def latest_checkpoint(folder: str | os.PathLike[str]) -> tuple[Checkpoint | None, list[str]]:
     """Return the newest valid checkpoint of a folder (None: there is none) and a sentence about each newer one that is damaged."""
     passed_over: list[str] = []
-    for path in sorted(folder.glob("checkpoint-*.h5"), reverse=True):
+    for path in sorted(_checks.path("folder", folder).glob("checkpoint-*.h5"), reverse=True):
         try:
             return read_checkpoint(path), passed_over
         except DamagedCheckpoint as error:

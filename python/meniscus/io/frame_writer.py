@@ -43,13 +43,14 @@ class FrameWriter:
     """
 
     def __init__(self, folder: str | os.PathLike[str], formats: Format | Sequence[Format] = "vtk") -> None:
-        names = (formats,) if isinstance(formats, str) else tuple(formats)
+        place = _checks.path("folder", folder)
+        names = (formats,) if isinstance(formats, str) else _checks.items("formats", formats, str)
         self._formats = tuple(_checks.choice("formats", name, Format) for name in names)
         if not self._formats:
             raise ValueError(f"formats must name at least one of {', '.join(map(repr, get_args(Format)))}")
         for name in self._formats:
             {"vtk": vtk, "ply": ply, "usd": usd}[name].require()
-        self._folder = Path(folder)
+        self._folder = place
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = FolderLock(self._folder)
         self._series: list[tuple[float, list[Path]]] = []

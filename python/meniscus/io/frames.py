@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus.grid import CellField, Grid, MacField, NodeField, Particles
 from meniscus.grid.conversion import cell_means
 from meniscus.mesh import QuadraticTetMesh, SegmentMesh, TetMesh, TriangleMesh
@@ -93,6 +94,9 @@ def collect(items: Mapping[str, FrameItem], number: int, time: float) -> FrameDa
         TypeError: an object that cannot be part of a frame.
         ValueError: fields on different grids, or an array that has neither one value per cell nor one per node.
     """
+    _checks.one_of_type("items", items, Mapping)
+    _checks.integer("number", number, at_least=0)
+    _checks.number("time", time)
     grid = None
     for name, item in items.items():
         own = None if isinstance(item, (Particles, np.ndarray, FrameMesh, *_MESHES)) else getattr(item, "grid", None)

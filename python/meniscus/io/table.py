@@ -8,12 +8,12 @@ import importlib
 import io
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus.core.atomic_file import write_text
 
 Value = float | int | bool | str | None
@@ -90,7 +90,7 @@ class Table:
         writer = csv.DictWriter(text, self.columns, lineterminator="\n")
         writer.writeheader()
         writer.writerows(self._rows)
-        file = Path(path)
+        file = _checks.path("path", path)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, text.getvalue())
 

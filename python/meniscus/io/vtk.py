@@ -20,6 +20,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus.core.atomic_file import atomic_path, write_text
 from meniscus.grid import Grid
 from meniscus.io.frames import FrameData, FrameMesh
@@ -31,7 +32,7 @@ _CORNERS = {3: 2, 5: 3, 10: 4, 24: 10}
 SUFFIXES = (".vti", ".vtp", ".vtu")
 
 
-def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path]:
+def write_frame(folder: str | os.PathLike[str], frame: FrameData, *, frames: int = 0) -> list[Path]:
     """Write the files of one frame, each to a temporary file that is renamed, and return them; `frames` is the number of the last one, for
     the names.
 
@@ -39,7 +40,10 @@ def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path
         OSError: the folder is full or cannot be written.
         ImportError: vtk is missing.
     """
-    stem = frame_stem(frame.number, frames)
+    folder = _checks.path("folder", folder)
+    _checks.one_of_type("frame", frame, FrameData)
+    stem = frame_stem(frame.number, _checks.integer("frames", frames, at_least=0))
+    folder.mkdir(parents=True, exist_ok=True)
     written = []
     if frame.grid is not None:
         written.append(_write(folder / f"{stem}.vti", "vtkXMLImageDataWriter", _image(frame, frame.grid)))
@@ -50,7 +54,7 @@ def write_frame(folder: Path, frame: FrameData, *, frames: int = 0) -> list[Path
     return written
 
 
-def read_frame(paths: Sequence[Path], number: int) -> FrameData:
+def read_frame(paths: Sequence[str | os.PathLike[str]], number: int) -> FrameData:
     """Return what `write_frame` wrote to these files.
 
     Raises:
@@ -60,7 +64,10 @@ def read_frame(paths: Sequence[Path], number: int) -> FrameData:
     cells: Mapping[str, npt.NDArray[Any]] = {}
     nodes: Mapping[str, npt.NDArray[Any]] = {}
     particles, meshes = {}, {}
-    for path in paths:
+    if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence):
+        raise TypeError(f"paths must be a sequence of paths, not {paths!r}")
+    _checks.integer("number", number, at_least=0)
+    for path in (_checks.path("paths", p) for p in paths):
         try:
             if path.suffix == ".vti":
                 file = VtkFile(path, "ImageData")
@@ -112,19 +119,23 @@ def _columns(file: VtkFile, section: str, rows: int) -> dict[str, npt.NDArray[An
     return columns
 
 
-def write_series(path: Path, frames: Sequence[tuple[float, Sequence[Path]]]) -> None:
+def write_series(path: str | os.PathLike[str], frames: Sequence[tuple[float, Sequence[str | os.PathLike[str]]]]) -> None:
     """Write a `.pvd`: for each frame its time (s) and its files, named relative to the folder of `path`. Raises OSError."""
+    target = _checks.path("path", path)
+    if not isinstance(frames, Sequence) or not all(isinstance(f, Sequence) and len(f) == 2 for f in frames):
+        raise TypeError("frames must be a sequence of times with their files")
     lines = [
-        f'    <DataSet timestep="{time!r}" part="{part}" file={quoteattr(os.path.relpath(file, path.parent))}/>\n'
+        f'    <DataSet timestep="{time!r}" part="{part}" file={quoteattr(os.path.relpath(file, target.parent))}/>\n'
         for time, files in frames
         for part, file in enumerate(files)
     ]
     content = f'<VTKFile type="Collection" version="0.1" byte_order="LittleEndian">\n  <Collection>\n{"".join(lines)}'
-    write_text(path, f'<?xml version="1.0"?>\n{content}  </Collection>\n</VTKFile>\n')
+    write_text(target, f'<?xml version="1.0"?>\n{content}  </Collection>\n</VTKFile>\n')
 
 
-def read_series(path: Path) -> list[tuple[float, list[Path]]]:
+def read_series(path: str | os.PathLike[str]) -> list[tuple[float, list[Path]]]:
     """Return the frames that a `.pvd` lists: time (s) and files of each. Raises OSError, or ValueError for another kind of file."""
+    path = _checks.path("path", path)
     try:
         root = ElementTree.fromstring(path.read_text())
     except ElementTree.ParseError as error:

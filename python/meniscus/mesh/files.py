@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus.core.atomic_file import atomic_path
 from meniscus.mesh.file_checks import check_legacy_vtk, check_obj, check_off, check_ply
 from meniscus.mesh.gmsh_files import read_gmsh, version_of
@@ -95,7 +96,7 @@ def _merged(vertices: npt.NDArray[np.float64], triangles: npt.NDArray[Any]) -> t
 
 def read_mesh(kind: Callable[..., _M], read: Callable[[Path], _Arrays], path: str | os.PathLike[str]) -> _M:
     """Return the mesh of a file; a damaged one is refused by its name."""
-    file = Path(path)
+    file = _checks.path("path", path)
     arrays = read(file)
     try:
         return kind(*arrays)
@@ -122,7 +123,7 @@ def read_quadratic_tets(file: Path) -> _Arrays:
 
 def write_elements(path: str | os.PathLike[str], vertices: npt.NDArray[np.float64], elements: npt.NDArray[np.int32]) -> None:
     """Write triangles, tetrahedra or ten-node tetrahedra; see the methods `write` of their meshes."""
-    file = Path(path)
+    file = _checks.path("path", path)
     kind, formats = {
         3: ("triangle", _VOLUME_FORMATS | _SURFACE_FORMATS),
         4: ("tetra", _VOLUME_FORMATS),

@@ -187,7 +187,7 @@ class QuadraticTetMesh(Placement, State):
 
     def assign(self, other: QuadraticTetMesh) -> None:
         """Check that another mesh is equal, since a mesh does not change. Raises ValueError otherwise."""
-        if self != other:
+        if not isinstance(other, QuadraticTetMesh) or self != other:
             raise ValueError(f"a mesh does not change, and {other!r} is not {self!r}")
 
     def copy(self) -> QuadraticTetMesh:

@@ -249,7 +249,7 @@ class SimplexMesh(Placement, State):
 
     def assign(self: _M, other: _M) -> None:
         """Check that another mesh is equal, since a mesh does not change. Raises ValueError otherwise."""
-        if self != other:
+        if not isinstance(other, SimplexMesh) or self != other:
             raise ValueError(f"a mesh does not change, and {other!r} is not {self!r}")
 
     def copy(self: _M) -> _M:
@@ -258,7 +258,7 @@ class SimplexMesh(Placement, State):
 
     def check_positions(self, name: str, positions: Floats, *, writable: bool = False) -> Floats:
         """Return `positions` if they are one row of three float64 per vertex; raise TypeError or ValueError otherwise."""
-        _checks.points(name, positions, FLOAT64, 3, writable=writable)
+        _checks.points(name, positions, FLOAT64, 3, writable=_checks.flag("writable", writable))
         if len(positions) != len(self._vertices):
             raise ValueError(f"{name} must have shape ({len(self._vertices)}, 3), not {positions.shape}")
         return positions

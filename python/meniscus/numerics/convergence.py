@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
+
 
 def observed_orders(steps: Sequence[float], errors: Sequence[float]) -> list[float]:
     """Return log(e_i / e_{i+1}) / log(h_i / h_{i+1}) for consecutive step sizes h and errors e (nan where an error is zero)."""
-    h, e = np.asarray(steps, float), np.abs(np.asarray(errors, float))
+    h, e = _checks.numbers("steps", steps), np.abs(_checks.numbers("errors", errors))
+    if h.ndim != 1 or h.shape != e.shape:
+        raise ValueError(f"steps and errors must be as many, not of shapes {h.shape} and {e.shape}")
     with np.errstate(divide="ignore", invalid="ignore"):
         return [float(x) for x in np.log(e[:-1] / e[1:]) / np.log(h[:-1] / h[1:])]
 
@@ -25,10 +29,10 @@ def mean_local_order(coarse: npt.NDArray[Any], fine: npt.NDArray[Any]) -> float:
 
     Source: Selle 2008, section 2.8.
     """
-    f = np.abs(fine[tuple(slice(None, None, 2) for _ in range(fine.ndim))])
-    c = np.abs(coarse)
+    f, c = np.abs(_checks.numbers("fine", fine)), np.abs(_checks.numbers("coarse", coarse))
+    f = f[(slice(None, None, 2),) * f.ndim]
     if c.shape != f.shape:
-        raise ValueError(f"fine must have 2 n - 1 nodes where coarse has n, not {fine.shape} for {coarse.shape}")
+        raise ValueError(f"fine must have 2 n - 1 nodes where coarse has n, not {np.shape(fine)} for {c.shape}")
     both = (c > 0) & (f > 0)
     return float(np.mean(np.log2(c[both] / f[both])))
 

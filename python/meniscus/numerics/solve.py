@@ -55,7 +55,7 @@ def solve_options(tolerance: float, max_iterations: int, method: SolveMethod) ->
     if tolerance >= 1:
         raise ValueError(f"tolerance must be below 1, because it is relative to the right-hand side, not {tolerance:g}")
     chosen = SOLVE_METHOD("method", method)
-    return _numerics.SolveOptions(tolerance, _checks.integer("max_iterations", max_iterations, at_least=1), chosen)
+    return _numerics.SolveOptions(tolerance, _checks.integer("max_iterations", max_iterations, at_least=1, below=2**31), chosen)
 
 
 def facts(info: _numerics.SolveInfo, setup_seconds: float) -> dict[str, Any]:

@@ -43,10 +43,8 @@ class Scene(Stateful):
             registered[cls.__module__, cls.name] = cls
 
     def __post_init__(self) -> None:
-        """Check the parameters that have choices. Raises ValueError that lists them."""
-        types = get_type_hints(type(self))
-        for name in choices_of(type(self)):
-            _checks.choice(name, getattr(self, name), types[name])
+        """Check the parameters by their annotations. Raises TypeError or ValueError that names one."""
+        _checks.options(self)
 
     def setup(self) -> TimeStepper:
         """Create and declare the state at time 0, and return the clock of the run.

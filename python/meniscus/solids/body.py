@@ -79,7 +79,7 @@ class DeformableBody(NodeConstraints, Stateful):
                 raise ValueError("give either density or masses, not both")
             m = np.asarray(masses)
             if m.ndim == 0:
-                m = np.full(len(x), float(m))
+                m = np.full(len(x), math.inf if masses == math.inf else _checks.positive("masses", masses))
             if m.dtype != np.float64:
                 raise TypeError(f"masses must be of dtype float64, not {m.dtype}")
             if m.shape != (len(x),):
@@ -313,7 +313,7 @@ class DeformableBody(NodeConstraints, Stateful):
         if integrator == "newmark":
             stable *= 0.5 * of_newmark
         limits = {"frequency": cfl * stable, "strain": strain / rate if rate > 0 else math.inf, "motion": math.inf}
-        if max_motion != math.inf:
+        if not (isinstance(max_motion, float) and max_motion == math.inf):
             speed = np.linalg.norm(self._moved_velocities(), axis=1).max(initial=0.0)
             limits["motion"] = _checks.positive("max_motion", max_motion) / speed if speed > 0 else math.inf
         cause = min(limits, key=lambda name: limits[name])

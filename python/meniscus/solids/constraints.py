@@ -65,7 +65,10 @@ class NodeConstraints:
             TypeError, ValueError: no nodes of the body; normals that are zero or not finite.
         """
         where = self._nodes(nodes)
-        n = np.ascontiguousarray(np.broadcast_to(np.asarray(normals, dtype=np.float64), (len(where), 3)))
+        n = _checks.numbers("normals", normals)
+        if n.shape not in ((3,), (len(where), 3)):
+            raise ValueError(f"normals must have shape (3,) or ({len(where)}, 3), not {n.shape}")
+        n = np.ascontiguousarray(np.broadcast_to(n, (len(where), 3)))
         self._core.slide(where, n)
 
     def release(self, nodes: npt.ArrayLike | None = None) -> None:

@@ -84,7 +84,7 @@ class WindDrag(_InWind):
             c = _per_node("coefficient", coefficient, nodes)
         else:
             c = _checks.number("per_area", per_area) * _node_areas(triangles, _rest(mesh, rest_positions, triangles), nodes)
-        self._make(_solids.WindDrag, triangles, np.ascontiguousarray(c), bool(quadratic))
+        self._make(_solids.WindDrag, triangles, np.ascontiguousarray(c), _checks.flag("quadratic", quadratic))
         self.set_wind(wind)
 
 
@@ -112,8 +112,8 @@ class Drag(_InWind):
         size = np.asarray(coefficient).shape
         if nodes is None and len(size) != 1:
             raise ValueError("coefficient must have shape (n,) where the number of nodes is not given")
-        n = size[0] if nodes is None else _checks.integer("nodes", nodes, 0)
-        self._make(_solids.Drag, per_element("coefficient", coefficient, n), bool(quadratic))
+        n = size[0] if nodes is None else _checks.integer("nodes", nodes, 0, 2**31)
+        self._make(_solids.Drag, per_element("coefficient", coefficient, n), _checks.flag("quadratic", quadratic))
         self.set_wind(wind)
 
 
@@ -192,7 +192,7 @@ class Pressure(Force):
 
 
 def _velocities(wind: Any, nodes: int) -> Floats:
-    w = np.ascontiguousarray(np.atleast_2d(np.asarray(wind, np.float64)))
+    w = np.ascontiguousarray(np.atleast_2d(_checks.numbers("wind", wind)))
     if w.ndim != 2 or w.shape[1] != 3 or (len(w) != 1 and len(w) < nodes):
         raise ValueError(f"wind must be a velocity or have shape ({nodes}, 3), not {np.shape(wind)}")
     _checks.require_finite("wind", w)

@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 _COLORS = ("0.6", "tab:blue", "tab:red", "tab:green", "tab:purple", "tab:orange")
 
 
+def _picture_of(name: str, array: object, dimensions: int) -> None:
+    """Raise TypeError or ValueError for what is no array of so many dimensions with at least one number."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iufb":
+        raise TypeError(f"{name} must be a NumPy array of numbers, not {type(array).__name__}")
+    if array.ndim != dimensions or not array.size:
+        raise ValueError(f"{name} must have {dimensions} dimensions and at least one value, not the shape {array.shape}")
+
+
+def _range(extent: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+    """Return the range of x and y. Raises TypeError or ValueError unless these are four numbers."""
+    left, right, lower, upper = _checks.vector("extent", extent, 4)
+    return left, right, lower, upper
+
+
 def lines(
     x: npt.ArrayLike,
     curves: Mapping[str, npt.ArrayLike],
@@ -30,6 +44,8 @@ def lines(
     log: bool = False,
 ) -> Figure:
     """Return a figure of named curves over x; `log` for both axes logarithmic."""
+    _checks.one_of_type("curves", curves, Mapping)
+    _checks.flag("log", log)
     figure = figure_of_size(7.0, 4.0)
     axes = figure.add_subplot()
     for color, (name, y) in zip(_COLORS, curves.items(), strict=False):
@@ -67,16 +83,18 @@ def image(
     Raises:
         TypeError, ValueError: values that are not 2-D, a solid of another shape, or one without `extent`.
     """
-    grid, extent = grid_of(values), extent if extent is not None else extent_of(values)
+    grid = grid_of(values)
     samples = values_of(values)
-    if samples.ndim != 2:
-        raise ValueError(f"values must be 2-D, not of shape {samples.shape}")
-    figure = figure_of_size(*(_size_for(extent or (0, samples.shape[0], 0, samples.shape[1])) if size is None else size))
-    axes = figure.add_subplot()
+    _picture_of("values", samples, 2)
+    extent = extent_of(values) if extent is None else _range(extent)
+    shown = _size_for(extent or (0, samples.shape[0], 0, samples.shape[1])) if size is None else _checks.vector("size", size, 2)
     if limits is None:
         known = samples[np.isfinite(samples)]
         limits = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    picture = axes.imshow(samples.T, origin="lower", extent=extent, cmap=colors, vmin=limits[0], vmax=limits[1], interpolation="nearest")
+    low, high = _checks.vector("limits", limits, 2)
+    figure = figure_of_size(*shown)
+    axes = figure.add_subplot()
+    picture = axes.imshow(samples.T, origin="lower", extent=extent, cmap=colors, vmin=low, vmax=high, interpolation="nearest")
     figure.colorbar(picture, ax=axes)
     if solid is not None:
         if extent is None:
@@ -116,7 +134,8 @@ def streamlines(
     if solid is not None:
         solid = distance_of(solid, grid_of(velocity))
     vectors = velocities_of(velocity)
-    if vectors.ndim != 3 or vectors.shape[2] != 2:
+    _picture_of("velocity", vectors, 3)
+    if vectors.shape[2] != 2:
         raise ValueError(f"velocity must be a 2-D MacField or have shape (nx, ny, 2), not {vectors.shape}")
     if extent is None:
         raise ValueError("an array of velocities needs the extent of the picture")
@@ -140,6 +159,10 @@ def contours(
     title: str = "",
 ) -> Figure:
     """Return a figure with one contour line of each named field, level set or array (nx, ny)."""
+    _checks.one_of_type("fields", fields, Mapping)
+    for name, values in fields.items():
+        _picture_of(f"fields[{name!r}]", values_of(values), 2)
+    _checks.number("level", level)
     figure = figure_of_size(5.5, 5.5)
     axes = figure.add_subplot()
     handles = []

@@ -312,7 +312,7 @@ def test_other_errors(dimension: int, dtype: type, rng: np.random.Generator) -> 
             ms.Particles(np.zeros(shape, dtype))
     with pytest.raises(ValueError, match="positions must be finite"):
         ms.Particles(np.full((3, dimension), np.inf, dtype))
-    with pytest.raises(TypeError, match="a column is one of"):
+    with pytest.raises(TypeError, match="the dtype of a column is one of"):
         ms.Particles(np.zeros((3, dimension), dtype), a=np.zeros(3, np.complex128))
     p = make(5, dimension, dtype, rng)
     before = state(p)

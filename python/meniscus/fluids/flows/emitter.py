@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.core import Workspace
@@ -51,12 +53,11 @@ class Emitter:
             value = getattr(self, name)
             if value is not None:
                 _checks.number(name, value)
-        for name in ("density_rate", "divergence", "start"):
+        for name in ("density_rate", "divergence"):
             _checks.number(name, getattr(self, name))
         if self.velocity is not None:
-            _checks.vector("velocity of an Emitter", self.velocity, dimension or len(self.velocity))
-        if not self.end > self.start:
-            raise ValueError(f"end must be after start, {self.start:g}, not {self.end:g}")
+            _checks.vector("velocity of an Emitter", self.velocity, dimension or np.size(self.velocity))
+        _checks.interval(self.start, self.end)
 
     def is_on(self, time: float) -> bool:
         """Return whether it works at a time, s."""

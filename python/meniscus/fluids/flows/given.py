@@ -85,8 +85,7 @@ def given_flow(dimension: int, function: FlowFunction) -> Flow:
         TypeError: `function` cannot be called.
         ValueError: another dimension. The flow raises it where the function returns another shape or values that are not finite.
     """
-    if dimension not in (2, 3):
-        raise ValueError(f"dimension must be 2 or 3, not {dimension!r}")
+    _checks.dimension("dimension", dimension)
     _checks.function("function", function)
     return GivenFlow(dimension, function, f"given_flow({dimension}, {getattr(function, '__name__', function)})")
 

@@ -233,8 +233,7 @@ def curl_noise(
 
     Source: Brochu 2012, section 5.4.2; Bridson, Houriham and Nordenstam 2007 (ramp).
     """
-    if dimension not in (2, 3):
-        raise ValueError(f"dimension must be 2 or 3, not {dimension!r}")
+    _checks.dimension("dimension", dimension)
     _checks.one_of_type("noise", noise, FractalNoise)
     s = _checks.number("strength", strength)
     ramp = None

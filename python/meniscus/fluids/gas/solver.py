@@ -79,7 +79,8 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.temperature.array[...] = self.options.ambient
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",))
-        self._emitters = [EmitterCells(_checks.one_of_type("emitters", e, Emitter), CellField(grid, dtype)) for e in emitters]
+        emitters = _checks.items("emitters", emitters, Emitter)
+        self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance)
         self._projection = ProjectionStage(grid, o.air_density, o.tolerance)

@@ -99,8 +99,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
         self.vortices = self.declare("vortices", given, changed_by=("transport",))
         reach = (o.band + 1) * grid.spacing
-        self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
-        self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
+        self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
+        self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
         fluid = AirFlow(self.velocity, o) if o.air == "fluid" else None
         self.air = self.declare("air", fluid, changed_by=("transport", "add_forces", "extend"))

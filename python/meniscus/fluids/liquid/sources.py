@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from meniscus import _checks
 from meniscus.core import Workspace
 from meniscus.core.memory import MemoryOwner
@@ -26,9 +28,7 @@ class _Region:
     def __post_init__(self) -> None:
         """Check the values."""
         set_region(self)
-        _checks.number("start", self.start)
-        if not self.end > self.start:
-            raise ValueError(f"end must be after start, {self.start:g}, not {self.end:g}")
+        _checks.interval(self.start, self.end)
 
     def is_on(self, time: float) -> bool:
         """Return whether it works at a time, s."""
@@ -57,7 +57,7 @@ class LiquidSource(_Region):
         """Check the values."""
         super().__post_init__()
         if self.velocity is not None:
-            _checks.vector("velocity of a LiquidSource", self.velocity, getattr(self.region, "dimension", len(self.velocity)))
+            _checks.vector("velocity of a LiquidSource", self.velocity, getattr(self.region, "dimension", None) or np.size(self.velocity))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,8 +31,8 @@ class ParticleSources(MemoryOwner):
         self._seeder = seeder
         self._workspace = Workspace()
         reach = 2 * grid.spacing
-        self._sources = [RegionCells(_checks.one_of_type("sources", s, LiquidSource), CellField(grid, dtype), reach) for s in sources]
-        self._drains = [RegionCells(_checks.one_of_type("drains", s, Drain), CellField(grid, dtype), reach) for s in drains]
+        self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
+        self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
 
     def speed(self, time: float) -> float:
         """Return the largest velocity component of a source that is on, m/s."""

@@ -90,8 +90,8 @@ def particle_levelset(
         _checks.positive("radius", radius),
         reach,
         2.0 * h if band is None else _checks.positive("band", band),
-        bool(cover),
-        bool(carried),
+        _checks.flag("cover", cover),
+        _checks.flag("carried", carried),
     )
     core: Any = _fluids  # overloaded over dimension and scalar
     core.particle_levelset(particles._core, target._core, options, workspace_or_new(workspace))

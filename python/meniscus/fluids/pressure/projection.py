@@ -133,7 +133,7 @@ def project(
     Source: Selle 2008, sections 2.9 and 3.2; Müller et al. 2008, section 10; Guendelman et al. 2005, section 4.3.
     """
     solver = solver_for(velocity, PressureSolver, solver)
-    if warm_start and pressure is None:
+    if _checks.flag("warm_start", warm_start) and pressure is None:
         raise ValueError("warm_start needs pressure")
     time = _checks.number("time", time)
     varying, resolved = isinstance(density, CellField), isinstance(liquid, (LevelSet, CellField))
@@ -156,13 +156,13 @@ def project(
         surface_pressure=cells_of("surface_pressure", surface_pressure, velocity),
         target_divergence=cells_of("target_divergence", target_divergence, velocity),
         pressure=cells_of("pressure", pressure, velocity, np.float64),
-        warm_start=bool(warm_start),
+        warm_start=warm_start,
         time=time,
     )
     options = _fluids.ProjectionOptions(
         solve_options(tolerance, max_iterations, method),
         FLUX_CORRECTION("flux_correction", flux_correction),
-        not raise_on_failure,
+        not _checks.flag("raise_on_failure", raise_on_failure),
     )
     raw, setup_seconds, regions = solver._core.project(velocity._core, _checks.positive("dt", dt), problem, options)
     info = ProjectionInfo(

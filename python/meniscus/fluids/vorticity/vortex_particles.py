@@ -190,8 +190,8 @@ def add_vortex_forces(
         one = _checks.number("epsilon", epsilon)
     options = _fluids.VortexForcing(
         VORTEX_KERNEL("kernel", kernel),
-        bool(balance),
-        bool(reduce),
+        _checks.flag("balance", balance),
+        _checks.flag("reduce", reduce),
         _checks.number("time", time),
     )
     _fluids.add_vortex_forces(velocity._core, particles._core, _checks.number("dt", dt), one, each, options, workspace_or_new(workspace))

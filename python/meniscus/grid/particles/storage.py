@@ -18,6 +18,10 @@ _TYPES = {np.dtype(t): getattr(_grid.ColumnType, t) for t in ("float32", "float6
 _Self = TypeVar("_Self", bound="Particles")
 
 
+def _scratch(workspace: Workspace | None) -> Workspace:
+    return Workspace() if workspace is None else _checks.one_of_type("workspace", workspace, Workspace)
+
+
 class Particles(State):
     """Positions, unique ids and any further columns, one contiguous array each.
 
@@ -99,10 +103,14 @@ class Particles(State):
 
     def add_column(self, name: str, dtype: npt.DTypeLike = np.float64, width: int = 1) -> npt.NDArray[Any]:
         """Add a column of zeros, `width` values per particle, and return its view. Raises TypeError or ValueError."""
-        t = np.dtype(dtype)
-        if t not in _TYPES:
-            raise TypeError(f"a column is one of {', '.join(k.name for k in _TYPES)}, not {t}")
-        self._core.add_column(name, _TYPES[t], _checks.integer("width", width, 1))
+        try:
+            t = np.dtype(dtype)
+        except (TypeError, ValueError):
+            t = np.dtype(object)
+        if t not in _TYPES or dtype is None:
+            raise TypeError(f"the dtype of a column is one of {', '.join(k.name for k in _TYPES)}, not {dtype!r}")
+        _checks.one_of_type("name", name, str)
+        self._core.add_column(name, _TYPES[t], _checks.integer("width", width, 1, 2**63))
         return self._core.column(name)
 
     def append(self, positions: npt.ArrayLike, **columns: npt.ArrayLike) -> slice:
@@ -131,11 +139,11 @@ class Particles(State):
 
     def reserve(self, capacity: int) -> None:
         """Reserve memory, so that appending up to `capacity` particles moves nothing."""
-        self._core.reserve(_checks.integer("capacity", capacity, 0))
+        self._core.reserve(_checks.integer("capacity", capacity, 0, 2**63))
 
     def remove(self, mask: npt.ArrayLike, *, workspace: Workspace | None = None) -> int:
         """Remove the particles where the bool mask (n,) is true; the others keep their order. Returns their number."""
-        return self._core.remove(_checks.mask("mask", mask, (len(self),)), workspace or Workspace())
+        return self._core.remove(_checks.mask("mask", mask, (len(self),)), _scratch(workspace))
 
     def sort_by_cell(self, grid: Grid, *, workspace: Workspace | None = None) -> None:
         """Order the particles by cell, those of one cell by id. See `cells` and `cell_starts`.
@@ -146,7 +154,7 @@ class Particles(State):
         _checks.one_of_type("grid", grid, Grid)
         if grid.dimension != self.dimension:
             raise ValueError(f"grid must be {self.dimension}-D like the particles, not {grid.dimension}-D")
-        self._core.sort_by_cell(grid._core, workspace or Workspace())
+        self._core.sort_by_cell(grid._core, _scratch(workspace))
 
     @property
     def cells(self) -> npt.NDArray[np.int64]:

@@ -30,8 +30,8 @@ def bcc_lattice(origin: Sequence[float], cell_size: float, cubes: Sequence[int])
     Source: Molino, Bridson, Teran and Fedkiw, "A crystalline, red green strategy for meshing highly deformable objects with
     tetrahedra", 2003; Lee 2018, section 2.3.1.
     """
-    if len(cubes) != 3:
-        raise ValueError(f"cubes must have three values, not {len(cubes)}")
+    if not isinstance(cubes, (Sequence, np.ndarray)) or np.shape(cubes) != (3,):
+        raise ValueError(f"cubes must have three values, not {cubes!r}")
     counts = [_checks.integer("cubes", n, at_least=1) for n in cubes]
     x, t = _mesh.bcc_lattice(_checks.vector("origin", origin, 3), _checks.positive("cell_size", cell_size), counts)
     return TetMesh(x, t)
@@ -57,6 +57,7 @@ def red_green(mesh: TetMesh, sizes: Callable[[Floats], Floats], *, levels: int =
     """
     mesh = _checks.one_of_type("mesh", own_mesh(mesh), TetMesh)
     rounds = _checks.integer("levels", levels, at_least=0)
+    _checks.function("sizes", sizes)
 
     def checked(points: Floats) -> Floats:
         return np.ascontiguousarray(sizes(points), np.float64)

@@ -60,6 +60,7 @@ class Twist(Deforming):
     def make_mesh(self) -> TetMesh:
         """A beam along x through the origin."""
         n = _checks.integer("resolution", self.resolution, 1)
+        _checks.positive("duration", self.duration)
         return tet_block(5 * n, n, n, (1.5, 0.3, 0.3), origin=(-0.75, -0.15, -0.15), pattern="five")
 
     def make_body(self, mesh: Any) -> DeformableBody:

@@ -147,7 +147,7 @@ def core_options(parts: dict[str, Any], count: int) -> tuple[list[Any], list[Any
     """Check the common arguments of all elements; return the properties and the options of the compiled core, and store copies in
     `parts`."""
     for name in ("youngs_modulus", "poissons_ratio", "density"):
-        if parts[name] is not None:
+        if parts[name] is not None or name != "density":
             parts[name] = _property(name, parts[name], count)
     properties = [parts["youngs_modulus"], parts["poissons_ratio"], np.empty(0) if parts["density"] is None else parts["density"]]
     options = [

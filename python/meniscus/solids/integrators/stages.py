@@ -87,7 +87,10 @@ def extrapolate_velocity(half: Floats, start: Floats) -> Floats:
 
     Source: Selle 2008, section 5.4, step 4.
     """
-    v: Floats = 2.0 * half - start
+    middle, first = _checks.numbers("half", half), _checks.numbers("start", start)
+    if middle.shape != first.shape:
+        raise ValueError(f"start must have the shape of half, {middle.shape}, not {first.shape}")
+    v: Floats = 2.0 * middle - first
     return v
 
 

@@ -116,7 +116,7 @@ def extract(
         _checks.choice("sides", sides, Sides) == "closed",
         _checks.choice("periods", periods, Sides) == "closed",
         _checks.choice("positions", positions, Positions) == "cubic",
-        bool(normals),
+        _checks.flag("normals", normals),
         _space(workspace),
     )
     vertices, elements, directions = arrays
@@ -230,8 +230,10 @@ def components(
     if labels.shape != field.shape:
         raise ValueError(f"out must have shape {field.shape}, not {labels.shape}")
     space = _space(workspace)
-    counts = _surface.label_components(field._core, bool(both), labels, space)
-    inside, outside = _surface.component_volumes(field._core, labels, counts, space) if volumes else (np.empty(0), np.empty(0))
+    counts = _surface.label_components(field._core, _checks.flag("both", both), labels, space)
+    inside, outside = (
+        _surface.component_volumes(field._core, labels, counts, space) if _checks.flag("volumes", volumes) else (np.empty(0), np.empty(0))
+    )
     return Components(labels, counts[0], counts[1], inside, outside)
 
 

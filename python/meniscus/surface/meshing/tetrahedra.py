@@ -106,8 +106,9 @@ def bcc_mesh(
     _checks.choice("keep", keep, TetSelection)
     _checks.choice("holes", holes, Holes)
     source = _source_of(surface, bounds, refuse_holes=holes == "refuse")
-    if not depth > 0:
-        raise ValueError(f"depth must be positive, but is {depth}")
+    depth = math.inf if isinstance(depth, float) and depth == math.inf else _checks.positive("depth", depth)
+    _checks.integer("refine", refine, at_least=0, below=32)
+    _checks.flag("compress", compress)
     if sharp_angle is not None:
         if not compress or bounds is not None or depth < math.inf:
             raise ValueError("sharp_angle is for compress=True, without bounds and depth")
@@ -118,8 +119,8 @@ def bcc_mesh(
             tuple(source.lower.tolist()),
             tuple(source.upper.tolist()),
             _checks.positive("cell_size", cell_size),
-            _checks.integer("refine", refine, at_least=0),
-            bool(largest_part_only),
+            refine,
+            _checks.flag("largest_part_only", largest_part_only),
             _checks.positive("sharp_angle", sharp_angle),
             _checks.positive("deviation", deviation),
         )
@@ -132,10 +133,10 @@ def bcc_mesh(
             tuple(source.lower.tolist()),
             tuple(source.upper.tolist()),
             _checks.positive("cell_size", cell_size),
-            _checks.integer("refine", refine, at_least=0),
-            bool(compress),
+            refine,
+            _checks.flag("compress", compress),
             keep == "covering",
-            bool(largest_part_only),
+            _checks.flag("largest_part_only", largest_part_only),
             float(depth),
         )
     )
@@ -208,6 +209,8 @@ def enclosing_mesh(
     wanted = 0.5 * a if margin is None else _checks.number("margin", margin)
     if wanted < 0:
         raise ValueError(f"margin must not be negative, but is {wanted}")
+    depth = math.inf if isinstance(depth, float) and depth == math.inf else _checks.number("depth", depth)
+    _checks.integer("refine", refine, at_least=0, below=32)
     if not depth >= 2 * a:
         raise ValueError(f"depth must be at least two cells, {2 * a}, but is {depth}")
     skin = _source_of(surface, bounds)
@@ -349,6 +352,8 @@ def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] 
     else:
         raise TypeError(f"surface must be a LevelSet, Shape, MeshDistance, surface mesh or function, not {type(surface).__name__}")
     if bounds is not None:
+        if not isinstance(bounds, (Sequence, np.ndarray)) or len(bounds) != 2:
+            raise TypeError(f"bounds must be the lower and the upper corner of a box, not {bounds!r}")
         lower = np.array(_checks.vector("bounds", bounds[0], 3))
         upper = np.array(_checks.vector("bounds", bounds[1], 3))
         if not (lower < upper).all():

@@ -91,7 +91,7 @@ class Shape:
             pose.rotation,
             pose.translation,
             checked_band(band),
-            bool(periodic_images),
+            _checks.flag("periodic_images", periodic_images),
             phi._core,
             workspace_or_new(workspace),
         )

@@ -131,6 +131,8 @@ class Ellipsoid(Shape):
     def _make(self) -> None:
         n = _dimension_of("center", self.center)
         c, r = _checks.vector("center", self.center, n), _checks.vector("radii", self.radii, n)
+        if not all(1e-100 <= radius <= 1e100 for radius in r):  # powers of them are divided
+            raise ValueError(f"radii must be from 1e-100 to 1e100 m, not {r}")
         self._finish(f"ellipsoid{n}", n, c, r, center=c, radii=r)
 
 
@@ -149,5 +151,7 @@ class Polygon(Shape):
             raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
         if np.ndim(value[0]) == 1:
             value = [value]
+        if any(np.ndim(loop) != 2 for loop in value):
+            raise TypeError(f"loops must be an array of vertices (n, 2) or a sequence of such, not {value!r}")
         loops = tuple(tuple(_checks.vector(f"loops[{i}][{j}]", v, 2) for j, v in enumerate(loop)) for i, loop in enumerate(value))
         self._finish("polygon", 2, loops, loops=loops)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
@@ -154,8 +155,8 @@ def _sampled_in_blocks(phi: NodeField, distance: Callable[[Floats], Floats], shi
 
 def distance_of(shape: Any, dimension: int | None) -> Distance:
     """Return the interface to any kind of shape argument; `dimension` is needed for a function. Raises TypeError or ValueError."""
-    if dimension not in (None, 2, 3):
-        raise ValueError(f"dimension must be 2 or 3, not {dimension!r}")
+    if dimension is not None:
+        _checks.dimension("dimension", dimension)
     distance = _distance_of(shape, dimension)
     if dimension not in (None, distance.dimension):
         raise ValueError(f"dimension must be {distance.dimension} like that of the shape, not {dimension}")

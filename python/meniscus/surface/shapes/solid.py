@@ -159,7 +159,7 @@ class Solid(ABC):
             if dtype is not None and out.velocity.dtype != _checks.scalar_type(dtype):
                 raise TypeError(f"out must have a velocity of dtype {np.dtype(dtype)}, not {out.velocity.dtype}")
         when = _checks.number("time", time)
-        sampling = Sampling(when, step, width, bool(periodic_images))
+        sampling = Sampling(when, step, width, _checks.flag("periodic_images", periodic_images))
         out._time = math.nan
         self._sample_into(out, sampling)
         out.levelset.fill_ghosts(when)
