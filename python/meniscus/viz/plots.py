@@ -25,7 +25,7 @@ def _picture_of(name: str, array: object, dimensions: int) -> None:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "iufb":
         raise TypeError(f"{name} must be a NumPy array of numbers, not {type(array).__name__}")
     if array.ndim != dimensions or not array.size:
-        raise ValueError(f"{name} must have {dimensions} dimensions and at least one value, not the shape {array.shape}")
+        raise ValueError(f"{name} must be {dimensions}-D with at least one value, not of shape {array.shape}")
 
 
 def _range(extent: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
@@ -134,9 +134,9 @@ def streamlines(
     if solid is not None:
         solid = distance_of(solid, grid_of(velocity))
     vectors = velocities_of(velocity)
-    _picture_of("velocity", vectors, 3)
-    if vectors.shape[2] != 2:
+    if vectors.ndim != 3 or vectors.shape[2] != 2:
         raise ValueError(f"velocity must be a 2-D MacField or have shape (nx, ny, 2), not {vectors.shape}")
+    _picture_of("velocity", vectors, 3)
     if extent is None:
         raise ValueError("an array of velocities needs the extent of the picture")
     speed = np.hypot(vectors[..., 0], vectors[..., 1])
