@@ -21,7 +21,7 @@ TITLES = {
     "surfaces": "Surfaces of liquids",
     "particles": "Particles of liquids",
     "liquid": "Liquids with a free surface",
-    "geometry": "Geometry: rays, location, hash, embedding, meshing, detection",
+    "geometry": "Geometry: rays, location, moving meshes, hash, embedding, meshing, detection",
 }
 
 Report = dict[str, Any]

@@ -12,7 +12,7 @@ namespace meniscus::collision {
 template <class Integer>
 using ExactVolumes = std::array<Integer, 4>;
 
-namespace detail {
+namespace exact {
 
 template <class Integer>
 Integer exact_triple(const std::array<Integer, 3>& a, const std::array<Integer, 3>& b, const std::array<Integer, 3>& c) {
@@ -32,7 +32,7 @@ ExactVolumes<Integer> exact_volumes(const mesh::Point& p, const TetCorners& corn
   return volume;
 }
 
-}  // namespace detail
+}  // namespace exact
 
 /// Calls f with the exact volumes, positive where the point is inside, whatever the orientation; `growth` bits remain free for
 /// calculations with them. Ordinary coordinates take 256 bits, those of any exponents some thousand: three differences of doubles
@@ -45,9 +45,9 @@ auto with_exact_volumes(const mesh::Point& p, const TetCorners& corner, int orie
     for (const mesh::Point& c : corner) range.add(c[d]);
   }
   const int bits = 3 * (range.width() + 1) + 6 + growth;
-  if (bits <= 256) return f(detail::exact_volumes<numerics::FixedInteger<4>>(p, corner, orientation, range.low));
-  if (bits <= 512) return f(detail::exact_volumes<numerics::FixedInteger<8>>(p, corner, orientation, range.low));
-  return f(detail::exact_volumes<numerics::FixedInteger<108>>(p, corner, orientation, range.low));
+  if (bits <= 256) return f(exact::exact_volumes<numerics::FixedInteger<4>>(p, corner, orientation, range.low));
+  if (bits <= 512) return f(exact::exact_volumes<numerics::FixedInteger<8>>(p, corner, orientation, range.low));
+  return f(exact::exact_volumes<numerics::FixedInteger<108>>(p, corner, orientation, range.low));
 }
 
 /// part / whole for 0 <= part <= whole, by long division to 60 bits.
