@@ -238,7 +238,7 @@ def test_what_cannot_be_built_is_refused_in_one_sentence() -> None:
         built(lambda t: squirm(t) if t < TIMES[2] else np.where(np.arange(len(BALL.vertices))[:, None] == 7, np.nan, squirm(t)))
     with pytest.raises(ValueError, match=r"frame 3 of the animation must have shape"):
         built(lambda t: squirm(t) if t < TIMES[3] else squirm(t)[:-1])
-    with pytest.raises(ValueError, match=r"frame 1 of the animation moves farther than the mesh can follow: an edge of element \d+"):
+    with pytest.raises(ValueError, match=r"frame 1 of the animation moves farther than the mesh can follow: (an edge of|vertex)"):
         built(lambda t: BALL.vertices @ turn(50.0 * t).T)
     with pytest.raises(ValueError, match="t must lie in the motion"):
         built().at(1.0)

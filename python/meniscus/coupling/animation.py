@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ class Animation:
     Args:
         rest: the surface at rest.
         frames: a function of time (s) that returns positions (n, 3), m; an array (f, n, 3); a pattern such as 'walk-*.ply' or a list of
-            paths, one mesh file per frame in the order of their names.
+            paths, one mesh file per frame in the order of the numbers in their names.
         times: (f,) of the frames, s, ascending.
         register: whether frames whose triangles differ from those at rest are registered to it instead of refused.
 
@@ -57,16 +58,19 @@ class Animation:
         shape = self.rest.vertices.shape
         if x.shape != shape:
             raise ValueError(f"frame {k} of the animation must have shape {shape} like the surface at rest, not {x.shape}")
+        if x.dtype.kind not in "fiu":
+            raise TypeError(f"frame {k} of the animation must hold numbers, not {x.dtype}")
         finite = np.isfinite(x).all(axis=1)
         if not finite.all():
             raise ValueError(f"frame {k} of the animation has a position that is not finite, of vertex {int(np.argmin(finite))}")
-        return np.ascontiguousarray(x, np.float64)
+        # A copy: a function may use the memory of its result again.
+        return np.array(x, np.float64, order="C")
 
     def _reader(self, frames: Any) -> Callable[[int], npt.NDArray[Any]]:
         if callable(frames):
             return lambda k: np.asarray(frames(float(self.times[k])))
         if isinstance(frames, (str, os.PathLike)):
-            found = sorted(glob.glob(os.fspath(frames)))
+            found = sorted(glob.glob(os.fspath(frames)), key=_by_number)
             if not found:
                 raise ValueError(f"there is no file {os.fspath(frames)!r}")
             frames = found
@@ -92,7 +96,12 @@ class Animation:
         if np.array_equal(mesh.triangles, self.rest.triangles) and len(mesh.vertices) == len(self.rest.vertices):
             x = mesh.vertices
         elif self._register:
-            start = self._last[1] if self._last is not None and self._last[0] == k - 1 else self.rest.vertices
+            if k == 0:
+                start = self.rest.vertices
+            elif self._last is not None and self._last[0] == k - 1:
+                start = self._last[1]
+            else:
+                start = self.frame(k - 1)  # each frame starts from the one before, in whatever order they are asked for
             x = registered(self.rest, start, mesh)
         else:
             raise ValueError(
@@ -101,3 +110,8 @@ class Animation:
             )
         self._last = (k, x)
         return x
+
+
+def _by_number(path: str) -> list[tuple[int, int | str]]:
+    """Return a key that puts 'walk-9' before 'walk-10'."""
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", path) if part]

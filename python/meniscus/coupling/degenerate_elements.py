@@ -13,10 +13,12 @@ from meniscus.mesh import TetMesh
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int32]
 Causes = npt.NDArray[np.uint8]
 
 _HEALTHY = 0.05  # of the volume at rest: what a repaired element has
-_SWEEPS = 30
+_SWEEPS = 60
+_PATIENCE = 10  # sweeps without progress
 
 
 class Cause(IntEnum):
@@ -42,7 +44,7 @@ def repaired(mesh: TetMesh, positions: Floats, movable: Bools, rounds: int) -> t
     """Return positions (n, 3) with fewer inverted and collapsed elements, and which elements (m,) still are.
 
     Elements with less than a twentieth of their volume at rest around a degenerate one are inflated to it by moving their movable nodes
-    along the gradient of the volume, one after another; where that does not help, the nodes of degenerate elements go to the middle of
+    along the gradient of the volume, all at once; where that does not help, the nodes of degenerate elements go to the middle of
     their neighbours first. A round is kept if it leaves fewer degenerate elements.
 
     Source: Lee 2018, section 3.6, which iterates by hand; projection of volumes: Müller et al. 2007.
@@ -75,32 +77,38 @@ def _inflated(mesh: TetMesh, positions: Floats, bad: Bools, movable: Bools) -> t
     touched = np.zeros(len(x), bool)
     touched[mesh.tets[bad]] = True
     around = np.flatnonzero(touched[mesh.tets].any(axis=1))
-    wanted = _HEALTHY * mesh.volumes
+    tets, rest = mesh.tets[around], mesh.volumes[around]
+    fewest, since = len(around) + 1, 0
     for _ in range(_SWEEPS):
-        if not _inflate(mesh, x, around, wanted, movable):
+        small = _inflate(tets, rest, x, movable)
+        fewest, since = (small, 0) if small < fewest else (fewest, since + 1)
+        if small == 0 or since == _PATIENCE:
             break
     return x, mesh.degenerate(x)
 
 
-def _inflate(mesh: TetMesh, x: Floats, elements: npt.NDArray[np.int64], wanted: Floats, movable: Bools) -> bool:
-    """Move the nodes of each element that is too small; return whether there was one."""
-    found = False
-    for e in elements[mesh.measures(x)[elements] < wanted[elements]]:
-        nodes = mesh.tets[e]
-        a, b, c, d = x[nodes]
-        volume = np.dot(np.cross(b - a, c - a), d - a) / 6.0
-        if volume >= wanted[e]:
-            continue
-        gradient = np.stack([np.cross(d - b, c - b), np.cross(c - a, d - a), np.cross(d - a, b - a), np.cross(b - a, c - a)]) / 6.0
-        gradient[~movable[nodes]] = 0.0
-        square = (gradient**2).sum()
-        if square > 0:
-            step = (1.01 * wanted[e] - volume) / square * gradient
-            longest = np.linalg.norm(step, axis=1).max()
-            limit = 0.5 * np.cbrt(6.0 * mesh.volumes[e])
-            x[nodes] += step * min(1.0, limit / longest)
-            found = True
-    return found
+def _inflate(tets: Ints, rest: Floats, x: Floats, movable: Bools) -> int:
+    """Move the nodes of all elements that are too small, each by the mean of what its elements ask for; return how many there are."""
+    a, b, c, d = (x[tets[:, k]] for k in range(4))
+    volumes = np.einsum("nd,nd->n", np.cross(b - a, c - a), d - a) / 6.0
+    rows = np.flatnonzero(volumes < _HEALTHY * rest)
+    if not len(rows):
+        return 0
+    a, b, c, d = a[rows], b[rows], c[rows], d[rows]
+    gradient = np.stack([np.cross(d - b, c - b), np.cross(c - a, d - a), np.cross(d - a, b - a), np.cross(b - a, c - a)], axis=1) / 6.0
+    nodes = tets[rows]
+    gradient[~movable[nodes]] = 0.0
+    square = (gradient**2).sum(axis=(1, 2))
+    lack = 1.01 * _HEALTHY * rest[rows] - volumes[rows]
+    steps = np.divide(lack, square, out=np.zeros_like(lack), where=square > 0)[:, None, None] * gradient
+    longest = np.linalg.norm(steps, axis=2).max(axis=1)
+    limit = 0.5 * np.cbrt(6.0 * rest[rows])
+    steps *= np.minimum(1.0, np.divide(limit, longest, out=np.ones_like(limit), where=longest > 0))[:, None, None]
+    total, count = np.zeros_like(x), np.zeros(len(x))
+    np.add.at(total, nodes, steps)
+    np.add.at(count, nodes, (np.linalg.norm(steps, axis=2) > 0).astype(float))
+    x += total / np.maximum(count, 1.0)[:, None]
+    return len(rows)
 
 
 def causes_of(mesh: TetMesh, bad: Bools, given: Bools, positions: Floats, skin: CollisionMesh, skin_positions: Floats) -> Causes:

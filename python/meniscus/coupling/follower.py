@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ Edit = Callable[[int, Floats], npt.ArrayLike | None]
 
 MEASURES = ("mean gap", "largest gap", "drift", "converged")
 _POSE = 1.0 / 24.0  # s between the poses from rest to the first frame
+_FARTHEST_CELLS = 2.0  # cells: motion of the skin in a step
 _FARTHEST = 1.5  # edges: relative motion of two ends in one frame; a turn by 97 degrees
 
 
@@ -64,6 +66,7 @@ class Follower:
     def __init__(self, parts: Parts, morph: InteriorMorph, plan: Plan, skinning: Skinning, edit: Edit | None = None) -> None:
         self.parts, self.plan, self.skinning = parts, plan, skinning
         self._morph, self._edit = morph, edit
+        self._lock = threading.Lock()
         self.run = SkinningRun(parts.mesh, parts.skin, parts.given, parts.distance >= 0, parts.bindings, skinning)
         self._is_given = np.zeros(len(parts.mesh.vertices), bool)
         self._is_given[parts.given] = True
@@ -82,7 +85,9 @@ class Follower:
 
     def copy(self) -> Follower:
         """Return one in the rest pose, for another thread."""
-        return Follower(self.parts, self._morph.copy(), self.plan, self.skinning, self._edit)
+        other = Follower(self.parts, self._morph.copy(), self.plan, self.skinning, self._edit)
+        other._lock = self._lock
+        return other
 
     def first(self, skin: Floats) -> FollowedFrame:
         """Go from rest to the first frame, by an animation of its own if that is another pose."""
@@ -123,6 +128,7 @@ class Follower:
         self._skin, self.at_frame = skins[-1], k
 
     def _advance(self, k: int, times: tuple[float, float], skin: Floats) -> None:
+        self._require_slow(k, times[1] - times[0], skin)
         given = self._morph.positions(skin)
         self._require_close(k, self._given, given)
         with _Naming(k):
@@ -140,9 +146,10 @@ class Follower:
         """Repair and edit a frame, and measure how it follows."""
         self.at_frame = k
         mesh = self.parts.mesh
-        x, bad = repaired(mesh, np.array(self.run.body.positions), ~self._is_given, self.plan.repair)
+        x, bad = self._repaired(skin)
         if self._edit is not None:
-            edited = self._edit(k, np.array(x))
+            with self._lock:  # a function of the user is called by one thread at a time
+                edited = self._edit(k, np.array(x))
             if edited is not None:
                 x = np.ascontiguousarray(_checks.incoming("what edit returns", edited, np.dtype(np.float64), x.shape))
                 _checks.require_finite("what edit returns", x)
@@ -153,6 +160,34 @@ class Follower:
         flags = causes_of(mesh, bad, self._is_given, x, self._collision, skin)
         memory = self.run.memory() if self.skinning.mode == "dynamic" else np.empty(0)
         return FollowedFrame(x, np.array(self.run.body.velocities), memory, np.array(skin), flags, measures)
+
+    def _repaired(self, skin: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
+        """Return the positions with fewer degenerate elements, and no node of the air in the creature, and which are left."""
+        mesh, body = self.parts.mesh, self.run.body
+        x = np.array(body.positions)
+        bad = mesh.degenerate(x)
+        if not bad.any() or self.plan.repair == 0:
+            return x, bad
+        body.positions, _ = repaired(mesh, x, ~self._is_given, self.plan.repair)
+        self.run.push_out(skin, np.zeros_like(skin))
+        mended = np.array(body.positions)
+        left = mesh.degenerate(mended)
+        return (mended, left) if left.sum() < bad.sum() else (x, bad)
+
+    def _require_slow(self, k: int, seconds: float, skin: Floats) -> None:
+        """Refuse motion of the skin by more than some cells in a step, which no element can follow."""
+        motion = np.linalg.norm(skin - self._skin, axis=1) / (self.run.substeps(seconds) * self.plan.cell_size)
+        worst = int(np.argmax(motion))
+        if motion[worst] > _FARTHEST_CELLS:
+            bound = np.flatnonzero((self.parts.bindings.corners == worst).any(axis=1))
+            where = f"vertex {worst} of the surface"
+            if len(bound):
+                element = np.flatnonzero((self.parts.mesh.tets == self.parts.bindings.parents[bound[0]]).all(axis=1))
+                where += f", in element {int(element[0])},"
+            raise ValueError(
+                f"frame {k} of the animation moves farther than the mesh can follow: {where} moves by {motion[worst]:.1f} cells in a step "
+                f"(at most {_FARTHEST_CELLS:g}); give more frames per second or more substeps"
+            )
 
     def _require_close(self, k: int, before: Floats, after: Floats) -> None:
         """Refuse motion in one frame that turns or stretches the inside by more than its elements can follow in a straight line."""

@@ -7,9 +7,11 @@ does not match, does not exist. Any program that reads HDF5 can open the file, a
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,9 @@ class FrameStore:
         self.header, self.fixed, self.path = header, fixed, path
         self._frames, self._stamps = frames, stamps
         self._good = np.zeros(len(stamps), bool)
+        self._leading = 0
         self._offsets: dict[str, int] = {}
+        self._file: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         """Number of frames that the store has room for."""
@@ -54,13 +58,16 @@ class FrameStore:
             ImportError: h5py is missing.
         """
         constant = {name: np.ascontiguousarray(a) for name, a in fixed.items()}
+        header = {**json.loads(json.dumps(header)), "fixed": _stamp(0, constant)}
         if path is None:
             frames = {name: np.zeros((count, *shape), dtype) for name, (shape, dtype) in shapes.items()}
-            return cls(json.loads(json.dumps(header)), constant, frames, np.zeros(count, np.uint64), None)
+            return cls(header, constant, frames, np.zeros(count, np.uint64), None)
         h5py = _h5py()
         file = Path(path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_path(file) as part:
+        # Two builds of the same file do not take each other's part; the last one to begin has the file.
+        aside = file.with_name(f".{file.name}.{os.getpid()}-{threading.get_ident()}")
+        with naming(file), atomic_path(aside) as part:
             with h5py.File(part, "w") as h5:
                 h5.attrs["header"] = json.dumps(header)
                 for name, array in constant.items():
@@ -76,6 +83,7 @@ class FrameStore:
             with part.open("r+b") as raw:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(raw.fileno(), 0, max(1, part.stat().st_size))
+        aside.replace(file)
         return cls.open(file)
 
     @classmethod
@@ -98,7 +106,9 @@ class FrameStore:
                 places = {name: (data.id.get_offset(), data.shape, data.dtype) for name, data in h5["frames"].items()}
                 stamps = h5["stamps"]
                 places["stamps"] = (stamps.id.get_offset(), stamps.shape, stamps.dtype)
-        except (OSError, KeyError, ValueError, TypeError) as error:
+            if header["fixed"] != _stamp(0, fixed) or len(places["stamps"][1]) != 1:
+                raise ValueError("its checksum does not match")
+        except (OSError, KeyError, ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
             raise ValueError(f"{str(file)!r} holds no frames, or is damaged: {error}") from None
         size = file.stat().st_size
         for name, (offset, shape, dtype) in places.items():
@@ -110,6 +120,8 @@ class FrameStore:
         }
         marks = arrays.pop("stamps")
         store = cls(header, fixed, arrays, marks, file)
+        about = file.stat()
+        store._file = (about.st_dev, about.st_ino)
         store._offsets = {name: int(offset or 0) for name, (offset, _, _) in places.items()}
         return store
 
@@ -122,7 +134,9 @@ class FrameStore:
 
     def count(self) -> int:
         """Return how many frames from the first on are there without a gap."""
-        return next((k for k in range(len(self)) if not self.has(k)), len(self))
+        while self._leading < len(self) and self.has(self._leading):
+            self._leading += 1
+        return self._leading
 
     def read(self, k: int, name: str) -> npt.NDArray[Any]:
         """Return an array of frame k, a read-only view. Raises ValueError for a frame that is not there."""
@@ -138,6 +152,7 @@ class FrameStore:
         data = {name: np.ascontiguousarray(arrays[name], a.dtype).reshape(a.shape[1:]) for name, a in self._frames.items()}
         stamp = np.uint64(_stamp(k, data))
         self._good[k] = False
+        self._leading = min(self._leading, k)
         if self.path is None:
             for name, array in data.items():
                 self._frames[name][k] = array
@@ -146,6 +161,9 @@ class FrameStore:
         with naming(self.path):
             descriptor = os.open(self.path, os.O_WRONLY)
             try:
+                about = os.fstat(descriptor)
+                if (about.st_dev, about.st_ino) != self._file:
+                    raise OSError(errno.ESTALE, "another build has replaced the file")
                 _write_at(descriptor, self._offsets["stamps"] + 8 * k, np.uint64(0).tobytes())
                 for name, array in data.items():
                     _write_at(descriptor, self._offsets[name] + k * array.nbytes, array.tobytes())
@@ -162,7 +180,7 @@ class FrameStore:
             larger = FrameStore.create(None, header, fixed, shapes, count)
             self._copy_to(larger, count)
             return larger
-        aside = self.path.with_name(f".{self.path.name}.larger")
+        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.larger")
         try:
             larger = FrameStore.create(aside, header, fixed, shapes, count)
             self._copy_to(larger, count)
@@ -172,6 +190,12 @@ class FrameStore:
             aside.unlink(missing_ok=True)
             raise
         return FrameStore.open(self.path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A store in a file is pickled as its path, one in memory with its frames."""
+        if self.path is not None:
+            return FrameStore.open, (self.path,)
+        return _rebuilt, (self.header, self.fixed, self._frames, self._stamps)
 
     def _copy_to(self, other: FrameStore, count: int) -> None:
         for k in range(min(count, len(self))):
@@ -186,6 +210,10 @@ def _stamp(k: int, arrays: Mapping[str, npt.NDArray[Any]]) -> int:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(arrays[name]).data)
     return int.from_bytes(digest.digest(), "little") or 1
+
+
+def _rebuilt(header: dict[str, Any], fixed: Arrays, frames: Arrays, stamps: npt.NDArray[np.uint64]) -> FrameStore:
+    return FrameStore(header, fixed, frames, stamps, None)
 
 
 def _write_at(descriptor: int, offset: int, content: bytes) -> None:

@@ -65,7 +65,7 @@ class KDSM:
         self._store = store
         self._parts = Parts.of(store.fixed)
         self._times: Floats = store.fixed["times"]
-        self._moving: MovingTetMesh | None = None
+        self._moving: dict[int, MovingTetMesh] = {}
 
     @classmethod
     def build(
@@ -98,7 +98,7 @@ class KDSM:
 
         Nodes inside of the creature are moved by a harmonic morph of its skin; those outside hang on them and on the skin by springs or
         finite elements. Frames go to `out` one by one; a build that was interrupted, or whose `times` have become more, goes on where it
-        ended, with the same bits.
+        ended, with the same bits; `edit` is not compared.
 
         Args:
             rest: the closed surface at rest, a `TriangleMesh` or what it is made from.
@@ -290,10 +290,11 @@ class KDSM:
         """
         wanted = self.subdivisions if level == -1 else _checks.integer("level", level, at_least=0, below=self.subdivisions + 1)
         times = self.times
-        if self._moving is None or self._moving.end < times[-1] or self._moving.levels != wanted:
+        known = self._moving.get(wanted)
+        if known is None or known.end < times[-1]:
             motion = StoredMotion(self._store, "positions", times)
-            self._moving = MovingTetMesh(self.rest, motion, levels=wanted, disabled=StoredFlags(self._store, times))
-        return self._moving
+            known = self._moving[wanted] = MovingTetMesh(self.rest, motion, levels=wanted, disabled=StoredFlags(self._store, times))
+        return known
 
     def embed(self, points: npt.ArrayLike) -> Embedding:
         """Return points (k, 3) at rest, m, as points that hang on the coarse nodes, with fixed weights.
@@ -326,6 +327,10 @@ class KDSM:
         fine = 2.0**self.subdivisions
         disabled = np.array([np.count_nonzero(self._store.read(k, "flags")) for k in range(count)])
         return KDSMReport(self.times.copy(), mean, largest, fine * mean, fine * largest, rows[:, 2], disabled, rows[:, 3] > 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A KDSM is pickled as its store."""
+        return KDSM, (self._store,)
 
     def __repr__(self) -> str:
         """One line."""

@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -45,7 +45,9 @@ class Builder:
 
     def _in_time(self) -> Iterator[int]:
         first, follower, animation = self._store.count(), self._follower, self._animation
-        if first == len(animation):
+        if first > 0:
+            self._require_same(min(first, len(animation)) - 1)
+        if first >= len(animation):
             return
         if first > 0:
             last = {name: np.array(self._store.read(first - 1, name)) for name in ("positions", "velocities", "memory")}
@@ -62,23 +64,45 @@ class Builder:
         missing = [k for k in range(len(self._animation)) if not self._store.has(k)]
         local, lock = threading.local(), threading.Lock()
 
-        def solve(k: int) -> tuple[int, FollowedFrame]:
+        def solve(k: int) -> FollowedFrame:
             if not hasattr(local, "follower"):
                 local.follower = self._follower.copy()
             with lock:  # files are read, and a user's function is called, one at a time
                 skin = self._animation.frame(k)
-            return k, local.follower.alone(k, skin)
+            return local.follower.alone(k, skin)  # type: ignore[no-any-return]
 
-        with ThreadPoolExecutor(max(1, min(num_threads(), len(missing)))) as pool:
-            waiting = {pool.submit(solve, k) for k in missing}
+        stored = next((k for k in range(len(self._animation)) if self._store.has(k)), None)
+        if stored is not None:
+            self._require_same(stored)
+        workers = max(1, min(num_threads(), len(missing)))
+        failed: dict[int, BaseException] = {}
+        with ThreadPoolExecutor(workers) as pool:
+            running: dict[Future[FollowedFrame], int] = {}
             try:
-                for done in as_completed(waiting):
-                    k, frame = done.result()
-                    self._store.write(k, frame.arrays())
-                    yield k
+                # No more than are needed to keep all threads busy, since each holds a frame.
+                while running or (missing and not failed):
+                    while missing and not failed and len(running) < 2 * workers:
+                        k = missing.pop(0)
+                        running[pool.submit(solve, k)] = k
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        k = running.pop(future)
+                        error = future.exception()
+                        if error is not None:
+                            failed[k] = error  # those that run are stored all the same
+                            continue
+                        self._store.write(k, future.result().arrays())
+                        yield k
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
+        if failed:
+            raise failed[min(failed)]
+
+    def _require_same(self, k: int) -> None:
+        """Refuse a store with frames of another animation. Raises ValueError."""
+        if not np.array_equal(self._animation.frame(k), self._store.read(k, "skin")):
+            raise ValueError(f"{str(self._store.path)!r} holds another animation: its frame {k} differs; existing='replace' replaces it")
 
 
 def open_store(out: Any, existing: Existing, header: dict[str, Any], parts: Parts, times: Floats, memory: int) -> FrameStore:
@@ -122,7 +146,8 @@ def require_schema(store: FrameStore) -> None:
 def header_of(rest: TriangleMesh, plan: Plan, skinning: Skinning, parts: Parts) -> dict[str, Any]:
     """Return the JSON values of a store: the options, and a checksum of all that a build depends on but the animation."""
     options = {"plan": asdict(plan), "skinning": asdict(skinning)}
-    digest = hashlib.blake2b(json.dumps(options, sort_keys=True).encode(), digest_size=16)
+    text = json.dumps(options, sort_keys=True, default=lambda number: number.item())  # of NumPy
+    digest, options = hashlib.blake2b(text.encode(), digest_size=16), json.loads(text)
     for array in (rest.vertices, rest.triangles, parts.mesh.vertices, parts.mesh.tets, parts.bindings.corners):
         digest.update(np.ascontiguousarray(array).data)
     return {"schema": SCHEMA, "signature": digest.hexdigest(), **options}

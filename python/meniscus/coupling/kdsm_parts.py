@@ -116,17 +116,22 @@ def check_skin(rest: TriangleMesh) -> None:
 def make_parts(rest: TriangleMesh, plan: Plan, enclose: Floats, custom: Any, bind: npt.NDArray[Any] | None) -> tuple[Parts, InteriorMorph]:
     """Make the mesh around a surface at rest. Raises ValueError, as `enclosing_mesh` and where a point of the skin has no element."""
     a = plan.cell_size
-    offset = plan.layers * a if plan.offset is None else _checks.number("offset", plan.offset)
+    # Without a layer the lattice would not hold the skin everywhere.
+    offset = max(plan.layers, 0.25) * a if plan.offset is None else _checks.number("offset", plan.offset)
     if len(enclose) and plan.offset is None:
         offset = max(offset, enclosing_offset(rest, enclose, 0.5 * a))
-    points = np.ascontiguousarray(np.concatenate([enclose, rest.vertices[rest.used_vertices]]))
-    mesh = enclosing_mesh(rest, points, a, offset=offset, custom=custom, depth=2.0 * a if plan.depth is None else plan.depth)
+    mesh = enclosing_mesh(
+        rest, np.ascontiguousarray(enclose), a, offset=offset, custom=custom, depth=2.0 * a if plan.depth is None else plan.depth
+    )
     distance = MeshDistance(rest).signed_distance(mesh.vertices)
     inside = np.flatnonzero(distance < 0).astype(np.int32)
     morph = InteriorMorph(rest, mesh.vertices[inside], a, plan.morph)
     given = np.ascontiguousarray(inside[morph.covered])
     bound = rest.used_vertices if bind is None else _vertices_of(rest, bind)
     found = TetLocator(mesh).locate(np.ascontiguousarray(rest.vertices[bound]))
+    if (found.tets < 0).any():
+        lost = int(bound[int(np.argmax(found.tets < 0))])
+        raise ValueError(f"the mesh must hold the surface, but not vertex {lost}; give layers=1, or smaller cells")
     bindings = Bindings(
         np.ascontiguousarray(mesh.tets[found.tets]),
         found.barycentric,
@@ -142,7 +147,9 @@ def _vertices_of(rest: TriangleMesh, bind: npt.NDArray[Any]) -> npt.NDArray[Any]
         raise TypeError(f"bind must hold vertices of the surface, integers (b,), not {nodes.dtype} of shape {nodes.shape}")
     if len(nodes) and (nodes.min() < 0 or nodes.max() >= len(rest.vertices)):
         raise ValueError(f"bind must hold vertices of the surface, 0 to {len(rest.vertices) - 1}, not {nodes.min()} to {nodes.max()}")
-    return nodes
+    if not np.isin(nodes, rest.used_vertices).all():
+        raise ValueError(f"bind must hold vertices of triangles, but {nodes[~np.isin(nodes, rest.used_vertices)][0]} is none")
+    return np.unique(nodes)
 
 
 def _layers(mesh: TetMesh, inside: Bools) -> Ints:

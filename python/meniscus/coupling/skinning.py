@@ -105,12 +105,12 @@ class SkinningRun:
         self.mesh, self.options = mesh, options
         self._given, self._outside, self._on_skin = given, np.flatnonzero(outside), bindings
         self._distance = MeshDistance(skin) if options.push_out else None
-        self.body = DeformableBody(mesh, density=options.density, gravity=options.gravity)
+        self.body = DeformableBody(mesh, density=options.density, gravity=options.gravity if options.mode == "dynamic" else None)
         self._springs = self._add_forces(skin)
         self._first_memory = self.memory()
         self._rest_skin: Floats = skin.vertices
         self._fit: Floats = np.linalg.pinv(skin.vertices - skin.vertices.mean(axis=0))
-        self._extension = HarmonicMorph(mesh, given) if options.mode == "quasi-static" else None
+        self._extension = _extension_of(mesh, given) if options.mode == "quasi-static" else None
         self._path = _StraightPath(mesh.vertices[given])
         if len(given):
             self.body.move(given, self._path)
@@ -147,7 +147,7 @@ class SkinningRun:
 
     def substeps(self, seconds: float) -> int:
         """Return how many steps a frame of that length takes."""
-        return max(1, math.ceil(seconds * _STEPS_PER_SECOND - 1e-9)) if self.options.substeps is None else self.options.substeps
+        return max(1, math.ceil(seconds * _STEPS_PER_SECOND - 1e-6)) if self.options.substeps is None else self.options.substeps
 
     def advance(self, times: tuple[float, float], given: tuple[Floats, Floats], skin: tuple[Floats, Floats]) -> None:
         """Go from one frame to the next, by the motion of given nodes and of the skin (each at the start and at the end).
@@ -167,7 +167,7 @@ class SkinningRun:
                 self._springs.set_targets(self._on_skin.points(skin_now), self._on_skin.points(skin_velocity))
             # The safeguard against springs that gain energy would count the work of the moving skin as such a gain.
             self.body.step(dt, "newmark", elasticity="full-step", safeguard=False, tolerance=_TOLERANCE)
-            self._push_out(skin_now, skin_velocity)
+            self.push_out(skin_now, skin_velocity)
         self.body.time = times[1]
 
     def come_to_rest(self, given: Floats, skin: Floats) -> bool:
@@ -198,11 +198,11 @@ class SkinningRun:
             body.velocities = np.zeros_like(x)
             if moved <= enough:
                 break
-        self._push_out(skin, np.zeros_like(skin))
+        self.push_out(skin, np.zeros_like(skin))
         body.velocities = np.zeros_like(x)
         return moved <= enough
 
-    def _push_out(self, skin: Floats, velocity: Floats) -> None:
+    def push_out(self, skin: Floats, velocity: Floats) -> None:
         """Move nodes of the air out of the creature, along the shortest way, and take away the velocity at which they go in."""
         if self._distance is None or not len(self._outside):
             return
@@ -285,3 +285,11 @@ class _StraightPath:
         if share >= 1.0 - 1e-12:
             return self._positions[1], self._velocity
         return self._positions[0] + share * (self._positions[1] - self._positions[0]), self._velocity
+
+
+def _extension_of(mesh: TetMesh, given: Ints) -> HarmonicMorph | None:
+    """Return what extends the motion of the given nodes; None where a part of the mesh has none, whose bindings alone take it along."""
+    parts = mesh.component
+    held = np.zeros(mesh.components, bool)
+    held[parts[np.isin(mesh.tets, given).any(axis=1)]] = True
+    return HarmonicMorph(mesh, given) if held.all() else None

@@ -61,7 +61,11 @@ def cutaway(
 
     _checks.one_of_type("mesh", mesh, TetMesh)
     x = mesh.vertices if positions is None else _checks.points("positions", np.asarray(positions, np.float64), np.dtype(np.float64), 3)
+    if len(x) != len(mesh.vertices):
+        raise ValueError(f"positions must have shape ({len(mesh.vertices)}, 3), not {x.shape}")
     cut = np.asarray(_checks.vector("normal", normal, 3))
+    if not cut.any():
+        raise ValueError("normal must not be zero")
     middle = 0.5 * (x.min(axis=0) + x.max(axis=0)) if point is None else np.asarray(_checks.vector("point", point, 3))
     kept = np.flatnonzero((x[mesh.tets].mean(axis=1) - middle) @ cut <= 0)
     faces, owners = _outer_faces(mesh.tets[kept])
@@ -71,7 +75,7 @@ def cutaway(
         v = np.asarray(values, np.float64)
         if v.shape != (len(mesh.tets),):
             raise ValueError(f"values must have shape ({len(mesh.tets)},), not {v.shape}")
-        low, high = (float(v.min(initial=0.0)), float(v.max(initial=1.0))) if limits is None else limits
+        low, high = _range(v) if limits is None else limits
         shares = (v[kept[owners]] - low) / max(high - low, 1e-300)
         colors = np.asarray(colormaps[colormap](np.clip(shares, 0.0, 1.0)))[:, :3]
     corners, shown = x[faces], [x]
@@ -83,8 +87,11 @@ def cutaway(
         edge = np.concatenate([edge, np.zeros(len(skin.triangles))])
         shown.append(skin.vertices)
 
-    toward = np.asarray(eye, float) / np.linalg.norm(eye)
-    right = np.cross(np.asarray(up, float), toward)
+    towards = np.array(_checks.vector("eye", eye, 3))
+    right = np.cross(_checks.vector("up", up, 3), towards)
+    if not np.linalg.norm(right) > 0:
+        raise ValueError(f"eye and up must be two directions, not {eye!r} and {up!r}")
+    toward = towards / np.linalg.norm(towards)
     right /= np.linalg.norm(right)
     above = np.cross(toward, right)
     screen = np.stack([right, above], axis=1)
@@ -112,6 +119,11 @@ def cutaway(
     axes.set_axis_off()
     axes.set_title(title)
     return figure
+
+
+def _range(values: Floats) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
 
 
 def _outer_faces(tets: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:

@@ -89,7 +89,7 @@ def shake(t: float) -> tuple[Turns, tuple[float, float, float]]:
 
 def swim(t: float) -> tuple[Turns, tuple[float, float, float]]:
     """It paddles with all four legs."""
-    return _legs(4.0 * math.pi * t / 3.0, ramp(t, 0.0, 0.5), math.radians(35.0)), (0.0, 0.0, 0.0)
+    return _legs(4.0 * math.pi * t / 3.0, ramp(t, 0.0, 0.5), math.radians(20.0)), (0.0, 0.0, 0.0)
 
 
 MOTIONS = {"walk": (walk, 4.0), "shake": (shake, 3.0), "swim": (swim, 3.0)}
