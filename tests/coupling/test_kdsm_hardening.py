@@ -45,7 +45,7 @@ def test_a_file_goes_on_with_its_own_animation_only(tmp_path: Path, mode: str) -
     path = tmp_path / "ball.h5"
     built(times=TIMES[:4], out=path, mode=mode)
     for times in (TIMES[:4], TIMES):
-        with pytest.raises(ValueError, match="holds another animation: its frame . differs"):
+        with pytest.raises(ValueError, match=r"holds another animation: its frame \d differs"):
             built(lambda t: squirm(t) + 1.0, times=times, out=path, mode=mode)
     np.testing.assert_array_equal(built(out=path, mode=mode).frame(5), built(mode=mode).frame(5))
 
@@ -121,10 +121,8 @@ def test_repair_leaves_no_node_in_the_creature_and_takes_little_time() -> None:
     def fold(t: float) -> np.ndarray:
         """One half of the ball turns over the other."""
         angle = 20.0 * t * np.clip(x[:, 0] - center[0], 0.0, None)
-        y = x - center
-        return center + np.stack(
-            [y[:, 0], np.cos(angle) * y[:, 1] - np.sin(angle) * y[:, 2], np.sin(angle) * y[:, 1] + np.cos(angle) * y[:, 2]], 1
-        )
+        y, c, n = x - center, np.cos(angle), np.sin(angle)
+        return center + np.stack([y[:, 0], c * y[:, 1] - n * y[:, 2], n * y[:, 1] + c * y[:, 2]], axis=1)
 
     outside = np.flatnonzero(mesh.rest_distance > 0)
     repaired, plain = (built(fold, layers=2, repair=rounds, binding_stiffness=4.0) for rounds in (5, 0))
@@ -152,9 +150,9 @@ def test_a_jump_is_refused_however_rigid() -> None:
 
 def test_parts_without_given_nodes_are_held_by_their_bindings() -> None:
     disc = BALL.scaled((1.0, 0.02, 1.0))
-    kdsm = KDSM.build(disc, lambda t: disc.vertices + [t, 0.0, 0.0], TIMES[:3], cell_size=0.25, layers=1, mode="quasi-static")
+    kdsm = KDSM.build(disc, lambda t: disc.vertices + np.array([t, 0.0, 0.0]), TIMES[:3], cell_size=0.25, layers=1, mode="quasi-static")
     assert len(kdsm.given) == 0
-    np.testing.assert_allclose(kdsm.frame(2), kdsm.rest.vertices + [TIMES[2], 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(kdsm.frame(2), kdsm.rest.vertices + np.array([TIMES[2], 0.0, 0.0]), atol=1e-9)
 
 
 def test_bindings_need_vertices_of_triangles() -> None:
