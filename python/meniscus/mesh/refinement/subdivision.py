@@ -8,6 +8,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
+from meniscus.mesh.arrays import sealed
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import FLOAT64, Floats, Ints, SimplexMesh, check_out
@@ -46,6 +47,10 @@ class SubdivisionHierarchy(Generic[_M]):
         _require_room(mesh, self._levels)
         self._core: Any = classes[kind](mesh.vertices, mesh.elements, self._levels)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the coarse mesh; the levels are made anew, with the same bits."""
+        return type(self), (self._mesh, self._levels)
+
     @property
     def levels(self) -> int:
         """The finest level; the coarse mesh is level 0."""
@@ -58,8 +63,7 @@ class SubdivisionHierarchy(Generic[_M]):
             return self._mesh
         vertices = np.empty((self._core.vertices(i), 3))
         self._core.interpolate(self._mesh.vertices, i, vertices)
-        vertices.flags.writeable = False
-        return type(self._mesh)(vertices, self._core.elements(i))
+        return type(self._mesh)(sealed(vertices), self._core.elements(i))
 
     def vertex_count(self, level: int) -> int:
         """Return the number of vertices of a level."""
