@@ -45,8 +45,8 @@ def test_nothing_changes(make: Any, dt: Any) -> None:
     solver.step(0.01)
     before = bits(solver.snapshot())
     for name in solver.stages:
-        if dt == 0 and name in ("extend", "transfer_to_grid", "transfer_to_particles"):
-            continue  # they work at one time
+        if dt == 0 and name == "extend":
+            continue  # of the velocity as it is
         with pytest.raises((TypeError, ValueError), match="dt must"):
             getattr(solver, name)(dt)
         assert bits(solver.snapshot()) == before, name

@@ -253,6 +253,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def move(self, dt: float) -> None:
         """Advect the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids are pushed
         out."""
+        dt = _checks.positive("dt", dt)
         trace(
             self.particles,
             self.velocity,
@@ -267,6 +268,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def resample(self, dt: float) -> None:
         """Let the distances that particles carry follow the flow, move particles towards the wanted number per cell, if the options ask for
         it, and sort them."""
+        dt = _checks.positive("dt", dt)
         if len(self.particles):
             solid = self._outside(self._solid.at(self.time + dt, dt))
             self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace)
