@@ -35,8 +35,8 @@ PYTHON_SOURCES := $(shell find python \( -name '*.py' -o -name py.typed \) | sor
 PACKAGE_SOURCES := CMakeLists.txt pyproject.toml README.md LICENSE $(CPP_SOURCES) $(PYTHON_SOURCES)
 PYTHON_FOLDERS := $(wildcard .ci docs notebooks python tests)
 
-.PHONY: help demo test test-all slowest fuzz bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread test-cpp build-cost package wheel \
-  clean distclean FORCE
+.PHONY: help demo test test-all slowest fuzz fuzz-sanitized bench docs gallery pictures notebooks format lint sanitize sanitize-address sanitize-thread \
+  test-cpp build-cost package address-package wheel clean distclean FORCE
 
 help:
 	@echo "make demo      build, let smoke rise past an obstacle and say where the pictures are"
@@ -44,6 +44,7 @@ help:
 	@echo "make test-all  the same with the slow tests"
 	@echo "make slowest   the fast Python tests, and the twenty of them that take longest"
 	@echo "make fuzz      100,000 random calls of everything public"
+	@echo "make fuzz-sanitized  the same calls under the address and undefined-behaviour sanitizers"
 	@echo "make bench     timings, as a table and in out/benchmarks.json"
 	@echo "make docs      the documentation, in docs/_build/html"
 	@echo "make gallery   the pictures of the README and the gallery page (about half an hour)"
@@ -185,20 +186,30 @@ format: $(STAMPS)/packages-lint
 
 sanitize: sanitize-address sanitize-thread
 
-# The fast Python tests on an extension with address and undefined-behaviour checks. Python itself is not instrumented, so the
-# libraries are loaded first; libstdc++ too, or the exceptions of the extension are not found by theirs. The convergence studies run
-# the same code on larger grids, which would take hours here.
+# A package with address and undefined-behaviour checks in its extension. Python itself is not instrumented, so the libraries are
+# loaded first; libstdc++ too, or the exceptions of the extension are not found by theirs. Memory that is not there gives a null
+# pointer, as elsewhere, and so a MemoryError.
 ADDRESS := build/sanitize-address
-sanitize-address: $(STAMPS)/package $(STAMPS)/packages-test
+address-package: $(STAMPS)/package $(STAMPS)/packages-test
 	@echo "== address and undefined-behaviour sanitizers =="
 	@$(call configure,$(ADDRESS),-DMENISCUS_SANITIZE=address$(comma)undefined -DPython_EXECUTABLE="$(CURDIR)/$(RUN)" -DCMAKE_BUILD_TYPE=RelWithDebInfo)
 	@cmake --build $(ADDRESS) --target _meniscus -- --quiet
 	@rm -rf $(ADDRESS)/package && mkdir -p $(ADDRESS)/package && cp -r python/meniscus $(ADDRESS)/package/
 	@rm -f $(ADDRESS)/package/meniscus/_meniscus* && ln -s "$(CURDIR)"/$(ADDRESS)/_meniscus*.so $(ADDRESS)/package/meniscus/
-	@cxx=$$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' $(ADDRESS)/CMakeCache.txt); \
-	 LD_PRELOAD="$$($$cxx -print-file-name=libasan.so) $$($$cxx -print-file-name=libstdc++.so)" \
-	 ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 PYTHONPATH="$(CURDIR)/$(ADDRESS)/package" \
-	 $(RUN) -m pytest -q -p no:cacheprovider -m "not slow and not notebook" --ignore=tests/convergence $(PYTEST_OPTIONS)
+
+with_address_checks = cxx=$$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' $(ADDRESS)/CMakeCache.txt); \
+  LD_PRELOAD="$$($$cxx -print-file-name=libasan.so) $$($$cxx -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
+  MENISCUS_FUZZ_SECONDS=120 PYTHONPATH="$(CURDIR)/$(ADDRESS)/package" $(RUN)
+
+# The fast Python tests, among them 5,000 calls of the fuzzer. The convergence studies run the same code on larger grids, which would
+# take hours here.
+sanitize-address: address-package
+	@$(with_address_checks) -m pytest -q -p no:cacheprovider -m "not slow and not notebook" --ignore=tests/convergence $(PYTEST_OPTIONS)
+
+# All calls of the fuzzer on the same extension.
+fuzz-sanitized: address-package
+	@$(with_address_checks) -m pytest -q -p no:cacheprovider tests/fuzz $(PYTEST_OPTIONS)
 
 # The C++ tests with thread checks. TBB is not instrumented: the core says where its loops fork and join. Address randomisation
 # is switched off because older sanitizers do not know the memory layouts of newer kernels.

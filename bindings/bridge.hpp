@@ -66,6 +66,9 @@ T* data_of(const py::array& a, const char* name, Index size = -1, bool writable 
     throw WrongType(std::string(name) + " must be of dtype " + std::string(py::str(py::dtype::of<T>())) + ", not " +
                     std::string(py::str(a.dtype())));
   if (!(a.flags() & py::array::c_style)) throw WrongType(std::string(name) + " must be C-contiguous");
+  // An array over a part of a buffer of bytes, which NumPy reads byte by byte.
+  if (!(a.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_))
+    throw WrongType(std::string(name) + " must be aligned in memory; pass a copy");
   require(size < 0 || a.size() == size, name, " must have ", size, " values, not ", a.size());
   if (writable) return static_cast<T*>(const_cast<py::array&>(a).mutable_data());
   return const_cast<T*>(static_cast<const T*>(a.data()));

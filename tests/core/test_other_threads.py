@@ -192,3 +192,23 @@ atexit.register(at_exit)
     done = run(code, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0] == "1.0"
+
+
+@pytest.mark.parametrize("offset", [1, 2, 4, 7])
+def test_arrays_over_bytes_at_odd_places_are_refused(offset: int) -> None:
+    """The compiler may take positions for aligned numbers, and load several of them at once."""
+    ball = ms.mesh.icosphere(1)
+    raw = np.zeros(ball.vertices.nbytes + 8, np.uint8)
+    skewed = np.ndarray(ball.vertices.shape, np.float64, raw, offset)
+    skewed[...] = ball.vertices
+    assert not skewed.flags.aligned
+    springs = ms.solids.EdgeSprings(ball, ms.solids.SpringOptions(stiffness=1.0))
+    for call in (
+        lambda: springs.energy(skewed),
+        lambda: ms.collision.closest_point(ball, skewed),
+        lambda: ball.measures(skewed),
+        lambda: ms.collision.CollisionMesh(ball).collides(skewed, skewed),
+    ):
+        with pytest.raises(TypeError, match="must be aligned in memory; pass a copy"):
+            call()
+    assert TriangleMesh(skewed, ball.triangles) == ball  # constructors copy

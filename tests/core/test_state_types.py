@@ -190,3 +190,84 @@ def test_a_mesh_does_not_change() -> None:
         mesh.restore(other.snapshot())
     with pytest.raises(ValueError, match="a mesh does not change"):
         mesh.assign(other)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all arrays, numbers, containers and Nones in a nested snapshot."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    return [path, *(p for key, item in items for p in places(item, (*path, key)))]
+
+
+def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
+    """A nested snapshot with another value at one place, or with what a function makes of the value there."""
+    if not path:
+        return by(value) if callable(by) else by
+    if isinstance(value, dict):
+        return {key: replaced(item, path[1:], by) if key == path[0] else item for key, item in value.items()}
+    return type(value)([replaced(item, path[1:], by) if i == path[0] else item for i, item in enumerate(value)])
+
+
+def wrong_values(value: Any) -> list[Any]:
+    """Values that cannot be at the place of this one."""
+    if isinstance(value, np.ndarray):
+        others = [value.astype(np.complex128), np.zeros((3, *value.shape), value.dtype), "x", None, {}]
+        if value.dtype.kind == "f" and value.size:
+            others.append(np.where(np.arange(value.size).reshape(value.shape) == 0, np.nan, value).astype(value.dtype))
+        return others
+    if isinstance(value, dict):
+        return [{**value, "other": 1}, dict(list(value.items())[1:]) if value else None, None, 3]
+    if isinstance(value, (list, tuple)):
+        return [type(value)([*value, 1]), None, 3]
+    if isinstance(value, bool):
+        return ["x", {}, object()]
+    if isinstance(value, (int, float)):
+        return ["x", None, [1.0], object(), 10**400, float("nan"), float("inf")]
+    return [3, [1], object()] if isinstance(value, str) else [object(), [1]]
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_a_snapshot_with_one_wrong_value_changes_nothing(make: Callable[[int], State]) -> None:
+    one, snapshot = make(2), make(3).snapshot()
+    before = leaves(one.snapshot())
+    for path in places(snapshot):
+        at = snapshot
+        for key in path:
+            at = at[key]
+        for wrong in wrong_values(at):
+            if make is body and path == ("previous",) and wrong is None:
+                continue  # a body that has taken no step yet
+            with pytest.raises((TypeError, ValueError)) as error:
+                one.restore(replaced(snapshot, path, lambda _, w=wrong: w))
+            assert str(error.value), (path, wrong)
+            assert leaves(one.snapshot()) == before, (path, wrong)
+    one.restore(snapshot)
+    assert leaves(one.snapshot()) == leaves(snapshot)
+
+
+def test_parts_that_a_solver_does_not_have_cannot_be_restored() -> None:
+    for solver, names in ((smoke(2), ["vortices"]), (liquid(2), ["vortices", "pockets", "air"])):
+        for name in names:
+            snapshot = {**solver.snapshot(), name: "something"}
+            with pytest.raises(TypeError, match=f"{name} in the snapshot must be None"):
+                solver.restore(snapshot)
+
+
+@pytest.mark.parametrize("ids", [[-1, 0], [1, 1], [0, 2**62], [0, 7]])
+def test_particles_with_ids_that_cannot_be(ids: list[int]) -> None:
+    one = ms.Particles(np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="id in the snapshot"):
+        one.restore({**one.snapshot(), "id": np.array(ids)})
+    assert one.ids.tolist() == [0, 1]
+
+
+def test_queries_and_hierarchies_pickle() -> None:
+    ball = ms.mesh.icosphere(1)
+    x, y = np.array(ball.vertices), np.ascontiguousarray(ball.vertices * 0.5 + 0.4)
+    for mesh in (ms.collision.CollisionMesh(ball), ms.collision.CollisionMesh(ball.edges[:5], ball.triangles[::2])):
+        for other in (copy.copy(mesh), copy.deepcopy(mesh), pickle.loads(pickle.dumps(mesh))):
+            np.testing.assert_array_equal(other.edges, mesh.edges)
+            np.testing.assert_array_equal(other.triangles, mesh.triangles)
+            assert other.time_of_impact(x, y) == mesh.time_of_impact(x, y)
+    hierarchy = ms.mesh.SubdivisionHierarchy(ball, 2)
+    for again in (copy.deepcopy(hierarchy), pickle.loads(pickle.dumps(hierarchy))):
+        assert [again.mesh(i) for i in range(3)] == [hierarchy.mesh(i) for i in range(3)]

@@ -14,8 +14,9 @@ CALLS = 1250
 
 
 def run(seed: int, calls: int, log: Path) -> None:
+    paths = os.pathsep.join([str(FOLDER), *filter(None, [os.environ.get("PYTHONPATH")])])  # that may hold a package with sanitizers
     command = [sys.executable, "-W", "ignore", str(FOLDER / "fuzzer.py"), str(seed), str(calls), str(log)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(FOLDER)}, timeout=600, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}, timeout=600, check=False)
     last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-1:] if log.exists() else []
     assert done.returncode == 0, f"after the call {last}:\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 

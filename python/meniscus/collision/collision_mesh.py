@@ -92,6 +92,10 @@ class CollisionMesh:
         t = index_rows("triangles", triangles, 3)
         self._core: Any = _collision.CollisionMesh(None if edges is None else index_rows("edges", edges, 2), t)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy edges and triangles; the trees are built anew."""
+        return type(self), (self.edges, self.triangles)
+
     def __repr__(self) -> str:
         """One line with the counts."""
         return f"<CollisionMesh: {len(self.edges)} edges, {len(self.triangles)} triangles, {self.nbytes / 1e6:.3g} MB>"

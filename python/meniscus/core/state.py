@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import html
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -187,6 +188,13 @@ def require_part(name: str, part: Any) -> None:
         )
 
 
+def holds_none(part: Any) -> bool:
+    """Return whether a part is None, or a tuple, list or dict that holds such a part."""
+    if isinstance(part, (tuple, list, dict)):
+        return any(map(holds_none, part.values() if isinstance(part, dict) else part))
+    return part is None
+
+
 def snapshot_of(part: Any) -> Any:
     """Return copies of a part, as arrays, numbers, strings and None in tuples, lists and dicts."""
     if isinstance(part, np.random.Generator):
@@ -205,7 +213,7 @@ def snapshot_of(part: Any) -> Any:
 def restored(name: str, part: Any, saved: Any, resizable: bool, optional: bool = True) -> Any:
     """Restore a part from a snapshot; return it, or its replacement. Raises TypeError or ValueError with the name of the part.
 
-    An optional part may be None at one time and a plain value at another.
+    An optional part, or what it holds, may be None at one time and a plain value at another.
     """
     if isinstance(part, np.random.Generator):
         with _named(name):
@@ -227,11 +235,13 @@ def restored(name: str, part: Any, saved: Any, resizable: bool, optional: bool =
     elif isinstance(part, (tuple, list)):
         if not isinstance(saved, (tuple, list)) or len(saved) != len(part):
             raise ValueError(f"{name} in the snapshot must have {len(part)} items")
-        return type(part)(restored(f"{name}[{i}]", mine, its, resizable) for i, (mine, its) in enumerate(zip(part, saved, strict=True)))
+        return type(part)(
+            restored(f"{name}[{i}]", mine, its, resizable, optional) for i, (mine, its) in enumerate(zip(part, saved, strict=True))
+        )
     elif isinstance(part, dict):
         if not isinstance(saved, Mapping) or set(saved) != set(part):
             raise ValueError(f"{name} in the snapshot must hold {', '.join(part)}")
-        return {key: restored(f"{name}[{key!r}]", item, saved[key], resizable) for key, item in part.items()}
+        return {key: restored(f"{name}[{key!r}]", item, saved[key], resizable, optional) for key, item in part.items()}
     else:
         return _restored_value(name, part, saved, optional)
     return part
@@ -251,8 +261,10 @@ def _restored_value(name: str, value: Any, saved: Any, optional: bool) -> Any:
         if saved is not None and _kind(saved) is None:
             raise TypeError(f"{name} in the snapshot must be a plain value, not a {type(saved).__name__}")
         return saved
-    if _kind(saved) != _kind(value):
+    if _kind(saved) != _kind(value) or (value is None and saved is not None):
         raise TypeError(f"{name} in the snapshot must be {_kind(value)}, not {saved!r}")
+    if _kind(value) == "a number" and math.isfinite(value) and not -(2.0**1023) <= saved <= 2.0**1023:
+        raise ValueError(f"{name} in the snapshot must be finite, not {saved if isinstance(saved, float) else 'an integer beyond that'}")
     return float(saved) if isinstance(value, float) else saved
 
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from meniscus.core.memory import MemoryOwner
-from meniscus.core.state import Arguments, Backup, State, assigned, backed_up, require_part, restored, same_memory, snapshot_of
+from meniscus.core.state import Arguments, Backup, State, assigned, backed_up, holds_none, require_part, restored, same_memory, snapshot_of
 
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Stateful")
@@ -70,7 +70,9 @@ class Stateful(MemoryOwner, State):
         self._stepping = threading.Lock()
         return self
 
-    def declare(self, name: str, part: _T, *, changed_by: Iterable[str] | None = None, resizable: bool = False) -> _T:
+    def declare(
+        self, name: str, part: _T, *, changed_by: Iterable[str] | None = None, resizable: bool = False, optional: bool = True
+    ) -> _T:
         """Declare the attribute `name` as state, and return the part to assign to it.
 
         Args:
@@ -78,6 +80,7 @@ class Stateful(MemoryOwner, State):
             part: see the module.
             changed_by: names of the stages that change it; a transaction around other stages keeps no copy. Default: all stages.
             resizable: whether an array may be replaced by one of another length.
+            optional: whether what is None in it now may be a plain value later.
 
         Raises:
             TypeError: the part cannot be restored.
@@ -85,7 +88,7 @@ class Stateful(MemoryOwner, State):
         if not isinstance(name, str) or not name.isidentifier():
             raise TypeError(f"state is declared under the name of an attribute, not {name!r}")
         require_part(f"state {name!r} of {type(self).__name__}", part)
-        self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable, part is None)
+        self._declared[name] = Declaration(None if changed_by is None else tuple(changed_by), resizable, optional and holds_none(part))
         return part
 
     @property

@@ -390,6 +390,8 @@ class PreviousPositions:
         if snapshot is None:
             self._core.forget_previous()
             return
+        if not isinstance(snapshot, Mapping) or set(snapshot) != {"dt", "positions"}:
+            raise ValueError("the previous positions in a snapshot are None, or hold dt and positions")
         dt = _checks.positive("previous dt in the snapshot", snapshot["dt"])
         x = _checks.incoming("previous positions in the snapshot", snapshot["positions"], np.dtype(np.float64), (self._core.size, 3))
         self._core.set_previous(dt, np.ascontiguousarray(x))

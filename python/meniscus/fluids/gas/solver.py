@@ -78,7 +78,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
         self.temperature = self.declare("temperature", CellField(grid, dtype), changed_by=("emit", "transport"))
         self.temperature.array[...] = self.options.ambient
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self.vortices = self.declare("vortices", given, changed_by=("transport",))
+        self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
         emitters = _checks.items("emitters", emitters, Emitter)
         self._emitters = [EmitterCells(e, CellField(grid, dtype)) for e in emitters]
         self._divergence = CellField(grid, dtype) if any(e.divergence for e in emitters) else None
@@ -104,6 +104,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def emit(self, dt: float) -> None:
         """Apply the emitters that are on for dt."""
+        dt = _checks.positive("dt", dt)
         solid = self._solid.at(self.time)
         before = self._smoke(solid)
         if self._divergence is not None:
@@ -123,6 +124,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def transport(self, dt: float) -> None:
         """Advect smoke, heat, vortex particles and the velocity itself for dt."""
+        dt = _checks.positive("dt", dt)
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         if solid is not None:
@@ -142,6 +144,7 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def add_forces(self, dt: float) -> None:
         """Add buoyancy, given accelerations, vorticity confinement and the forces of vortex particles for dt."""
+        dt = _checks.positive("dt", dt)
         o = self.options
         if o.density_weight or o.temperature_weight:
             add_buoyancy(
@@ -164,10 +167,12 @@ class SmokeSolver(StagedSolver[SmokeReport]):
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
+        dt = _checks.positive("dt", dt)
         self.running_report.viscosity = self._viscosity.act(self.velocity, dt, self._solid, self.time + dt)
 
     def project(self, dt: float) -> None:
         """Make the velocity divergence-free, except for the inflow of emitters, around the solid at the end of the step."""
+        dt = _checks.positive("dt", dt)
         self.running_report.projection = self._projection.act(
             self.velocity, dt, self._solid, self.time + dt, self.pressure, target_divergence=self._divergence
         )

@@ -94,16 +94,16 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         budget = ("emit", "transport", "spray", "correct_volume")
         self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
-        self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"))
+        self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"), optional=False)
         self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("diffuse", "extend"))
         given = None if vortices is None else _checks.one_of_type("vortices", vortices, VortexParticles)
-        self.vortices = self.declare("vortices", given, changed_by=("transport",))
+        self.vortices = self.declare("vortices", given, changed_by=("transport",), optional=False)
         reach = (o.band + 1) * grid.spacing
         self._sources = [RegionCells(s, CellField(grid, dtype), reach) for s in _checks.items("sources", sources, LiquidSource)]
         self._drains = [RegionCells(d, CellField(grid, dtype), reach) for d in _checks.items("drains", drains, Drain)]
         self._curvature = CellField(grid, dtype) if o.surface_tension else None
         fluid = AirFlow(self.velocity, o) if o.air == "fluid" else None
-        self.air = self.declare("air", fluid, changed_by=("transport", "add_forces", "extend"))
+        self.air = self.declare("air", fluid, changed_by=("transport", "add_forces", "extend"), optional=False)
         air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
@@ -174,6 +174,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
+        dt = _checks.positive("dt", dt)
         for group, total in ((self._sources, "emitted"), (self._drains, "drained")):
             active = [(r.owner, r.at(self.time, self._workspace)) for r in group if r.owner.is_on(self.time)]
             # Where a source is full already, or a drain is dry, nothing is done at all: redistancing changes volumes a little, too.
@@ -196,6 +197,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def transport(self, dt: float) -> None:
         """Advect the surface with its particles, vortex particles and the velocity itself for dt."""
+        dt = _checks.positive("dt", dt)
         o = self.options
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
@@ -225,6 +227,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def correct_volume(self, dt: float) -> None:
         """Move the surface so that every component has its expected volume, if the options ask for it."""
+        dt = _checks.positive("dt", dt)
         self.volume.distribute_unassigned()
         if self.options.drift_correction:
             outside = self._outside(self._solid.at(self.time + dt, dt))
@@ -233,6 +236,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def spray(self, dt: float) -> None:
         """Move drops, which may hit solids or join the liquid, and turn escaped particles into drops."""
+        dt = _checks.positive("dt", dt)
         if self.particles is None or not self.options.spray:
             return
         solid = self._solid.at(self.time + dt, dt)
@@ -240,6 +244,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
+        dt = _checks.positive("dt", dt)
         o = self.options
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
         if self.air is not None:
@@ -248,6 +253,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt. Where the air is a fluid, its velocity and that of the liquid become one before."""
+        dt = _checks.positive("dt", dt)
         if self.air is not None:
             self.air.unite_with(self.velocity, self.levelset)
         parts = self.velocity, dt, self._solid, self.time + dt, self.levelset
@@ -255,6 +261,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
+        dt = _checks.positive("dt", dt)
         self._project(dt, with_tension=True)
 
     def _project_for_viscosity(self, dt: float) -> None:

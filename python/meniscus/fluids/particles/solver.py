@@ -182,6 +182,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def emit(self, dt: float) -> None:
         """Fill the regions of sources and empty those of drains."""
+        dt = _checks.positive("dt", dt)
         added = self._supply.emit(self.particles, self.time, self._outside(self._solid.at(self.time)))
         removed = self._supply.drain(self.particles, self.time)
         self.volume.totals["emitted"] += added
@@ -192,6 +193,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def transfer_to_grid(self, dt: float) -> None:
         """Transfer the velocities of the particles to the faces around them, and compute the surface."""
+        dt = _checks.positive("dt", dt)
         if self._stale:
             self._find_surface(self._solid.at(self.time))
         self._faces.from_particles(self.particles, self.velocity, self._workspace)
@@ -199,15 +201,18 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def add_forces(self, dt: float) -> None:
         """Add gravity for dt."""
+        dt = _checks.positive("dt", dt)
         add_acceleration(self.velocity, self.gravity.tolist(), dt)
 
     def diffuse(self, dt: float) -> None:
         """Apply viscosity for dt."""
+        dt = _checks.positive("dt", dt)
         parts = self.velocity, dt, self._solid, self.time + dt, self._levelset
         self.running_report.viscosity = self._viscosity.act(*parts, lambda: self._project(dt))
 
     def project(self, dt: float) -> None:
         """Make the velocity of the liquid divergence-free around the solid at the end of the step."""
+        dt = _checks.positive("dt", dt)
         self._project(dt)
 
     def _project(self, dt: float) -> None:
@@ -234,6 +239,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
 
     def transfer_to_particles(self, dt: float) -> None:
         """Transfer the velocity of the grid, or its change, to the particles."""
+        dt = _checks.positive("dt", dt)
         o = self.options
         grid_to_particles(
             self.velocity,
@@ -247,6 +253,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def move(self, dt: float) -> None:
         """Advect the particles along the velocity of the grid for dt; those beyond open sides are removed, those in solids are pushed
         out."""
+        dt = _checks.positive("dt", dt)
         trace(
             self.particles,
             self.velocity,
@@ -261,6 +268,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
     def resample(self, dt: float) -> None:
         """Let the distances that particles carry follow the flow, move particles towards the wanted number per cell, if the options ask for
         it, and sort them."""
+        dt = _checks.positive("dt", dt)
         if len(self.particles):
             solid = self._outside(self._solid.at(self.time + dt, dt))
             self._distance.update(self.particles, solid, dt, self.time + dt, self._workspace)

@@ -185,7 +185,9 @@ class Particles(State):
         ids = np.asarray(snapshot["id"])
         n_ids = len(ids) if ids.ndim else 0
         checked = {n: _checks.incoming(f"{n} in the snapshot", snapshot[n], a.dtype, (n_ids, *a.shape[1:])) for n, a in mine.items()}
-        next_id = _checks.integer("next id in the snapshot", np.asarray(snapshot["next id"])[()], 0)
+        next_id = _checks.integer("next id in the snapshot", np.asarray(snapshot["next id"])[()], 0, 2**62)
+        if n_ids and not (ids.min() >= 0 and ids.max() < next_id and len(np.unique(ids)) == n_ids):
+            raise ValueError(f"id in the snapshot must hold different numbers from 0 to {next_id - 1}, of which none is twice")
         self._core.remove(np.ones(len(self), bool), Workspace())
         self._core.append(n_ids)
         for n in names:

@@ -10,6 +10,7 @@ from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
 from meniscus.core import Workspace
 from meniscus.mesh.any_mesh import own_mesh
+from meniscus.mesh.arrays import sealed
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.segment_mesh import SegmentMesh
 from meniscus.mesh.simplices import Floats, Ints, SimplexMesh, check_out
@@ -49,6 +50,10 @@ class SubdivisionHierarchy(Generic[_M]):
         _require_room(mesh, self._levels)
         self._core: Any = classes[kind](mesh.vertices, mesh.elements, self._levels)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the coarse mesh; the levels are made anew, with the same bits."""
+        return type(self), (self._mesh, self._levels)
+
     @property
     def levels(self) -> int:
         """The finest level; the coarse mesh is level 0."""
@@ -61,8 +66,7 @@ class SubdivisionHierarchy(Generic[_M]):
             return self._mesh
         vertices = np.empty((self._core.vertices(i), 3))
         self._core.interpolate(self._mesh.vertices, i, vertices)
-        vertices.flags.writeable = False
-        return type(self._mesh)(vertices, self._core.elements(i))
+        return type(self._mesh)(sealed(vertices), self._core.elements(i))
 
     def vertex_count(self, level: int) -> int:
         """Return the number of vertices of a level."""
