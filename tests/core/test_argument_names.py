@@ -80,7 +80,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "gravity": (lambda: setattr(BODY, "gravity", np.array(3.0)), "gravity must hold 3 numbers"),
     "time": (lambda: setattr(BODY, "time", "now"), "time must be a number"),
     "curves": (lambda: ms.viz.lines([0, 1], 3), "curves must be a Mapping"),
-    "image": (lambda: ms.viz.image([[1, 2]]), "values must be a NumPy array"),
+    "image": (lambda: ms.viz.image("picture"), "values must be a NumPy array"),
     "eye": (lambda: ms.viz.surface(BALL, eye=HUGE), "eye must hold 3 numbers"),
     "other mesh": (lambda: BLOCK.assign(np.ones(3)), "a mesh does not change"),
     "workspace": (lambda: ms.Particles(np.zeros((1, 2))).sort_by_cell(GRID2, workspace=-1), "workspace must be a Workspace"),

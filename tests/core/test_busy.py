@@ -63,3 +63,56 @@ def test_a_failed_step_leaves_the_object_free() -> None:
         with pytest.raises(ZeroDivisionError):
             solver.step(0.02, on_stage=fail)
     solver.step(0.02)
+
+
+def test_stages_fills_and_snapshots_of_another_thread_are_refused_within_a_step() -> None:
+    """Whatever changes or copies the state waits for nobody: it is refused while another thread is in a step, and allowed in a hook."""
+    grid = ms.Grid((24, 24), 1 / 24)
+    liquid = ms.fluids.LiquidSolver(grid)
+    liquid.fill(ms.surface.Box((0.0, 0.0), (0.5, 0.5)))
+    body = ms.solids.DeformableBody(ms.mesh.tet_block(2, 2, 2), gravity=(0.0, -9.81, 0.0))
+    load = ms.solids.PointLoads([0], np.array([[1.0, 0.0, 0.0]]))
+    snapshots = []
+    inside, go_on = threading.Event(), threading.Event()
+
+    def wait(stage: str, s: ms.fluids.LiquidSolver) -> None:
+        snapshots.append(s.snapshot())
+        inside.set()
+        assert go_on.wait(60)
+
+    before = liquid.snapshot()
+    thread = threading.Thread(target=liquid.step, args=(0.002, wait))
+    thread.start()
+    assert inside.wait(60)
+    for call in (
+        lambda: liquid.fill(ms.surface.Box((0.6, 0.6), (0.7, 0.7))),
+        lambda: liquid.transport(0.001),
+        lambda: liquid.project(0.001),
+        liquid.snapshot,
+        liquid.copy,
+        lambda: liquid.restore(before),
+        lambda: ms.fluids.LiquidSolver(grid).assign(liquid),
+    ):
+        with pytest.raises(ms.core.BusyError, match="give each thread a copy"):
+            call()
+    go_on.set()
+    thread.join()
+    assert len(snapshots) == len(liquid.stages)
+    liquid.restore(before)
+
+    with body.exclusive():
+        refused = []
+
+        def use() -> None:
+            for call in (lambda: body.add(load), lambda: body.step(0.01), body.limits, body.forces_at_nodes, body.snapshot):
+                try:
+                    call()
+                except ms.core.BusyError as error:
+                    refused.append(str(error))
+
+        other = threading.Thread(target=use)
+        other.start()
+        other.join()
+        assert len(refused) == 5
+    body.add(load)
+    body.step(0.001)

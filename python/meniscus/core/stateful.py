@@ -12,16 +12,18 @@ from __future__ import annotations
 import copy
 import html
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 
 from meniscus.core.memory import MemoryOwner
 from meniscus.core.state import Arguments, Backup, State, assigned, backed_up, holds_none, require_part, restored, same_memory, snapshot_of
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 _F = TypeVar("_F", bound="Stateful")
 
@@ -60,6 +62,8 @@ class Stateful(MemoryOwner, State):
     _backups: dict[str, Backup]
     _made_with: Arguments
     _stepping: threading.Lock
+    _user: int | None
+    _in_transaction: bool
 
     def __new__(cls: type[_F], *arguments: Any, **named: Any) -> _F:
         """Make an object and store the arguments, for copies and pickles."""
@@ -68,6 +72,8 @@ class Stateful(MemoryOwner, State):
         self._declared = {}
         self._backups = {}
         self._stepping = threading.Lock()
+        self._user = None
+        self._in_transaction = False
         return self
 
     def declare(
@@ -100,21 +106,43 @@ class Stateful(MemoryOwner, State):
         return {name: getattr(self, name) for name in self._declared}
 
     def snapshot(self) -> dict[str, Any]:
-        """Return copies of all parts by name."""
-        return {name: snapshot_of(part) for name, part in self.state.items()}
+        """Return copies of all parts by name. Raises BusyError while another thread changes them."""
+        with self.exclusive():
+            return {name: snapshot_of(part) for name, part in self.state.items()}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Restore the state of a snapshot, bit by bit. Raises ValueError or TypeError for one of another kind; then nothing is changed."""
-        with self._guarded(self._declared, {}):
+        with self.exclusive(), self._guarded(self._declared, {}):
             self._restore_within(snapshot)
 
     def assign(self: _F, other: _F) -> None:
         """Copy the state of another object made with the same arguments, bit by bit."""
         if type(other) is not type(self) or other._declared.keys() != self._declared.keys():
             raise TypeError(f"only a {type(self).__name__} with the same state can be assigned, not {other!r}")
-        for name, part in self.state.items():
-            self._put(name, assigned(part, getattr(other, name)))
-        self._state_replaced()
+        with self.exclusive(), other.exclusive():
+            for name, part in self.state.items():
+                self._put(name, assigned(part, getattr(other, name)))
+            self._state_replaced()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Keep other threads out of the object; this one may enter again.
+
+        Raises:
+            BusyError: another thread is in a step, a stage or a change of this object.
+        """
+        me = threading.get_ident()
+        if self._user == me:
+            yield
+            return
+        if not self._stepping.acquire(blocking=False):
+            raise BusyError(f"a step of this {type(self).__name__} is going on; give each thread a copy of its own")
+        self._user = me
+        try:
+            yield
+        finally:
+            self._user = None
+            self._stepping.release()
 
     def transaction(self, parts: Iterable[str] | None = None) -> AbstractContextManager[None]:
         """Return a context that restores the parts if it is left by an exception.
@@ -189,13 +217,15 @@ class Stateful(MemoryOwner, State):
 
     @contextmanager
     def _alone(self, parts: Iterable[str]) -> Iterator[None]:
-        if not self._stepping.acquire(blocking=False):
-            raise BusyError(f"a step of this {type(self).__name__} is going on; give each thread a copy of its own")
-        try:
-            with self._guarded(parts, self._backups):
-                yield
-        finally:
-            self._stepping.release()
+        with self.exclusive():
+            if self._in_transaction:
+                raise BusyError(f"a step of this {type(self).__name__} is going on; give each thread a copy of its own")
+            self._in_transaction = True
+            try:
+                with self._guarded(parts, self._backups):
+                    yield
+            finally:
+                self._in_transaction = False
 
     @contextmanager
     def _guarded(self, parts: Iterable[str], backups: dict[str, Backup]) -> Iterator[None]:
@@ -232,6 +262,18 @@ class Stateful(MemoryOwner, State):
         present = getattr(self, name)
         if present is not value and not same_memory(present, value):
             setattr(self, name, value)
+
+
+def exclusively(method: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Return a method of a `Stateful` that keeps other threads out, see `Stateful.exclusive`."""
+
+    @wraps(method)
+    def alone(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        owner: Any = arguments[0]
+        with owner.exclusive():
+            return method(*arguments, **named)
+
+    return alone
 
 
 def _short(part: Any) -> str:

@@ -169,12 +169,13 @@ class StagedSolver(Stateful, Generic[Report]):
 
 
 def _checked_stage(stage: Callable[[Any, float], None]) -> Callable[[Any, float], None]:
-    """Return a stage that refuses lengths of steps that are negative or not finite, before anything has changed."""
+    """Return a stage that refuses lengths of steps that are negative or not finite, before anything has changed, and other threads."""
 
     @wraps(stage)
     def checked(solver: Any, dt: float) -> None:
         if _checks.number("dt", dt) < 0:
             raise ValueError(f"dt must not be negative, not {dt:g}")
-        stage(solver, float(dt))
+        with solver.exclusive():
+            stage(solver, float(dt))
 
     return checked

@@ -15,7 +15,7 @@ from meniscus._meniscus import solids as _solids
 from meniscus.core import Workspace
 from meniscus.core.memory import held_bytes
 from meniscus.core.state import Arguments
-from meniscus.core.stateful import Stateful
+from meniscus.core.stateful import Stateful, exclusively
 from meniscus.mesh.any_mesh import own_mesh
 from meniscus.numerics.solve import ConvergenceError
 from meniscus.solids.constraints import NodeConstraints, Path
@@ -178,6 +178,7 @@ class DeformableBody(NodeConstraints, Stateful):
         """The forces, in the order in which they were added."""
         return tuple(self._forces)
 
+    @exclusively
     def add(self, force: _Force) -> _Force:
         """Let a force act on the nodes; returns it.
 
@@ -189,11 +190,13 @@ class DeformableBody(NodeConstraints, Stateful):
         self._forces.append(force)
         return force
 
+    @exclusively
     def remove(self, force: Force) -> None:
         """Remove a force. Raises ValueError for one that was not added."""
         self._core.remove(_force_core(force))
         self._forces = [f for f in self._forces if f is not force]
 
+    @exclusively
     def forces_at_nodes(self) -> Floats:
         """Return the sum of all forces except gravity on the nodes (n, 3), N."""
         out = np.empty((len(self), 3))
@@ -273,6 +276,7 @@ class DeformableBody(NodeConstraints, Stateful):
         self.report = info
         return info
 
+    @exclusively
     def limits(
         self,
         integrator: Integrator = "newmark",

@@ -74,7 +74,8 @@ class Force:
 
     def __repr__(self) -> str:
         """One line: kind, elements, nodes, memory."""
-        rows = next((f"{len(a)} elements, " for a in self._made_of if isinstance(a, np.ndarray) and a.dtype == np.int32), "")
+        arrays = (*getattr(self, "_made_of", ()), getattr(self, "_elements", None))
+        rows = next((f"{len(a)} elements, " for a in arrays if isinstance(a, np.ndarray) and a.dtype == np.int32), "")
         return f"<{type(self).__name__}: {rows}nodes below {self.nodes}, {self.nbytes / 1e6:.3g} MB>"
 
     @property

@@ -150,7 +150,7 @@ def test_errors() -> None:
         (ValueError, "density_rate must be finite", {"density_rate": math.inf}),
         (ValueError, "velocity of an Emitter must hold 2 numbers", {"velocity": (1, 2, 3)}),
         (ValueError, "end must be after start, 1, not 1", {"start": 1.0, "end": 1.0}),
-        (ValueError, "end must be after start", {"end": math.nan}),
+        (ValueError, "end must be finite", {"end": math.nan}),
     ]
     for kind, message, options in cases:
         with pytest.raises(kind, match=message):

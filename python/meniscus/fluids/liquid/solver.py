@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
+from meniscus.core.stateful import exclusively
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.liquid.air_flow import AirFlow
@@ -118,6 +119,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         """The particle level set, with markers and spray; None if the surface is tracked by the level set alone."""
         return self.surface.particles
 
+    @exclusively
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
         """Add liquid, and restart with the resulting surface.
 

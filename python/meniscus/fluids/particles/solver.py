@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.stateful import exclusively
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.liquid.options import VolumeReport
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
@@ -132,6 +133,7 @@ class ParticleLiquidSolver(StagedSolver[ParticleLiquidReport]):
         """The volume of a particle, m^dim."""
         return self.volume.each
 
+    @exclusively
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> int:
         """Fill a region outside of the solid with particles; they count as present from the start.
 

@@ -311,7 +311,7 @@ def _warn_of_deviation(distance: float, at: Sequence[float], cell: float, wanted
 
 
 def _source_of(surface: Source, bounds: tuple[Sequence[float], Sequence[float]] | None, *, refuse_holes: bool = True) -> _LevelSetSource:
-    if is_surface(surface):
+    if is_surface(surface) and not isinstance(surface, MeshDistance):
         surface = triangle_mesh(surface)
         if refuse_holes:
             report = check_watertight(surface)

@@ -131,6 +131,8 @@ class Ellipsoid(Shape):
     def _make(self) -> None:
         n = _dimension_of("center", self.center)
         c, r = _checks.vector("center", self.center, n), _checks.vector("radii", self.radii, n)
+        for radius in r:
+            _checks.positive("each of radii", radius)
         if not all(1e-100 <= radius <= 1e100 for radius in r):  # powers of them are divided
             raise ValueError(f"radii must be from 1e-100 to 1e100 m, not {r}")
         self._finish(f"ellipsoid{n}", n, c, r, center=c, radii=r)
