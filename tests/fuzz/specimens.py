@@ -78,7 +78,9 @@ class Values:
             (("start", "end", "positions", "vertices", "x", "points"), lambda: self.floats(c.choice((42, 27, 4, 0)), 3)),
             (("triangles",), lambda: t["triangles"].triangles),
             (("tets",), lambda: t["tets"].tets),
-            (("dt", "time", "radius", "spacing", "cell_size", "tolerance"), lambda: c.choice((0.01, 0.1, 1.0))),
+            (("dt", "time", "radius", "spacing", "tolerance"), lambda: c.choice((0.01, 0.1, 1.0))),
+            # A hundred million tetrahedra, which cells of a hundredth would make, take longer than a call may.
+            (("cell_size",), lambda: c.choice((0.2, 0.5, 1.0))),
             (("n", "levels", "resolution", "count", "width", "capacity"), lambda: c.choice((1, 2, 3))),
             (("solid", "region", "shape"), lambda: c.choice((t["sphere"], t["solid"], t["levelset"], None))),
             (("snapshot",), lambda: t[c.choice(("cells", "water", "smoke", "body", "particles"))].snapshot()),
