@@ -438,18 +438,3 @@ def test_bodies_stay_bounded_up_to_the_limit() -> None:
 def test_oscillator_of_the_support_module() -> None:
     body = oscillator(2.0)
     assert body.energy()["elastic"] == pytest.approx(2.0, rel=1e-15)
-
-
-def test_every_force_of_elements_has_one_line() -> None:
-    block, cloth = ms.mesh.tet_block(1, 1, 1), ms.mesh.cloth_mesh(3, 3)
-    forces = [
-        ms.solids.TetElements(block, youngs_modulus=1.0),
-        ms.solids.QuadraticTetElements(ms.mesh.quadratic_mesh(block), youngs_modulus=1.0),
-        ms.solids.TriangleMembrane(cloth, youngs_modulus=1.0, thickness=1.0),
-        ms.solids.EdgeSprings(block, ms.solids.SpringOptions(stiffness=1.0)),
-    ]
-    for force in forces:
-        line = repr(force)
-        assert line.startswith(f"<{type(force).__name__}: ")
-        assert "\n" not in line
-        assert " elements, nodes below " in line

@@ -51,3 +51,18 @@ def test_rest_positions_may_differ_from_those_of_the_mesh() -> None:
     springs = EdgeSprings(ms.mesh.TriangleMesh(v, t), SpringOptions(stiffness=1.0), 2 * v)
     assert same_bits(springs.forces(2 * v), np.zeros_like(v))
     assert springs.energy(v) > 0
+
+
+def test_every_force_of_elements_has_one_line() -> None:
+    block, cloth = ms.mesh.tet_block(1, 1, 1), ms.mesh.cloth_mesh(3, 3)
+    forces = [
+        ms.solids.TetElements(block, youngs_modulus=1.0),
+        ms.solids.QuadraticTetElements(ms.mesh.quadratic_mesh(block), youngs_modulus=1.0),
+        ms.solids.TriangleMembrane(cloth, youngs_modulus=1.0, thickness=1.0),
+        ms.solids.EdgeSprings(block, ms.solids.SpringOptions(stiffness=1.0)),
+    ]
+    for force in forces:
+        line = repr(force)
+        assert line.startswith(f"<{type(force).__name__}: ")
+        assert "\n" not in line
+        assert " elements, nodes below " in line

@@ -179,7 +179,7 @@ class Follower:
         motion = np.linalg.norm(skin - self._skin, axis=1) / (self.run.substeps(seconds) * self.plan.cell_size)
         worst = int(np.argmax(motion))
         if motion[worst] > _FARTHEST_CELLS:
-            bound = np.flatnonzero((self.parts.bindings.corners == worst).any(axis=1))
+            bound = np.flatnonzero(self.parts.bindings.vertices == worst)
             where = f"vertex {worst} of the surface"
             if len(bound):
                 element = np.flatnonzero((self.parts.mesh.tets == self.parts.bindings.parents[bound[0]]).all(axis=1))

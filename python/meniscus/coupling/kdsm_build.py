@@ -148,6 +148,6 @@ def header_of(rest: TriangleMesh, plan: Plan, skinning: Skinning, parts: Parts) 
     options = {"plan": asdict(plan), "skinning": asdict(skinning)}
     text = json.dumps(options, sort_keys=True, default=lambda number: number.item())  # of NumPy
     digest, options = hashlib.blake2b(text.encode(), digest_size=16), json.loads(text)
-    for array in (rest.vertices, rest.triangles, parts.mesh.vertices, parts.mesh.tets, parts.bindings.corners):
+    for array in (rest.vertices, rest.triangles, parts.mesh.vertices, parts.mesh.tets, parts.bindings.vertices):
         digest.update(np.ascontiguousarray(array).data)
     return {"schema": SCHEMA, "signature": digest.hexdigest(), **options}

@@ -1,4 +1,4 @@
-"""What a KDSM is made of: the plan of a build, and the mesh of air around a creature with its bindings."""
+"""Parts of a KDSM: the plan of a build, and the mesh of air around a creature with its bindings."""
 
 from __future__ import annotations
 
@@ -83,8 +83,7 @@ class Parts:
             "layers": self.layers,
             "parents": b.parents,
             "weights": b.weights,
-            "corners": b.corners,
-            "shares": b.shares,
+            "bound": b.vertices,
             "times": times,
         }
 
@@ -97,7 +96,7 @@ class Parts:
             fixed["given"],
             fixed["rest distance"],
             fixed["layers"],
-            Bindings(fixed["parents"], fixed["weights"], fixed["corners"], fixed["shares"]),
+            Bindings(fixed["parents"], fixed["weights"], fixed["bound"]),
         )
 
 
@@ -135,8 +134,7 @@ def make_parts(rest: TriangleMesh, plan: Plan, enclose: Floats, custom: Any, bin
     bindings = Bindings(
         np.ascontiguousarray(mesh.tets[found.tets]),
         found.barycentric,
-        np.ascontiguousarray(np.repeat(bound.astype(np.int32)[:, None], 3, axis=1)),
-        np.ascontiguousarray(np.tile([1.0, 0.0, 0.0], (len(bound), 1))),
+        bound.astype(np.int32),
     )
     return Parts(mesh, rest, given, distance, _layers(mesh, distance < 0), bindings), morph
 

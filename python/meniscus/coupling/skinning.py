@@ -240,21 +240,20 @@ class SkinningRun:
 
 @dataclass(frozen=True, eq=False)
 class Bindings:
-    """Points of the skin and where they are in the mesh of air.
+    """Vertices of the skin and where they are in the mesh of air.
 
     Attributes:
         parents, weights: (b, 4) nodes of the mesh and barycentric coordinates.
-        corners, shares: (b, 3) vertices of the skin and barycentric coordinates.
+        vertices: (b,) of the skin.
     """
 
     parents: Ints
     weights: Floats
-    corners: Ints
-    shares: Floats
+    vertices: Ints
 
     def points(self, skin: Floats) -> Floats:
-        """Return the points (b, 3) from values (n, 3) at the vertices of the skin, such as positions or velocities."""
-        result: Floats = np.einsum("bk,bkd->bd", self.shares, skin[self.corners])
+        """Return the rows (b, 3) of the bound vertices from values (n, 3) at all, such as positions or velocities."""
+        result: Floats = skin[self.vertices]
         return result
 
     def gaps(self, positions: Floats, skin: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What libraries do not notice in damaged files: faces with vertices that are not there, and text that ends too early."""
+"""Checks of mesh files for damage that libraries overlook: faces with missing vertices, and text that ends too early."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,12 @@ from meniscus import _checks
 from meniscus.mesh.surface_like import SurfaceLike
 from meniscus.mesh.tet_mesh import TetMesh
 from meniscus.mesh.triangle_mesh import triangle_mesh
-from meniscus.viz.picture import figure as figure_of_size
+from meniscus.viz import facets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
-_CORNERS = ((1, 2, 3), (0, 3, 2), (0, 1, 3), (0, 2, 1))
 
 
 def cutaway(
@@ -34,7 +36,7 @@ def cutaway(
     colormap: str = "RdYlBu",
     title: str = "",
     size: tuple[float, float] = (6.0, 5.2),
-) -> Any:
+) -> Figure:
     """Return a figure of the tetrahedra behind a plane, whole as they are, and of a surface among them.
 
     Args:
@@ -57,10 +59,9 @@ def cutaway(
         TypeError, ValueError: wrong types or shapes.
     """
     from matplotlib import colormaps
-    from matplotlib.collections import PolyCollection
 
     _checks.one_of_type("mesh", mesh, TetMesh)
-    x = mesh.vertices if positions is None else _checks.points("positions", np.asarray(positions, np.float64), np.dtype(np.float64), 3)
+    x = mesh.vertices if positions is None else _points("positions", positions)
     if len(x) != len(mesh.vertices):
         raise ValueError(f"positions must have shape ({len(mesh.vertices)}, 3), not {x.shape}")
     cut = np.asarray(_checks.vector("normal", normal, 3))
@@ -68,7 +69,8 @@ def cutaway(
         raise ValueError("normal must not be zero")
     middle = 0.5 * (x.min(axis=0) + x.max(axis=0)) if point is None else np.asarray(_checks.vector("point", point, 3))
     kept = np.flatnonzero((x[mesh.tets].mean(axis=1) - middle) @ cut <= 0)
-    faces, owners = _outer_faces(mesh.tets[kept])
+    rest = mesh.submesh(kept)
+    faces, owners = rest.boundary.triangles, rest.face_tets[rest.boundary_faces].max(axis=1)
     if values is None:
         colors = np.tile([0.72, 0.80, 0.90], (len(faces), 1))
     else:
@@ -78,58 +80,26 @@ def cutaway(
         low, high = _range(v) if limits is None else limits
         shares = (v[kept[owners]] - low) / max(high - low, 1e-300)
         colors = np.asarray(colormaps[colormap](np.clip(shares, 0.0, 1.0)))[:, :3]
-    corners, shown = x[faces], [x]
-    edge = np.full(len(faces), 0.35)
+    corners, seen = x[faces], [x]
+    lines = np.full(len(faces), 0.55)
     if surface is not None:
         skin = triangle_mesh(surface)
         corners = np.concatenate([corners, skin.vertices[skin.triangles]])
         colors = np.concatenate([colors, np.tile([0.93, 0.55, 0.36], (len(skin.triangles), 1))])
-        edge = np.concatenate([edge, np.zeros(len(skin.triangles))])
-        shown.append(skin.vertices)
-
-    towards = np.array(_checks.vector("eye", eye, 3))
-    right = np.cross(_checks.vector("up", up, 3), towards)
-    if not np.linalg.norm(right) > 0:
-        raise ValueError(f"eye and up must be two directions, not {eye!r} and {up!r}")
-    toward = towards / np.linalg.norm(towards)
-    right /= np.linalg.norm(right)
-    above = np.cross(toward, right)
-    screen = np.stack([right, above], axis=1)
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    light = toward + 0.6 * above - 0.4 * right
-    shade = 0.45 + 0.55 * np.abs(normals @ (light / np.linalg.norm(light)))
-    fill = np.clip(colors * shade[:, None], 0.0, 1.0)
-    order = np.argsort(corners.mean(axis=1) @ toward, kind="stable")
-    figure = figure_of_size(*size)
-    axes = figure.add_subplot()
-    lines = np.where(edge[order, None] > 0, 0.55 * fill[order], fill[order])
-    axes.add_collection(PolyCollection((corners @ screen)[order], facecolors=fill[order], edgecolors=lines, linewidths=0.3))
+        lines = np.concatenate([lines, np.ones(len(skin.triangles))])
+        seen.append(skin.vertices)
+    dots = None
     if points is not None:
-        dots = np.asarray(points, np.float64)
-        at = dots[(dots - middle) @ cut <= 0] @ screen
-        axes.scatter(at[:, 0], at[:, 1], s=1.5, c="k", linewidths=0, zorder=2)
-    everything = np.concatenate(shown) if box is None else np.array(np.meshgrid(*zip(*box, strict=True))).reshape(3, -1).T
-    flat = everything @ screen
-    low_corner, high_corner = flat.min(axis=0), flat.max(axis=0)
-    margin = 0.04 * max(float((high_corner - low_corner).max()), 1e-9)
-    axes.set_xlim(low_corner[0] - margin, high_corner[0] + margin)
-    axes.set_ylim(low_corner[1] - margin, high_corner[1] + margin)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    axes.set_title(title)
-    return figure
+        dots = _points("points", points)
+        dots = dots[(dots - middle) @ cut <= 0]
+    shown = np.concatenate(seen) if box is None else facets.corners_of(box)
+    return facets.draw(facets.Sight(eye, up), corners, colors, lines, shown, ambient=0.45, title=title, size=size, dots=dots)
+
+
+def _points(name: str, value: npt.ArrayLike) -> Floats:
+    return np.asarray(_checks.points(name, np.asarray(value, np.float64), np.dtype(np.float64), 3), np.float64)
 
 
 def _range(values: Floats) -> tuple[float, float]:
     known = values[np.isfinite(values)]
     return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-
-
-def _outer_faces(tets: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return the faces that only one tetrahedron has, and which."""
-    faces = np.concatenate([tets[:, list(f)] for f in _CORNERS])
-    owners = np.tile(np.arange(len(tets)), 4)
-    _, first, count = np.unique(np.sort(faces, axis=1), axis=0, return_index=True, return_counts=True)
-    alone = first[count == 1]
-    return faces[alone], owners[alone]

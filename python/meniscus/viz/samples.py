@@ -1,4 +1,4 @@
-"""What pictures are made of: fields, level sets, surfaces and solids in any form, as arrays and meshes."""
+"""Arrays and meshes for pictures, from fields, level sets, surfaces and solids in any form."""
 
 from __future__ import annotations
 

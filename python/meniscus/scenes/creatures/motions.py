@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.mesh.triangle_mesh import triangle_mesh
-from meniscus.scenes.creatures.skeleton import ramp, rotation
+from meniscus.numerics.axis_angle import rotation_about
+from meniscus.scenes.creatures.skeleton import ramp
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,7 +109,7 @@ def _hop(m: Motion, t: float) -> Floats:
     y = floor + (x[:, 1] - floor) * (1.0 - crouch) + 2.0 * m._length * flight * (1.0 - flight)
     wide = 1.0 / math.sqrt(1.0 - crouch)
     moved = np.stack([wide * x[:, 0], y, wide * x[:, 2]], axis=1)
-    result: Floats = m._center + moved @ rotation((0.0, 1.0, 0.0), m.angle * ramp(s, 0.25, 0.85)).T
+    result: Floats = m._center + moved @ rotation_about((0.0, 1.0, 0.0), m.angle * ramp(s, 0.25, 0.85)).T
     return result
 
 

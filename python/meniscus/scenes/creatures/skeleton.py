@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from meniscus.numerics.axis_angle import rotation_about
+
 Floats = npt.NDArray[np.float64]
-Turns = Mapping[str, tuple[Sequence[float], float]]
+Turns = Mapping[str, tuple[Sequence[float] | Floats, float]]
 """Axis and angle (rad) by the name of the bone that turns about its joint; the others stay with their parent."""
 
 
@@ -61,7 +63,7 @@ class Skeleton:
         rotations, translations = np.empty((len(self.bones), 3, 3)), np.empty((len(self.bones), 3))
         for i, bone in enumerate(self.bones):
             axis, angle = turns.get(bone.name, ((1.0, 0.0, 0.0), 0.0))
-            turn = rotation(axis, angle)
+            turn = rotation_about(axis, angle)
             offset = np.array(bone.joint) - turn @ np.array(bone.joint)
             parent = self._parents[i]
             if parent < 0:
@@ -77,14 +79,6 @@ class Skeleton:
         blended = np.einsum("nb,bij->nij", weights, rotations)
         result: Floats = np.einsum("nij,nj->ni", blended, points) + weights @ translations
         return result
-
-
-def rotation(axis: Sequence[float], angle: float) -> Floats:
-    """Return the matrix of a rotation by an angle (rad) about an axis of any length."""
-    x, y, z = np.asarray(axis, float) / np.linalg.norm(axis)
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    result: Floats = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
-    return result
 
 
 def ramp(t: float, begin: float, end: float) -> float:

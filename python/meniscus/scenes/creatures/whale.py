@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from functools import reduce
 
-from meniscus.scenes.creatures.skeleton import Bone, Floats, Skeleton, Turns, bump, ramp, rotation
+from meniscus.numerics.axis_angle import axis_and_angle, rotation_about
+from meniscus.scenes.creatures.skeleton import Bone, Skeleton, Turns, bump, ramp
 from meniscus.surface import Ellipsoid, Shape, SmoothUnion
 
 SPACING = 0.09
@@ -21,17 +22,20 @@ def shape() -> Shape:
         (Ellipsoid((1.1, 0.0, 0.0), (2.5, 0.92, 0.88)), 0.3),
         (Ellipsoid((-0.9, 0.02, 0.0), (2.4, 0.70, 0.62)), 0.5),
         (Ellipsoid((-2.7, 0.08, 0.0), (1.5, 0.36, 0.30)), 0.4),
-        (Ellipsoid((-1.5, 0.68, 0.0), (0.45, 0.30, 0.13)).rotated(rotation(_SIDE, 0.5), about=(-1.5, 0.68, 0.0)), 0.25),
+        (Ellipsoid((-1.5, 0.68, 0.0), (0.45, 0.30, 0.13)).rotated(rotation_about(_SIDE, 0.5), about=(-1.5, 0.68, 0.0)), 0.25),
     ]
     for _, side in _SIDES:
-        fin = Ellipsoid((0.0, 0.0, 0.0), (0.36, 0.13, 1.15)).rotated(rotation(_UP, -0.45 * side)).rotated(rotation(_AHEAD, 0.35 * side))
-        parts.append((fin.translated((1.25, -0.52, 1.35 * side)), 0.3))
-        small = Ellipsoid((0.0, 0.0, 0.0), (0.26, 0.12, 0.62)).rotated(rotation(_UP, -0.6 * side)).rotated(rotation(_AHEAD, 0.35 * side))
-        parts.append((small.translated((-1.55, -0.42, 0.78 * side)), 0.25))
-        fluke = Ellipsoid((0.0, 0.0, 0.0), (0.42, 0.12, 0.95)).rotated(rotation(_UP, -0.5 * side))
-        parts.append((fluke.translated((-4.15, 0.10, 0.72 * side)), 0.25))
+        parts.append((_blade((0.36, 0.13, 1.15), 0.45, 0.35, side).translated((1.25, -0.52, 1.35 * side)), 0.3))
+        parts.append((_blade((0.26, 0.12, 0.62), 0.6, 0.35, side).translated((-1.55, -0.42, 0.78 * side)), 0.25))
+        parts.append((_blade((0.42, 0.12, 0.95), 0.5, 0.0, side).translated((-4.15, 0.10, 0.72 * side)), 0.25))
     body = parts[0][0]
     return reduce(lambda whole, part: SmoothUnion(whole, part[0], part[1]), parts[1:], body)
+
+
+def _blade(radii: tuple[float, float, float], sweep: float, droop: float, side: float) -> Shape:
+    """Return a flat ellipsoid (m) that points to one side, turned back and down by angles (rad)."""
+    turn = rotation_about(_AHEAD, droop * side) @ rotation_about(_UP, -sweep * side)
+    return Ellipsoid((0.0, 0.0, 0.0), radii).rotated(turn)
 
 
 def _bones() -> list[Bone]:
@@ -78,7 +82,8 @@ def breach(t: float) -> tuple[Turns, tuple[float, float, float]]:
     flippers = math.radians(45.0) * bump(t, 0.9, 1.6, 2.6)
     pitch = math.radians(70.0) * (ramp(t, 0.4, 1.3) - ramp(t, 1.8, 3.0))
     roll = math.radians(50.0) * bump(t, 1.3, 2.3, 3.6)
-    turns = {**_bend(bend), **_flippers(flippers, -0.3 * flippers), "chest": _axis_angle(rotation(_SIDE, pitch) @ rotation(_AHEAD, roll))}
+    heading = axis_and_angle(rotation_about(_SIDE, pitch) @ rotation_about(_AHEAD, roll))
+    turns = {**_bend(bend), **_flippers(flippers, -0.3 * flippers), "chest": heading}
     height = 8.0 * ramp(t, 0.5, 1.9) - 7.0 * ramp(t, 1.9, 3.3)
     return turns, (1.5 * ramp(t, 0.5, 3.0), height, 0.0)
 
@@ -110,14 +115,6 @@ def walk(t: float) -> tuple[Turns, tuple[float, float, float]]:
         turns[name] = (_UP, start * math.radians(5.0) * math.sin(phase))
     turns["head"] = (_UP, -start * math.radians(6.0) * math.sin(phase))
     return turns, (0.35 * t * start, 0.06 * start * math.sin(phase) ** 2, 0.0)
-
-
-def _axis_angle(matrix: Floats) -> tuple[tuple[float, float, float], float]:
-    """Return axis and angle (below pi) of a rotation."""
-    v = matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]
-    sine = math.hypot(*v)
-    angle = math.atan2(sine, matrix[0, 0] + matrix[1, 1] + matrix[2, 2] - 1.0)
-    return (_AHEAD if sine == 0 else (float(v[0]), float(v[1]), float(v[2]))), angle
 
 
 MOTIONS = {"breach": (breach, 4.0), "swim": (swim, 3.0), "walk": (walk, 4.0)}
