@@ -36,6 +36,11 @@ class SubdivisionLocator {
   void locate(std::span<const mesh::Point> points, std::span<const std::int32_t> hints, Index level, std::span<std::int32_t> tets,
               std::span<TetWeights> weights) const;
 
+  /// The same for one point, which has to be finite; without a hint, -1.
+  TetLocation locate(const mesh::Point& p, std::int32_t hint, Index level) const {
+    return locate_slowly(p, hint < 0 ? -1 : hint >> (3 * level), level);
+  }
+
   Index levels() const { return fixed_->levels; }
   Index size() const { return static_cast<Index>(fixed_->tets.size()); }
   /// Bytes held.

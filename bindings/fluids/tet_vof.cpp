@@ -1,0 +1,297 @@
+// Volume of fluid on moving tetrahedral meshes.
+#include "collision/triangle_arrays.hpp"
+#include "mesh/mesh_arrays.hpp"
+
+#include "meniscus/fluids/tet_vof/overflow.hpp"
+#include "meniscus/fluids/tet_vof/velocity_correction.hpp"
+#include "meniscus/fluids/tet_vof/water_transport.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+using fluids::TetGraph;
+using OptionalArray = std::optional<py::array>;
+
+template <class T>
+std::span<T> values_of(const py::array& a, const char* name, Index size, bool writable = false) {
+  return {data_of<std::remove_const_t<T>>(a, name, size, writable), static_cast<std::size_t>(size)};
+}
+
+std::span<mesh::Point> vectors_of(const py::array& a, const char* name, Index size, bool writable = false) {
+  static_assert(sizeof(mesh::Point) == 3 * sizeof(double));
+  return {reinterpret_cast<mesh::Point*>(data_of<double>(a, name, 3 * size, writable)), static_cast<std::size_t>(size)};
+}
+
+/// A graph and the array that its tetrahedra are in.
+struct GraphHandle {
+  py::array tets;
+  std::shared_ptr<const TetGraph> graph;
+};
+
+fluids::TetWater water_of(const TetGraph& graph, const py::array& volume, const py::array& velocity) {
+  return {values_of<double>(volume, "volume", graph.size(), true), vectors_of(velocity, "velocity", graph.size(), true)};
+}
+
+/// The two ends of a step, with the arrays that they are views of.
+struct Step {
+  GraphHandle graph;
+  py::array before, after, ranks;
+  OptionalArray distance_before, distance_after;
+  py::object locator_before, locator_after;
+  Index level;
+  double dt;
+  fluids::TetTrace trace;
+  fluids::SampleOptions samples;
+
+  template <class F>
+  void with(F&& f) const {
+    const TetGraph& g = *graph.graph;
+    const fluids::PlacedMesh from{g, vectors_of(before, "before", g.vertices()),
+                                  locator_before.cast<const collision::SubdivisionLocator&>(), level};
+    const fluids::PlacedMesh to{g, vectors_of(after, "after", g.vertices()),
+                                locator_after.cast<const collision::SubdivisionLocator&>(), level};
+    std::span<const double> first, second;
+    if (distance_before && distance_after) {
+      first = values_of<const double>(*distance_before, "distance_before", g.vertices());
+      second = values_of<const double>(*distance_after, "distance_after", g.vertices());
+    }
+    const fluids::TransportStep step{from,  to,     values_of<const std::int32_t>(ranks, "ranks", g.size()), first, second, dt,
+                                     trace, samples};
+    interruptible([&] { f(step); });
+  }
+};
+
+py::tuple left_arrays(const std::vector<fluids::LeftWater>& left) {
+  const auto n = static_cast<py::ssize_t>(left.size());
+  py::array_t<double> position({n, py::ssize_t{3}}), velocity({n, py::ssize_t{3}}), volume(n);
+  py::array_t<std::int32_t> tet(n);
+  for (py::ssize_t i = 0; i < n; ++i) {
+    const fluids::LeftWater& w = left[static_cast<std::size_t>(i)];
+    for (py::ssize_t d = 0; d < 3; ++d) {
+      position.mutable_at(i, d) = w.position[d];
+      velocity.mutable_at(i, d) = w.velocity[d];
+    }
+    volume.mutable_at(i) = w.volume;
+    tet.mutable_at(i) = w.tet;
+  }
+  return py::make_tuple(position, velocity, volume, tet);
+}
+
+void bind_graph(py::module_& m) {
+  py::class_<GraphHandle>(m, "TetGraph")
+      .def(py::init([](const py::array& tets, Index vertices) {
+             const auto t = elements_of<4>(tets, "tets");
+             return interruptible([&] {
+               mesh::require_valid_elements(t, vertices);
+               return GraphHandle{tets, std::make_shared<const TetGraph>(t, vertices)};
+             });
+           }),
+           py::arg("tets"), py::arg("vertices"))
+      .def_property_readonly("neighbours", [](const GraphHandle& g) { return read_only(g.graph->neighbours(), py::cast(g)); })
+      .def_property_readonly("nbytes", [](const GraphHandle& g) { return g.graph->nbytes(); })
+      .def(
+          "ranks",
+          [](const GraphHandle& g, const py::array& kinds, bool open_boundary, const py::array& ranks) {
+            const auto k = values_of<const std::uint8_t>(kinds, "kinds", g.graph->size());
+            const auto r = values_of<std::int32_t>(ranks, "ranks", g.graph->size(), true);
+            return interruptible([&] {
+              fluids::TetRanks counter(*g.graph);
+              counter.count({reinterpret_cast<const fluids::TetKind*>(k.data()), k.size()}, open_boundary, r);
+              return counter.highest();
+            });
+          },
+          py::arg("kinds"), py::arg("open_boundary"), py::arg("ranks"))
+      .def(
+          "way_out",
+          [](const GraphHandle& g, const py::array& ranks, std::int32_t tet, bool open_boundary) {
+            const auto r = values_of<const std::int32_t>(ranks, "ranks", g.graph->size());
+            require(tet >= 0 && tet < g.graph->size(), "tet must be in [0, ", g.graph->size(), "), but is ", tet);
+            std::vector<std::int32_t> found, visited;
+            const fluids::WayOut way = fluids::search_outward(*g.graph, r, tet, open_boundary, found, visited);
+            return py::make_tuple(way, taken(std::move(found)));
+          },
+          py::arg("ranks"), py::arg("tet"), py::arg("open_boundary"));
+}
+
+void bind_step(py::module_& m) {
+  py::class_<Step>(m, "TransportStep")
+      .def(py::init([](const GraphHandle& graph, const py::array& before, const py::array& after,
+                       const py::object& locator_before, const py::object& locator_after, Index level, const py::array& ranks,
+                       const OptionalArray& distance_before, const OptionalArray& distance_after, double dt,
+                       fluids::TetTrace trace, fluids::Sampling sampling, Index count, std::uint64_t seed, std::uint32_t step) {
+             require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
+                     count);
+             return Step{graph,          before,        after, ranks, distance_before, distance_after,
+                         locator_before, locator_after, level, dt,    trace,           {sampling, count, seed, step}};
+           }),
+           py::arg("graph"), py::arg("before"), py::arg("after"), py::arg("locator_before"), py::arg("locator_after"),
+           py::arg("level"), py::arg("ranks"), py::arg("distance_before"), py::arg("distance_after"), py::arg("dt"),
+           py::arg("trace"), py::arg("sampling"), py::arg("count"), py::arg("seed"), py::arg("step"));
+}
+
+/// A mesh with water: graph, quantum and scratch memory of all stages.
+struct WaterStages {
+  GraphHandle graph;
+  fluids::Quantum quantum;
+  fluids::WaterTransport transport;
+  fluids::Overflow overflow;
+  fluids::VelocityCorrection correction;
+  fluids::Parcels parcels;
+  Workspace workspace;
+  std::vector<fluids::LeftWater> left;
+
+  WaterStages(const GraphHandle& g, double largest)
+      : graph(g), quantum(largest), transport(*g.graph, quantum), overflow(*g.graph, quantum), correction(*g.graph) {}
+
+  fluids::WaterRoom room(const py::array& positions, const py::array& capacity, const py::array& ranks, bool open) const {
+    const TetGraph& g = *graph.graph;
+    return {g, vectors_of(positions, "positions", g.vertices()), values_of<const double>(capacity, "capacity", g.size()),
+            values_of<const std::int32_t>(ranks, "ranks", g.size()), open};
+  }
+};
+
+void bind_transport_stages(py::class_<WaterStages>& type) {
+  type.def(
+          "request",
+          [](WaterStages& w, const Step& step, const py::array& volume, const py::array& velocity, bool outside) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            step.with([&](const fluids::TransportStep& s) { w.transport.request(water, s, outside); });
+          },
+          py::arg("step"), py::arg("volume"), py::arg("velocity"), py::arg("outside"))
+      .def(
+          "deliver",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            interruptible([&] { w.transport.deliver(water); });
+          },
+          py::arg("volume"), py::arg("velocity"))
+      .def(
+          "forward",
+          [](WaterStages& w, const Step& step, const py::array& volume, const py::array& velocity) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            step.with([&](const fluids::TransportStep& s) { w.transport.forward(water, s, w.left, w.workspace); });
+          },
+          py::arg("step"), py::arg("volume"), py::arg("velocity"))
+      .def("outside_points",
+           [](const WaterStages& w) {
+             const auto& points = w.transport.outside_points();
+             const auto n = static_cast<py::ssize_t>(points.size());
+             py::array_t<double> position({n, py::ssize_t{3}}), volume(n);
+             py::array_t<std::int32_t> tet(n);
+             for (py::ssize_t i = 0; i < n; ++i) {
+               const auto& p = points[static_cast<std::size_t>(i)];
+               for (py::ssize_t d = 0; d < 3; ++d) position.mutable_at(i, d) = p.position[d];
+               volume.mutable_at(i) = p.volume;
+               tet.mutable_at(i) = p.tet;
+             }
+             return py::make_tuple(position, volume, tet);
+           })
+      .def("requests",
+           [](const WaterStages& w) {
+             std::vector<std::int32_t> receiver, donor;
+             std::vector<double> volume;
+             w.transport.for_requests([&](std::int32_t r, std::int32_t d, double v) {
+               receiver.push_back(r);
+               donor.push_back(d);
+               volume.push_back(v);
+             });
+             return py::make_tuple(taken(std::move(receiver)), taken(std::move(donor)),
+                                   py::array_t<double>(static_cast<py::ssize_t>(volume.size()), volume.data()));
+           })
+      .def("remainder", [](const WaterStages& w) {
+        double sum = 0;
+        for (const double v : w.transport.remainder()) sum += v;
+        return sum;
+      });
+}
+
+void bind_conservation_stages(py::class_<WaterStages>& type) {
+  type.def(
+          "smear",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
+             const py::array& capacity, const py::array& ranks, bool open, Index iterations) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const auto room = w.room(positions, capacity, ranks, open);
+            interruptible([&] { w.overflow.smear(water, room, iterations); });
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
+          py::arg("open_boundary"), py::arg("iterations"))
+      .def(
+          "push_out",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
+             const py::array& capacity, const py::array& ranks, bool open, std::int32_t highest) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const auto room = w.room(positions, capacity, ranks, open);
+            interruptible([&] { w.overflow.push_out(water, room, highest, w.left, w.workspace); });
+            return py::make_tuple(w.overflow.enclosed(), w.overflow.enclosed_volume());
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
+          py::arg("open_boundary"), py::arg("highest"))
+      .def(
+          "correct",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
+             const py::array& capacity, const py::array& ranks, const py::array& normals, const py::array& solid,
+             std::int32_t highest) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const auto room = w.room(positions, capacity, ranks, true);
+            const auto n = vectors_of(normals, "normals", w.graph.graph->size());
+            const auto v = vectors_of(solid, "solid", w.graph.graph->size());
+            const mesh::Point p = interruptible([&] { return w.correction.correct(water, room, n, v, highest, w.quantum); });
+            return std::array<double, 3>{p[0], p[1], p[2]};
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"), py::arg("normals"),
+          py::arg("solid"), py::arg("highest"))
+      .def(
+          "add",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& tets, const py::array& volumes,
+             const py::array& velocities) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const auto t = values_of<const std::int32_t>(tets, "tets", tets.size());
+            const auto v = values_of<const double>(volumes, "volumes", tets.size());
+            const auto u = vectors_of(velocities, "velocities", tets.size());
+            interruptible([&] {
+              w.parcels.begin(1);
+              for (std::size_t i = 0; i < t.size(); ++i)
+                if (v[i] > 0) w.parcels.piece(0).push_back({w.quantum.nearest(v[i]), u[i], t[i]});
+              w.parcels.add_to(water, w.workspace);
+            });
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("tets"), py::arg("volumes"), py::arg("velocities"))
+      .def("take_left", [](WaterStages& w) {
+        py::tuple arrays = left_arrays(w.left);
+        w.left.clear();
+        return arrays;
+      });
+}
+
+}  // namespace
+
+void bind_tet_vof(py::module_& m) {
+  py::native_enum<fluids::TetTrace>(m, "TetTrace", "enum.Enum")
+      .value("per_tet", fluids::TetTrace::per_tet)
+      .value("per_node", fluids::TetTrace::per_node)
+      .finalize();
+  py::native_enum<fluids::Sampling>(m, "TetSampling", "enum.Enum")
+      .value("random", fluids::Sampling::random)
+      .value("independent", fluids::Sampling::independent)
+      .value("fixed", fluids::Sampling::fixed)
+      .value("exact", fluids::Sampling::exact)
+      .finalize();
+  py::native_enum<fluids::WayOut>(m, "WayOut", "enum.Enum")
+      .value("higher_rank", fluids::WayOut::higher_rank)
+      .value("boundary", fluids::WayOut::boundary)
+      .value("none", fluids::WayOut::none)
+      .finalize();
+  bind_graph(m);
+  bind_step(m);
+  py::class_<WaterStages> stages(m, "TetWaterStages");
+  stages.def(py::init<const GraphHandle&, double>(), py::arg("graph"), py::arg("largest"))
+      .def_property_readonly("quantum", [](const WaterStages& w) { return w.quantum.size(); })
+      .def_property_readonly("nbytes", [](const WaterStages& w) {
+        return w.transport.nbytes() + w.overflow.nbytes() + w.correction.nbytes() + w.parcels.nbytes();
+      });
+  bind_transport_stages(stages);
+  bind_conservation_stages(stages);
+}
+
+}  // namespace meniscus::bindings

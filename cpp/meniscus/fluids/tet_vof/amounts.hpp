@@ -1,0 +1,41 @@
+/// Volumes of water as whole multiples of one power of two. Sums and differences of multiples are exact as long as they stay
+/// below 2^53 of them, so that volumes are conserved to the last bit, in whatever order threads add them.
+#pragma once
+
+#include "meniscus/core/types.hpp"
+
+#include <atomic>
+#include <cmath>
+
+namespace meniscus::fluids {
+
+class Quantum {
+ public:
+  /// 2^-48 of the power of two at or below the largest volume of a tetrahedron, m^3: 32 times this volume fit into one
+  /// tetrahedron with exact sums.
+  explicit Quantum(double largest) {
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    size_ = std::ldexp(1.0, exponent - 1 - 48);
+    inverse_ = std::ldexp(1.0, -(exponent - 1 - 48));
+  }
+
+  double size() const { return size_; }
+  /// The largest multiple that does not exceed v.
+  double floor(double v) const { return std::floor(v * inverse_) * size_; }
+  double nearest(double v) const { return std::nearbyint(v * inverse_) * size_; }
+
+  /// The largest multiple that does not exceed whole * part / parts, also with rounded arithmetic; whole if part is all.
+  double share(double whole, double part, double parts) const {
+    if (part == parts) return whole;
+    return floor(whole * (part / parts) * (1 - 0x1p-50));
+  }
+
+ private:
+  double size_, inverse_;
+};
+
+/// Adds to a value that other threads add to as well. Exact for multiples of a quantum, and then independent of their order.
+inline void add_exactly(double& to, double v) { std::atomic_ref<double>(to).fetch_add(v, std::memory_order_relaxed); }
+
+}  // namespace meniscus::fluids

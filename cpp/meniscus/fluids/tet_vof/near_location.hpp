@@ -1,0 +1,107 @@
+/// Location of many points near one tetrahedron of a moving mesh: a walk across faces that keeps the maps of the tetrahedra it
+/// has met, since the points of one tetrahedron meet the same few. Where the walk does not end, the locator of the mesh answers.
+#pragma once
+
+#include "meniscus/collision/point_location/subdivision_location.hpp"
+#include "meniscus/fluids/tet_vof/tet_graph.hpp"
+
+namespace meniscus::fluids {
+
+/// A mesh at one time.
+struct PlacedMesh {
+  const TetGraph& graph;
+  std::span<const mesh::Point> positions;
+  const collision::SubdivisionLocator& locator;
+  Index level;
+
+  const mesh::Point& corner(std::int32_t t, std::size_t k) const { return positions[static_cast<std::size_t>(graph.tet(t)[k])]; }
+};
+
+/// For one thread at a time.
+class NearLocation {
+ public:
+  explicit NearLocation(const PlacedMesh& mesh) : mesh_(mesh) {}
+
+  /// Forgets the tetrahedra met so far and begins from this one.
+  void begin(std::int32_t tet) {
+    count_ = 0;
+    last_ = tet;
+  }
+
+  /// The tetrahedron that holds a point, also a disabled one; -1 outside of all enabled ones. On a face it may be either.
+  std::int32_t find(const mesh::Point& p) {
+    std::int32_t t = last_;
+    for (int step = 0; step < longest_walk; ++step) {
+      const Map* const map = met(t);
+      if (map->flat) break;
+      const mesh::Point d = p - map->origin;
+      std::array<double, 4> b;
+      b[1] = map->gradient[0].dot(d);
+      b[2] = map->gradient[1].dot(d);
+      b[3] = map->gradient[2].dot(d);
+      b[0] = 1 - ((b[1] + b[2]) + b[3]);
+      const std::size_t k = b[1] < b[0] ? 1 : 0;
+      const std::size_t l = b[3] < b[2] ? 3 : 2;
+      const std::size_t lowest = b[l] < b[k] ? l : k;
+      if (b[lowest] >= -tolerance) {
+        last_ = t;
+        weights_ = b;
+        return t;
+      }
+      t = mesh_.graph.neighbours(t)[lowest];
+      if (t < 0) break;
+    }
+    return find_slowly(p);
+  }
+
+  const mesh::Tet& tet(std::int32_t t) const { return mesh_.graph.tet(t); }
+
+  /// Barycentric coordinates of the point found last.
+  const std::array<double, 4>& weights() const { return weights_; }
+
+ private:
+  static constexpr int longest_walk = 24;
+  static constexpr double tolerance = 1e-12;
+  static constexpr int most = 32;
+
+  /// Barycentric coordinates 1 to 3 as a function of the position.
+  struct Map {
+    std::array<mesh::Point, 3> gradient;
+    mesh::Point origin;
+    std::int32_t tet;
+    bool flat;
+  };
+
+  const Map* met(std::int32_t t) {
+    for (int i = 0; i < count_; ++i)
+      if (maps_[static_cast<std::size_t>(i)].tet == t) return &maps_[static_cast<std::size_t>(i)];
+    if (count_ == most) count_ = 0;
+    Map& map = maps_[static_cast<std::size_t>(count_++)];
+    map.tet = t;
+    map.origin = mesh_.corner(t, 0);
+    const mesh::Point e1 = mesh_.corner(t, 1) - map.origin, e2 = mesh_.corner(t, 2) - map.origin,
+                      e3 = mesh_.corner(t, 3) - map.origin;
+    const mesh::Point n1 = e2.cross(e3);
+    const double whole = e1.dot(n1);
+    const double size = e1.norm() * e2.norm() * e3.norm();
+    map.flat = !(std::abs(whole) > 1e-9 * size);
+    const double scale = map.flat ? 0 : 1 / whole;
+    map.gradient = {n1 * scale, e3.cross(e1) * scale, e1.cross(e2) * scale};
+    return &map;
+  }
+
+  std::int32_t find_slowly(const mesh::Point& p) {
+    const collision::TetLocation found = mesh_.locator.locate(p, last_, mesh_.level);
+    weights_ = found.weights;
+    if (found.tet >= 0) last_ = found.tet;
+    return found.tet;
+  }
+
+  const PlacedMesh& mesh_;
+  std::array<Map, most> maps_;
+  int count_ = 0;
+  std::int32_t last_ = -1;
+  std::array<double, 4> weights_{};
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,284 @@
+#include "meniscus/fluids/tet_vof/overflow.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index scan_chunk = 1 << 14;
+
+/// Calls f(face, neighbour) for the neighbours across faces that may hold water.
+template <class F>
+void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
+  const mesh::Tet& n = room.graph.neighbours(t);
+  for (std::size_t k = 0; k < 4; ++k)
+    if (n[k] >= 0 && room.ranks[static_cast<std::size_t>(n[k])] >= 0) f(k, n[k]);
+}
+
+/// Parts of a volume for those with room: all the same, except that none gets more than it has room for.
+std::array<double, 4> fill_evenly(double volume, const std::array<double, 4>& room, const Quantum& quantum) {
+  std::array<double, 4> part{};
+  std::array<bool, 4> filled{};
+  double rest = volume;
+  for (int round = 0; round < 4; ++round) {
+    int open = 0;
+    for (std::size_t k = 0; k < 4; ++k) open += room[k] > 0 && !filled[k];
+    if (open == 0) return part;
+    bool again = false;
+    const double even = rest / open;
+    for (std::size_t k = 0; k < 4; ++k)
+      if (room[k] > 0 && !filled[k] && room[k] <= even) {
+        part[k] = room[k];
+        filled[k] = again = true;
+      }
+    rest = volume - ((part[0] + part[1]) + (part[2] + part[3]));
+    if (again) continue;
+    // All have room for an even part; what rounding leaves goes to the first.
+    const double each = quantum.floor(rest / open);
+    double first = rest - each * (open - 1);
+    for (std::size_t k = 0; k < 4; ++k)
+      if (room[k] > 0 && !filled[k]) {
+        part[k] = std::min(first, room[k]);
+        first = each;
+      }
+    return part;
+  }
+  return part;
+}
+
+}  // namespace
+
+double Overflow::excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
+  const auto i = static_cast<std::size_t>(t);
+  return quantum_.floor(std::max(water.volume[i] - room.capacity[i], 0.0));
+}
+
+double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
+  const auto i = static_cast<std::size_t>(t);
+  const double v = quantum_.floor(std::max(room.capacity[i] - water.volume[i], 0.0));
+  return v >= crumbs * quantum_.size() ? v : 0;
+}
+
+/// Lists the tetrahedra above capacity, ascending; without `boundary`, not those at the boundary of the mesh.
+void Overflow::collect(const TetWater& water, const WaterRoom& room, bool boundary) {
+  const auto pieces = static_cast<std::size_t>((graph_.size() + scan_chunk - 1) / scan_chunk);
+  if (pieces_.size() < pieces) pieces_.resize(pieces);
+  parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
+    auto& found = pieces_[static_cast<std::size_t>(b / scan_chunk)];
+    found.clear();
+    for (Index i = b; i < e; ++i) {
+      const auto t = static_cast<std::int32_t>(i);
+      if (water.volume[static_cast<std::size_t>(i)] > room.capacity[static_cast<std::size_t>(i)] &&
+          excess_of(t, water, room) > 0 && (boundary || !graph_.at_boundary(t)))
+        found.push_back(t);
+    }
+  });
+  sources_.clear();
+  for (std::size_t p = 0; p < pieces; ++p) sources_.insert(sources_.end(), pieces_[p].begin(), pieces_[p].end());
+}
+
+/// Takes from the sources what their neighbours have taken.
+void Overflow::settle(const TetWater& water) {
+  parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      const auto t = static_cast<std::size_t>(sources_[s]);
+      const double v = offers_.taken(i);
+      water.volume[t] -= v;
+      excess_[s] -= v;
+      if (water.volume[t] == 0) water.velocity[t].setZero();
+    }
+  });
+}
+
+void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterations) {
+  for (Index n = 0; n < iterations; ++n) {
+    collect(water, room, false);
+    if (sources_.empty()) return;
+    offers_.begin(sources_, water.velocity);
+    // Sources may be neighbours of sources: all give first, and then all take.
+    parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) {
+        const std::int32_t t = sources_[static_cast<std::size_t>(i)];
+        std::array<double, 4> offer{};
+        int open = 0;
+        for_open_neighbours(room, t, [&](std::size_t, std::int32_t) { ++open; });
+        if (room.ranks[static_cast<std::size_t>(t)] >= 0 && open > 0) {
+          const double part = quantum_.floor(excess_of(t, water, room) / open);
+          for_open_neighbours(room, t, [&](std::size_t k, std::int32_t) { offer[k] = part; });
+        }
+        offers_.set(i, offer);
+        water.volume[static_cast<std::size_t>(t)] -= (offer[0] + offer[1]) + (offer[2] + offer[3]);
+      }
+    });
+    offers_.take(
+        water, quantum_, [](std::int32_t) { return std::numeric_limits<double>::infinity(); }, [](std::int32_t, Index) {});
+    parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) {
+        const auto t = static_cast<std::size_t>(sources_[static_cast<std::size_t>(i)]);
+        if (water.volume[t] == 0) water.velocity[t].setZero();
+      }
+    });
+    offers_.end();
+  }
+}
+
+/// Offers to the neighbours with room, as evenly as they can take it. Whether there are any.
+bool Overflow::offer_to_neighbours(const TetWater& water, const WaterRoom& room) {
+  std::atomic<bool> any = false;
+  parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+    bool some = false;
+    for (Index i = b; i < e; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      std::array<double, 4> offer{};
+      if (excess_[s] > 0) {
+        std::array<double, 4> free{};
+        for_open_neighbours(room, sources_[s], [&](std::size_t k, std::int32_t n) { free[k] = free_of(n, water, room); });
+        offer = fill_evenly(excess_[s], free, quantum_);
+        some = some || offer != std::array<double, 4>{};
+      }
+      offers_.set(i, offer);
+    }
+    if (some) any = true;
+  });
+  return any;
+}
+
+/// Offers the rest to neighbours of higher ranks, in equal parts. Whether there are any.
+bool Overflow::offer_outward(const WaterRoom& room) {
+  std::atomic<bool> any = false;
+  parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+    bool some = false;
+    for (Index i = b; i < e; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      std::array<double, 4> offer{};
+      if (excess_[s] > 0) {
+        const std::int32_t own = room.ranks[static_cast<std::size_t>(sources_[s])];
+        int higher = 0;
+        const auto for_higher = [&](auto&& f) {
+          for_open_neighbours(room, sources_[s], [&](std::size_t k, std::int32_t n) {
+            if (room.ranks[static_cast<std::size_t>(n)] > own) f(k);
+          });
+        };
+        for_higher([&](std::size_t) { ++higher; });
+        if (higher > 0) {
+          double rest = excess_[s];
+          const double part = quantum_.floor(rest / higher);
+          for_higher([&](std::size_t k) {
+            offer[k] = --higher > 0 ? part : rest;
+            rest -= offer[k];
+          });
+          some = true;
+        }
+      }
+      offers_.set(i, offer);
+    }
+    if (some) any = true;
+  });
+  return any;
+}
+
+/// Sends what has no neighbour of a higher rank to the nearest tetrahedra that have one, or out of the mesh.
+void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vector<LeftWater>& left, Workspace& workspace) {
+  const auto count = static_cast<Index>(sources_.size());
+  parcels_.begin(offers_.pieces());
+  left_.begin(offers_.pieces());
+  parallel_for(0, count, Offers::chunk, [&](Index b, Index e) {
+    auto& parcels = parcels_.piece(b / Offers::chunk);
+    std::vector<std::int32_t> found, visited;
+    for (Index i = b; i < e; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      if (!(excess_[s] > 0)) continue;
+      const std::int32_t t = sources_[s];
+      const auto at = static_cast<std::size_t>(t);
+      WayOut way = WayOut::boundary;
+      if (room.ranks[at] == rank_disabled)
+        found.assign(1, t);
+      else
+        way = search_outward(graph_, room.ranks, t, room.open_boundary, found, visited);
+      if (way == WayOut::none) continue;
+      double rest = excess_[s];
+      const double part = quantum_.floor(rest / static_cast<double>(found.size()));
+      for (std::size_t j = 0; j < found.size(); ++j) {
+        const double v = j + 1 < found.size() ? part : rest;
+        rest -= v;
+        if (v == 0) continue;
+        if (way == WayOut::higher_rank) {
+          parcels.push_back({v, water.velocity[at], found[j]});
+        } else {
+          mesh::Point centre = mesh::Point::Zero();
+          for (const std::int32_t c : graph_.tet(found[j])) centre += 0.25 * room.positions[static_cast<std::size_t>(c)];
+          left_.piece(b / Offers::chunk).push_back({centre, water.velocity[at], v, found[j]});
+        }
+      }
+      water.volume[at] -= excess_[s];
+      excess_[s] = 0;
+      if (water.volume[at] == 0) water.velocity[at].setZero();
+    }
+  });
+  for (Index p = 0; p < offers_.pieces(); ++p)
+    for (const Parcel& parcel : parcels_.piece(p)) enqueue(parcel.target, room);
+  parcels_.add_to(water, workspace);
+  left_.move_to(left);
+}
+
+void Overflow::enqueue(std::int32_t t, const WaterRoom& room) {
+  queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)] - rank_disabled)].push_back(t);
+}
+
+void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
+                        Workspace& workspace) {
+  constexpr double unlimited = std::numeric_limits<double>::infinity();
+  const auto levels = static_cast<std::size_t>(highest - rank_disabled + 1);
+  if (queue_.size() < levels) queue_.resize(levels);
+  for (auto& q : queue_) q.clear();
+  collect(water, room, true);
+  for (const std::int32_t t : sources_) enqueue(t, room);
+  enclosed_ = 0;
+  enclosed_volume_ = 0;
+  for (std::size_t level = 0; level < levels; ++level) {
+    sources_.assign(queue_[level].begin(), queue_[level].end());
+    std::sort(sources_.begin(), sources_.end());
+    sources_.erase(std::unique(sources_.begin(), sources_.end()), sources_.end());
+    if (sources_.empty()) continue;
+    excess_.resize(sources_.size());
+    parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+      for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
+        excess_[s] = excess_of(sources_[s], water, room);
+    });
+    offers_.begin(sources_, water.velocity);
+    while (static_cast<std::int32_t>(level) + rank_disabled >= 0 && offer_to_neighbours(water, room)) {
+      offers_.take(water, quantum_, [&](std::int32_t t) { return free_of(t, water, room); }, [](std::int32_t, Index) {});
+      settle(water);
+    }
+    if (static_cast<std::int32_t>(level) + rank_disabled >= 0 && offer_outward(room)) {
+      const auto pieces = static_cast<std::size_t>(offers_.pieces());
+      if (pieces_.size() < pieces) pieces_.resize(pieces);
+      for (auto& p : pieces_) p.clear();
+      offers_.take(
+          water, quantum_, [&](std::int32_t) { return unlimited; },
+          [&](std::int32_t t, Index piece) { pieces_[static_cast<std::size_t>(piece)].push_back(t); });
+      settle(water);
+      for (std::size_t p = 0; p < pieces; ++p)
+        for (const std::int32_t t : pieces_[p]) enqueue(t, room);
+    }
+    push_far(water, room, left, workspace);
+    for (const double v : excess_)
+      if (v > 0) {
+        ++enclosed_;
+        enclosed_volume_ += v;
+      }
+    offers_.end();
+  }
+}
+
+std::size_t Overflow::nbytes() const {
+  std::size_t bytes = offers_.nbytes() + sources_.capacity() * 4 + excess_.capacity() * 8 + parcels_.nbytes();
+  for (const auto& p : pieces_) bytes += p.capacity() * 4;
+  for (const auto& q : queue_) bytes += q.capacity() * 4;
+  return bytes;
+}
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,76 @@
+/// What keeps tetrahedra from holding more water than they have room for: smear, and the sweep that pushes the rest outward.
+///
+/// Both are defined for all tetrahedra of a rank at the same time, so that the result depends neither on threads nor, beyond
+/// round-off, on how tetrahedra are numbered. docs/tet_vof.md proves what holds afterwards.
+///
+/// Source: Lee 2018, section 3.3.3, where the order within a rank is open.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/tet_vof/emission.hpp"
+#include "meniscus/fluids/tet_vof/offers.hpp"
+#include "meniscus/fluids/tet_vof/parcels.hpp"
+#include "meniscus/fluids/tet_vof/tet_ranks.hpp"
+
+namespace meniscus::fluids {
+
+/// What water meets in the mesh at the end of a step.
+struct WaterRoom {
+  const TetGraph& graph;
+  std::span<const mesh::Point> positions;
+  /// Volume that a tetrahedron may hold, m^3.
+  std::span<const double> capacity;
+  std::span<const std::int32_t> ranks;
+  /// Whether water leaves across faces without a neighbour.
+  bool open_boundary;
+};
+
+class Overflow {
+ public:
+  Overflow(const TetGraph& graph, Quantum quantum) : graph_(graph), quantum_(quantum), offers_(graph) {}
+
+  /// Every tetrahedron above its capacity, except at the boundary of the mesh, gives equal parts of the excess to its neighbours
+  /// across faces. `iterations` times.
+  void smear(const TetWater& water, const WaterRoom& room, Index iterations);
+
+  /// From the lowest rank to the highest: excess fills neighbours across faces that have room, as evenly as they can; the rest
+  /// goes in equal parts to those of higher ranks, or if there are none to the nearest ones, and leaves at the boundary of the
+  /// mesh. Where nothing leads outward it stays. `highest` is the highest rank. Volumes and momenta are conserved; what leaves
+  /// goes to `left`.
+  void push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
+                Workspace& workspace);
+
+  /// How many tetrahedra kept an excess in the last sweep, and how much, m^3.
+  Index enclosed() const { return enclosed_; }
+  double enclosed_volume() const { return enclosed_volume_; }
+
+  std::size_t nbytes() const;
+
+ private:
+  /// Below this a tetrahedron counts as full, quanta.
+  static constexpr double crumbs = 8;
+
+  double excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
+  double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
+  void collect(const TetWater& water, const WaterRoom& room, bool boundary);
+  void enqueue(std::int32_t t, const WaterRoom& room);
+  bool offer_to_neighbours(const TetWater& water, const WaterRoom& room);
+  bool offer_outward(const WaterRoom& room);
+  void push_far(const TetWater& water, const WaterRoom& room, std::vector<LeftWater>& left, Workspace& workspace);
+  void settle(const TetWater& water);
+
+  const TetGraph& graph_;
+  Quantum quantum_;
+  Offers offers_;
+  /// The tetrahedra of a level, and what each has still to give away.
+  std::vector<std::int32_t> sources_;
+  std::vector<double> excess_;
+  std::vector<std::vector<std::int32_t>> pieces_;
+  std::vector<std::vector<std::int32_t>> queue_;
+  Parcels parcels_;
+  LeftWaters left_;
+  Index enclosed_ = 0;
+  double enclosed_volume_ = 0;
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,34 @@
+/// How many points of a tetrahedron stand for its volume in a step, and which.
+#pragma once
+
+#include "meniscus/mesh/quadrature/tet_samples.hpp"
+
+#include <algorithm>
+
+namespace meniscus::fluids {
+
+enum class Sampling : std::uint8_t { random, independent, fixed, exact };
+
+struct SampleOptions {
+  Sampling kind = Sampling::random;
+  /// Points per tetrahedron, up to `most_samples`.
+  Index count = 10;
+  std::uint64_t seed = 0;
+  /// Number of the step, for random points.
+  std::uint32_t step = 0;
+};
+
+inline constexpr Index most_samples = 512;
+
+/// Fills the first `count` of `out` for a tetrahedron. `stream` tells uses within a step apart.
+inline std::span<const mesh::TetWeights> sample_points(const SampleOptions& options, std::int32_t tet, std::uint64_t stream,
+                                                       std::array<mesh::TetWeights, most_samples>& out) {
+  const auto n = static_cast<std::size_t>(options.count);
+  if (options.kind == Sampling::fixed) return mesh::fixed_samples(options.count);
+  const auto kind = options.kind == Sampling::independent ? mesh::TetSampling::independent : mesh::TetSampling::stratified;
+  const std::span<mesh::TetWeights> used(out.data(), n);
+  mesh::random_samples(kind, options.seed + (stream << 62), static_cast<std::uint64_t>(tet), options.step, used);
+  return used;
+}
+
+}  // namespace meniscus::fluids

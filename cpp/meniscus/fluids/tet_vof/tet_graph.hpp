@@ -1,0 +1,59 @@
+/// What a tetrahedral mesh in motion never changes: corners, neighbours across faces, tetrahedra at vertices.
+#pragma once
+
+#include "meniscus/mesh/tet_mesh.hpp"
+#include "meniscus/mesh/topology/vertex_stars.hpp"
+
+#include <vector>
+
+namespace meniscus::fluids {
+
+class TetGraph {
+ public:
+  /// Valid tetrahedra, which must stay where they are.
+  TetGraph(std::span<const mesh::Tet> tets, Index vertices);
+
+  Index size() const { return static_cast<Index>(tets_.size()); }
+  Index vertices() const { return stars_.vertices(); }
+  std::span<const mesh::Tet> tets() const { return tets_; }
+  const mesh::Tet& tet(std::int32_t t) const { return tets_[static_cast<std::size_t>(t)]; }
+  /// The tetrahedron across each face; -1 where there is none, or more than one.
+  const mesh::Tet& neighbours(std::int32_t t) const { return neighbours_[static_cast<std::size_t>(t)]; }
+  std::span<const mesh::Tet> neighbours() const { return neighbours_; }
+  bool at_boundary(std::int32_t t) const {
+    const mesh::Tet& n = neighbours(t);
+    return n[0] < 0 || n[1] < 0 || n[2] < 0 || n[3] < 0;
+  }
+
+  /// The face of a tetrahedron beyond which its neighbour `beyond` lies with its face `face`; two may have two faces in common.
+  std::size_t face_towards(std::int32_t t, std::int32_t beyond, std::size_t face) const {
+    const mesh::Tet& n = neighbours(t);
+    const std::int32_t apex = tet(beyond)[face];
+    std::size_t last = 0;
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (n[k] != beyond) continue;
+      last = k;
+      // The corner that is not on the common face differs from all corners of that face.
+      const mesh::Tet& c = tet(t);
+      if (c[(k + 1) % 4] != apex && c[(k + 2) % 4] != apex && c[(k + 3) % 4] != apex) return k;
+    }
+    return last;
+  }
+
+  /// Calls f(tetrahedron) for those at a vertex, in ascending order.
+  template <class F>
+  void for_star(std::int32_t vertex, F&& f) const {
+    for (const std::int32_t corner : stars_.at(vertex)) f(corner >> 2);
+  }
+
+  std::size_t nbytes() const {
+    return neighbours_.size() * sizeof(mesh::Tet) + stars_.starts().size_bytes() + stars_.corners().size_bytes();
+  }
+
+ private:
+  std::span<const mesh::Tet> tets_;
+  std::vector<mesh::Tet> neighbours_;
+  mesh::VertexStars<4> stars_;
+};
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,125 @@
+#include "meniscus/fluids/tet_vof/tet_ranks.hpp"
+
+#include "meniscus/core/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <unordered_set>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index chunk = 1024;
+constexpr std::int32_t unknown = -3;
+/// Tetrahedra that a search remembers in a row before it begins to hash them.
+constexpr std::size_t short_search = 256;
+
+/// Sets a value that is `from` to `to`; whether this call did it.
+bool claim(std::int32_t& value, std::int32_t from, std::int32_t to) {
+  std::atomic_ref<std::int32_t> v(value);
+  std::int32_t expected = from;
+  return v.load(std::memory_order_relaxed) == from && v.compare_exchange_strong(expected, to, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+TetRanks::TetRanks(const TetGraph& graph) : graph_(graph) {}
+
+/// Ranks all unknown tetrahedra that are reached from those of `front_`, whose rank is `first`. The highest rank.
+std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks) {
+  std::int32_t rank = first;
+  while (!front_.empty()) {
+    const auto count = static_cast<Index>(front_.size());
+    const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
+    if (pieces_.size() < pieces) pieces_.resize(pieces);
+    // A vertex is claimed by one tetrahedron of this level, and then ranks all that are unknown around it. So the ranks do not
+    // depend on who comes first, and each vertex is visited once.
+    parallel_for(0, count, chunk, [&](Index b, Index e) {
+      auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
+      found.clear();
+      for (Index i = b; i < e; ++i)
+        for (const std::int32_t v : graph_.tet(front_[static_cast<std::size_t>(i)])) {
+          if (!claim(nodes_[static_cast<std::size_t>(v)], 0, 1)) continue;
+          graph_.for_star(v, [&](std::int32_t t) {
+            if (claim(ranks[static_cast<std::size_t>(t)], unknown, rank + 1)) found.push_back(t);
+          });
+        }
+    });
+    next_.clear();
+    for (std::size_t p = 0; p < pieces; ++p) next_.insert(next_.end(), pieces_[p].begin(), pieces_[p].end());
+    std::swap(front_, next_);
+    if (!front_.empty()) ++rank;
+  }
+  return rank;
+}
+
+void TetRanks::count(std::span<const TetKind> kinds, bool open_boundary, std::span<std::int32_t> ranks) {
+  nodes_.assign(static_cast<std::size_t>(graph_.vertices()), 0);
+  parallel_for(0, graph_.size(), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const TetKind k = kinds[static_cast<std::size_t>(i)];
+      ranks[static_cast<std::size_t>(i)] = k == TetKind::cut        ? 0
+                                           : k == TetKind::inside   ? rank_inside
+                                           : k == TetKind::disabled ? rank_disabled
+                                                                    : unknown;
+    }
+  });
+  front_.clear();
+  for (std::int32_t t = 0; t < graph_.size(); ++t)
+    if (kinds[static_cast<std::size_t>(t)] == TetKind::cut) front_.push_back(t);
+  highest_ = spread(0, ranks);
+  // Parts without cut tetrahedra: distance from the boundary first, then from the farthest ones. Here `ranks` holds the
+  // distances as values below those that mean something else.
+  std::vector<std::int32_t> left;
+  for (std::int32_t t = 0; t < graph_.size(); ++t)
+    if (ranks[static_cast<std::size_t>(t)] == unknown) left.push_back(t);
+  if (left.empty()) return;
+  front_.clear();
+  for (const std::int32_t t : left)
+    if (open_boundary && graph_.at_boundary(t)) {
+      ranks[static_cast<std::size_t>(t)] = 0;
+      front_.push_back(t);
+    }
+  const std::int32_t deepest = spread(0, ranks);
+  for (const std::int32_t t : left) {
+    std::int32_t& r = ranks[static_cast<std::size_t>(t)];
+    r = r == unknown ? 0 : deepest - r;
+  }
+  highest_ = std::max(highest_, deepest);
+}
+
+WayOut search_outward(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary,
+                      std::vector<std::int32_t>& found, std::vector<std::int32_t>& visited) {
+  visited.assign(1, from);
+  const std::int32_t own = ranks[static_cast<std::size_t>(from)];
+  std::unordered_set<std::int32_t> known;
+  const auto is_new = [&](std::int32_t t) {
+    if (visited.size() <= short_search) return std::find(visited.begin(), visited.end(), t) == visited.end();
+    if (known.empty()) known.insert(visited.begin(), visited.end());
+    return known.insert(t).second;
+  };
+  for (std::size_t first = 0, end = 1; first < end; first = end, end = visited.size()) {
+    const auto ring = std::span(visited).subspan(first, end - first);
+    found.clear();
+    std::copy_if(ring.begin(), ring.end(), std::back_inserter(found),
+                 [&](std::int32_t t) { return ranks[static_cast<std::size_t>(t)] > own; });
+    const WayOut way = found.empty() ? WayOut::boundary : WayOut::higher_rank;
+    if (found.empty() && open_boundary)
+      std::copy_if(ring.begin(), ring.end(), std::back_inserter(found), [&](std::int32_t t) { return graph.at_boundary(t); });
+    if (!found.empty()) {
+      std::sort(found.begin(), found.end());
+      return way;
+    }
+    for (std::size_t i = first; i < end; ++i)
+      for (const std::int32_t n : graph.neighbours(visited[i])) {
+        if (n < 0) continue;
+        const std::int32_t r = ranks[static_cast<std::size_t>(n)];
+        if (r == rank_disabled || (r == rank_inside && own != rank_inside) || !is_new(n)) continue;
+        visited.push_back(n);
+      }
+  }
+  return WayOut::none;
+}
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,192 @@
+#include "meniscus/fluids/tet_vof/tet_reach.hpp"
+
+#include "meniscus/core/parallel.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index chunk = 1024;
+constexpr std::int32_t none = -1;
+constexpr std::int32_t claimed = -2;
+
+/// The smallest height of a tetrahedron; 0 for flat ones.
+double smallest_height(const std::array<mesh::Point, 4>& x) {
+  const double volume = std::abs((x[1] - x[0]).dot((x[2] - x[0]).cross(x[3] - x[0])));
+  double area = 0;
+  for (const auto& f : mesh::tet_faces) area = std::max(area, (x[f[1]] - x[f[0]]).cross(x[f[2]] - x[f[0]]).norm());
+  return area > 0 ? volume / area : 0;
+}
+
+template <class T>
+void join(std::vector<std::vector<T>>& pieces, std::size_t count, std::vector<T>& to) {
+  for (std::size_t p = 0; p < count; ++p) to.insert(to.end(), pieces[p].begin(), pieces[p].end());
+}
+
+}  // namespace
+
+TetReach::TetReach(const TetGraph& graph)
+    : graph_(graph),
+      slots_(static_cast<std::size_t>(graph.size()), none),
+      round_(static_cast<std::size_t>(graph.vertices()), 0),
+      node_velocity_(static_cast<std::size_t>(graph.vertices())),
+      node_reach_(static_cast<std::size_t>(graph.vertices())) {}
+
+void TetReach::find_wet(const TetWater& water) {
+  for (const std::int32_t t : tets_) slots_[static_cast<std::size_t>(t)] = none;
+  tets_.clear();
+  const Index m = graph_.size();
+  const auto pieces = static_cast<std::size_t>((m + (chunk << 4) - 1) / (chunk << 4));
+  if (pieces_.size() < pieces) pieces_.resize(pieces);
+  parallel_for(0, m, chunk << 4, [&](Index b, Index e) {
+    auto& found = pieces_[static_cast<std::size_t>(b / (chunk << 4))];
+    found.clear();
+    for (Index i = b; i < e; ++i)
+      if (water.volume[static_cast<std::size_t>(i)] > 0) found.push_back(static_cast<std::int32_t>(i));
+  });
+  join(pieces_, pieces, tets_);
+  wet_ = size();
+}
+
+/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all. Whether the
+/// water can come farther.
+bool TetReach::average_node(std::int32_t v, const TetWater& water) {
+  mesh::Point wet = mesh::Point::Zero(), dry = mesh::Point::Zero();
+  double volume = 0, count = 0, reach = 0;
+  graph_.for_star(v, [&](std::int32_t t) {
+    const std::int32_t s = slot(t);
+    if (s < 0) return;
+    const auto i = static_cast<std::size_t>(s);
+    reach = std::max(reach, reach_[i]);
+    if (s < wet_) {
+      const double w = water.volume[static_cast<std::size_t>(t)];
+      wet += w * velocities_[i];
+      volume += w;
+    } else {
+      dry += velocities_[i];
+      count += 1;
+    }
+  });
+  const auto i = static_cast<std::size_t>(v);
+  node_velocity_[i] = volume > 0 ? mesh::Point(wet / volume) : count > 0 ? mesh::Point(dry / count) : mesh::Point::Zero();
+  node_reach_[i] = reach;
+  return reach > 0;
+}
+
+void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> after, std::span<const std::int32_t> ranks) {
+  for (Index first = 0, end = size(); first < end; first = end, end = size()) {
+    const auto pieces = static_cast<std::size_t>((end - first + chunk - 1) / chunk);
+    if (pieces_.size() < pieces) pieces_.resize(pieces);
+    // Vertices where the layer may go on: those with a tetrahedron that has no slot yet.
+    parallel_for(first, end, chunk, [&](Index b, Index e) {
+      auto& found = pieces_[static_cast<std::size_t>((b - first) / chunk)];
+      found.clear();
+      for (Index i = b; i < e; ++i) {
+        if (!(reach_[static_cast<std::size_t>(i)] > 0)) continue;
+        for (const std::int32_t v : graph_.tet(tets_[static_cast<std::size_t>(i)])) {
+          std::atomic_ref<std::int32_t> round(round_[static_cast<std::size_t>(v)]);
+          if (round.load(std::memory_order_relaxed) == rounds_ || round.exchange(rounds_, std::memory_order_relaxed) == rounds_)
+            continue;
+          bool open = false;
+          graph_.for_star(v,
+                          [&](std::int32_t t) { open = open || (slot(t) == none && ranks[static_cast<std::size_t>(t)] >= 0); });
+          if (open) found.push_back(v);
+        }
+      }
+    });
+    nodes_.clear();
+    join(pieces_, pieces, nodes_);
+    const auto count = static_cast<Index>(nodes_.size());
+    parallel_for(0, count, chunk, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) average_node(nodes_[static_cast<std::size_t>(i)], water);
+    });
+    const auto parts = static_cast<std::size_t>((count + chunk - 1) / chunk);
+    if (pieces_.size() < parts) pieces_.resize(parts);
+    parallel_for(0, count, chunk, [&](Index b, Index e) {
+      auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
+      found.clear();
+      for (Index i = b; i < e; ++i)
+        graph_.for_star(nodes_[static_cast<std::size_t>(i)], [&](std::int32_t t) {
+          if (ranks[static_cast<std::size_t>(t)] < 0) return;
+          std::atomic_ref<std::int32_t> s(slots_[static_cast<std::size_t>(t)]);
+          std::int32_t expected = none;
+          if (s.load(std::memory_order_relaxed) == none &&
+              s.compare_exchange_strong(expected, claimed, std::memory_order_relaxed))
+            found.push_back(t);
+        });
+    });
+    join(pieces_, parts, tets_);
+    std::sort(tets_.begin() + end, tets_.end());
+    velocities_.resize(tets_.size());
+    reach_.resize(tets_.size());
+    // A vertex of an earlier layer may be claimed without an average of its own; only those of this one count.
+    for (const std::int32_t v : nodes_) round_[static_cast<std::size_t>(v)] = rounds_ + 1;
+    parallel_for(end, size(), chunk, [&](Index b, Index e) {
+      for (Index i = b; i < e; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const std::int32_t t = tets_[at];
+        mesh::Point sum = mesh::Point::Zero();
+        double known = 0, reach = 0;
+        std::array<mesh::Point, 4> x;
+        for (std::size_t k = 0; k < 4; ++k) {
+          const auto v = static_cast<std::size_t>(graph_.tet(t)[k]);
+          x[k] = after[v];
+          if (round_[v] != rounds_ + 1) continue;
+          sum += node_velocity_[v];
+          reach = std::max(reach, node_reach_[v]);
+          known += 1;
+        }
+        velocities_[at] = sum / known;
+        reach_[at] = reach - smallest_height(x);
+        slots_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(i);
+      }
+    });
+    for (const std::int32_t v : nodes_) round_[static_cast<std::size_t>(v)] = rounds_;
+  }
+}
+
+void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before, std::span<const mesh::Point> after,
+                      std::span<const std::int32_t> ranks, double dt, bool nodes) {
+  find_wet(water);
+  velocities_.resize(tets_.size());
+  reach_.resize(tets_.size());
+  parallel_for(0, wet_, chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const std::int32_t t = tets_[at];
+      slots_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(i);
+      velocities_[at] = water.velocity[static_cast<std::size_t>(t)];
+      // Relative to the mesh: where both move alike, water does not come anywhere.
+      double farthest = 0;
+      for (const std::int32_t v : graph_.tet(t)) {
+        const auto k = static_cast<std::size_t>(v);
+        farthest = std::max(farthest, (dt * velocities_[at] - (after[k] - before[k])).squaredNorm());
+      }
+      reach_[at] = std::sqrt(farthest);
+    }
+  });
+  ++rounds_;
+  add_layers(water, after, ranks);
+  rounds_ += 2;
+  if (!nodes) return;
+  parallel_for(0, size(), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i)
+      for (const std::int32_t v : graph_.tet(tets_[static_cast<std::size_t>(i)])) {
+        std::atomic_ref<std::int32_t> round(round_[static_cast<std::size_t>(v)]);
+        if (round.load(std::memory_order_relaxed) != rounds_ && round.exchange(rounds_, std::memory_order_relaxed) != rounds_)
+          average_node(v, water);
+      }
+  });
+}
+
+std::size_t TetReach::nbytes() const {
+  std::size_t bytes = slots_.size() * 4 + tets_.capacity() * 4 + velocities_.capacity() * 24 + reach_.capacity() * 8 +
+                      round_.size() * 4 + node_velocity_.size() * 24 + node_reach_.size() * 8 + nodes_.capacity() * 4;
+  for (const auto& p : pieces_) bytes += p.capacity() * 4;
+  return bytes;
+}
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,217 @@
+#include "meniscus/fluids/tet_vof/water_transport.hpp"
+
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/tet_vof/solid_clipping.hpp"
+#include "meniscus/fluids/tet_vof/tet_ranks.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index chunk = 256;
+/// Streams of random points.
+constexpr std::uint64_t backward_points = 1;
+constexpr std::uint64_t forward_points = 2;
+
+mesh::Point at(const mesh::TetWeights& w, const std::array<mesh::Point, 4>& x) {
+  return (w[0] * x[0] + w[1] * x[1]) + (w[2] * x[2] + w[3] * x[3]);
+}
+
+double volume_of(const std::array<mesh::Point, 4>& x) { return std::abs(mesh::signed_volume(x[0], x[1], x[2], x[3])); }
+
+void keep_last(std::int32_t& value, std::int32_t candidate) {
+  std::atomic_ref<std::int32_t> v(value);
+  std::int32_t now = v.load(std::memory_order_relaxed);
+  while (now < candidate && !v.compare_exchange_weak(now, candidate, std::memory_order_relaxed)) {
+  }
+}
+
+std::size_t pieces_of(Index n) { return static_cast<std::size_t>((n + chunk - 1) / chunk); }
+
+}  // namespace
+
+std::span<const WaterTransport::Request> WaterTransport::requests_of(Index slot) const {
+  const auto s = static_cast<std::size_t>(slot);
+  const auto first = slot % chunk == 0 ? 0 : request_end_[s - 1];
+  return {requests_[static_cast<std::size_t>(slot / chunk)].data() + first, static_cast<std::size_t>(request_end_[s] - first)};
+}
+
+/// The corners of a tetrahedron, traced back from the end of the step and stopped at solids.
+std::array<mesh::Point, 4> WaterTransport::traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const {
+  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  const mesh::Point& u = reach_.velocities()[static_cast<std::size_t>(slot)];
+  std::array<mesh::Point, 4> x, y;
+  for (std::size_t k = 0; k < 4; ++k) {
+    x[k] = step.after.corner(t, k);
+    y[k] = x[k] - step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
+  }
+  if (!step.distance_before.empty()) stop_at_solid(graph_.tet(t), x, step.distance_after, step.distance_before, before, y);
+  return y;
+}
+
+void WaterTransport::request_by_points(std::int32_t slot, const TransportStep& step, NearLocation& before,
+                                       std::vector<Request>& list, std::vector<OutsidePoint>* outside) const {
+  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  before.begin(t);
+  const std::array<mesh::Point, 4> y = traced_back(slot, step, before);
+  const double volume = volume_of(y);
+  std::array<mesh::TetWeights, most_samples> memory;
+  const auto points = sample_points(step.samples, t, backward_points, memory);
+  const auto parts = static_cast<double>(points.size());
+  const std::size_t first = list.size();
+  before.begin(t);
+  for (const mesh::TetWeights& w : points) {
+    const mesh::Point p = at(w, y);
+    const std::int32_t k = before.find(p);
+    if (k < 0) {
+      if (outside != nullptr) outside->push_back({p, volume / parts, t});
+      continue;
+    }
+    const std::int32_t donor = reach_.slot(k);
+    if (donor < 0 || donor >= reach_.wet()) continue;
+    // Here the volumes still count points.
+    std::size_t i = first;
+    while (i < list.size() && list[i].donor != donor) ++i;
+    if (i == list.size())
+      list.push_back({1, donor});
+    else
+      list[i].volume += 1;
+  }
+  for (std::size_t i = first; i < list.size(); ++i) list[i].volume = quantum_.nearest(volume * (list[i].volume / parts));
+}
+
+void WaterTransport::request(const TetWater& water, const TransportStep& step, bool outside) {
+  reach_.gather(water, step.before.positions, step.after.positions, step.ranks, step.dt, step.trace == TetTrace::per_node);
+  const auto wet = static_cast<std::size_t>(reach_.wet());
+  old_volume_.resize(wet);
+  remainder_.resize(wet);
+  requested_.assign(wet, 0);
+  last_.assign(wet, -1);
+  const std::size_t pieces = pieces_of(reach_.size());
+  if (requests_.size() < pieces) requests_.resize(pieces);
+  if (outside_pieces_.size() < pieces) outside_pieces_.resize(pieces);
+  request_end_.resize(static_cast<std::size_t>(reach_.size()));
+  parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      remainder_[s] = old_volume_[s] = water.volume[static_cast<std::size_t>(reach_.tets()[s])];
+    }
+  });
+  parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
+    auto& list = requests_[static_cast<std::size_t>(b / chunk)];
+    auto& beyond = outside_pieces_[static_cast<std::size_t>(b / chunk)];
+    list.clear();
+    beyond.clear();
+    NearLocation before(step.before);
+    for (Index i = b; i < e; ++i) {
+      const auto slot = static_cast<std::int32_t>(i);
+      const std::size_t first = list.size();
+      if (step.ranks[static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)])] >= 0)
+        request_by_points(slot, step, before, list, outside ? &beyond : nullptr);
+      for (std::size_t j = first; j < list.size(); ++j) {
+        const auto donor = static_cast<std::size_t>(list[j].donor);
+        add_exactly(requested_[donor], list[j].volume);
+        keep_last(last_[donor], slot);
+      }
+      request_end_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(list.size());
+    }
+  });
+  outside_.clear();
+  for (std::size_t p = 0; p < pieces; ++p) outside_.insert(outside_.end(), outside_pieces_[p].begin(), outside_pieces_[p].end());
+}
+
+void WaterTransport::deliver(const TetWater& water) {
+  const auto granted = [&](const Request& r) {
+    const auto d = static_cast<std::size_t>(r.donor);
+    return requested_[d] <= old_volume_[d] ? r.volume : quantum_.share(old_volume_[d], r.volume, requested_[d]);
+  };
+  parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i)
+      for (const Request& r : requests_of(i)) add_exactly(remainder_[static_cast<std::size_t>(r.donor)], -granted(r));
+  });
+  // What rounding leaves of a donor that gives all goes to the last that has asked, so that nothing is left there.
+  parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      double volume = 0;
+      mesh::Point momentum = mesh::Point::Zero();
+      for (const Request& r : requests_of(i)) {
+        const auto d = static_cast<std::size_t>(r.donor);
+        double v = granted(r);
+        if (last_[d] == i && requested_[d] >= old_volume_[d]) v += remainder_[d];
+        volume += v;
+        momentum += v * reach_.velocities()[d];
+      }
+      const auto t = static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)]);
+      water.volume[t] = volume;
+      water.velocity[t] = volume > 0 ? mesh::Point(momentum / volume) : mesh::Point::Zero();
+    }
+  });
+  parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
+    for (auto d = static_cast<std::size_t>(b); d < static_cast<std::size_t>(e); ++d)
+      if (requested_[d] > 0 && requested_[d] >= old_volume_[d]) remainder_[d] = 0;
+  });
+}
+
+void WaterTransport::forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left,
+                             Workspace& workspace) {
+  const auto pieces = static_cast<Index>(pieces_of(reach_.wet()));
+  parcels_.begin(pieces);
+  left_.begin(pieces);
+  parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
+    auto& parcels = parcels_.piece(b / chunk);
+    auto& gone = left_.piece(b / chunk);
+    NearLocation after(step.after);
+    std::array<mesh::TetWeights, most_samples> memory;
+    for (Index i = b; i < e; ++i) {
+      const auto s = static_cast<std::size_t>(i);
+      if (!(remainder_[s] > 0)) continue;
+      const std::int32_t t = reach_.tets()[s];
+      const mesh::Point& u = reach_.velocities()[s];
+      std::array<mesh::Point, 4> x, y;
+      for (std::size_t k = 0; k < 4; ++k) {
+        x[k] = step.before.corner(t, k);
+        y[k] = x[k] + step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
+      }
+      after.begin(t);
+      if (!step.distance_after.empty()) stop_at_solid(graph_.tet(t), x, step.distance_before, step.distance_after, after, y);
+      after.begin(t);
+      const auto points = sample_points(step.samples, t, forward_points, memory);
+      double rest = remainder_[s];
+      const double part = quantum_.floor(rest / static_cast<double>(points.size()));
+      const std::size_t first = parcels.size();
+      for (std::size_t j = 0; j < points.size(); ++j) {
+        const double v = j + 1 < points.size() ? part : rest;
+        rest -= v;
+        if (v == 0) continue;
+        const mesh::Point p = at(points[j], y);
+        const std::int32_t k = after.find(p);
+        if (k < 0 || step.ranks[static_cast<std::size_t>(k)] == rank_disabled) {
+          gone.push_back({p, u, v, t});
+          continue;
+        }
+        std::size_t n = first;
+        while (n < parcels.size() && parcels[n].target != k) ++n;
+        if (n == parcels.size())
+          parcels.push_back({v, u, k});
+        else
+          parcels[n].volume += v;
+      }
+      remainder_[s] = 0;
+    }
+  });
+  parcels_.add_to(water, workspace);
+  left_.move_to(left);
+}
+
+std::size_t WaterTransport::nbytes() const {
+  std::size_t bytes = reach_.nbytes() + parcels_.nbytes() + request_end_.capacity() * 4 + last_.capacity() * 4 +
+                      (old_volume_.capacity() + requested_.capacity() + remainder_.capacity()) * 8 +
+                      outside_.capacity() * sizeof(OutsidePoint);
+  for (const auto& p : requests_) bytes += p.capacity() * sizeof(Request);
+  for (const auto& p : outside_pieces_) bytes += p.capacity() * sizeof(OutsidePoint);
+  return bytes;
+}
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,100 @@
+/// Transport of water from a tetrahedral mesh at the begin of a step to the same mesh at its end, in three stages: tetrahedra are
+/// traced back and request water from those that they meet, donors that cannot give as much give less to all, and what nobody has
+/// requested is traced forward. Volume is conserved to the last bit, momentum to round-off.
+///
+/// Source: Lee 2018, section 3.3.2 (after Lentine, Aanjaneya and Fedkiw 2011). There the points are fixed quadrature points, with
+/// which water that moves slowly relative to the mesh does not move at all; random points do not have this dead band.
+#pragma once
+
+#include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/tet_vof/emission.hpp"
+#include "meniscus/fluids/tet_vof/near_location.hpp"
+#include "meniscus/fluids/tet_vof/parcels.hpp"
+#include "meniscus/fluids/tet_vof/sample_points.hpp"
+#include "meniscus/fluids/tet_vof/tet_reach.hpp"
+
+namespace meniscus::fluids {
+
+/// How the corners of a tetrahedron are traced: all with its own velocity, or each with that of its vertex.
+enum class TetTrace : std::uint8_t { per_tet, per_node };
+
+/// A step from one placement of the mesh to another.
+struct TransportStep {
+  const PlacedMesh& before;
+  const PlacedMesh& after;
+  /// At the end of the step; negative where no water may go.
+  std::span<const std::int32_t> ranks;
+  /// Signed distances of the solid at the vertices at both ends, m; empty where there is none.
+  std::span<const double> distance_before, distance_after;
+  double dt;
+  TetTrace trace;
+  SampleOptions samples;
+};
+
+/// A point of a tetrahedron that was traced out of the mesh, and the volume that it may bring in.
+struct OutsidePoint {
+  mesh::Point position;
+  double volume;
+  std::int32_t tet;
+};
+
+class WaterTransport {
+ public:
+  WaterTransport(const TetGraph& graph, Quantum quantum) : graph_(graph), quantum_(quantum), reach_(graph) {}
+
+  /// Stage 1: finds the tetrahedra of the step and what they request. Changes nothing. With `outside`, points beyond the mesh are
+  /// kept.
+  void request(const TetWater& water, const TransportStep& step, bool outside);
+
+  /// Stage 2: gives each what it gets. Afterwards the water that is left in its old place is not part of `water`.
+  void deliver(const TetWater& water);
+
+  /// Stage 3: brings what is left to where it flows. What leaves the mesh, or ends in a disabled tetrahedron, goes to `left`.
+  void forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left, Workspace& workspace);
+
+  /// Points beyond the mesh, in a fixed order.
+  const std::vector<OutsidePoint>& outside_points() const { return outside_; }
+
+  const TetReach& reach() const { return reach_; }
+  /// Volume requested from the donors, of the tetrahedra with water in `reach`.
+  std::span<const double> requested() const { return requested_; }
+  /// What the donors have kept after stage 2.
+  std::span<const double> remainder() const { return remainder_; }
+  /// The volume that tetrahedra have requested from donors: receiver, donor, volume of each request.
+  template <class F>
+  void for_requests(F&& f) const {
+    for (Index s = 0; s < reach_.size(); ++s)
+      for (const Request& r : requests_of(s))
+        f(reach_.tets()[static_cast<std::size_t>(s)], reach_.tets()[static_cast<std::size_t>(r.donor)], r.volume);
+  }
+
+  std::size_t nbytes() const;
+
+ private:
+  struct Request {
+    double volume;
+    /// Slot of the donor.
+    std::int32_t donor;
+  };
+
+  std::span<const Request> requests_of(Index slot) const;
+  std::array<mesh::Point, 4> traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const;
+  void request_by_points(std::int32_t slot, const TransportStep& step, NearLocation& before, std::vector<Request>& list,
+                         std::vector<OutsidePoint>* outside) const;
+
+  const TetGraph& graph_;
+  Quantum quantum_;
+  TetReach reach_;
+  /// Requests of pieces of the list, and where those of each tetrahedron end in its piece.
+  std::vector<std::vector<Request>> requests_;
+  std::vector<std::int32_t> request_end_;
+  /// Of donors, by slot: volume and velocity before the step, requests, what has been given or is left, the last to request.
+  std::vector<double> old_volume_, requested_, remainder_;
+  std::vector<std::int32_t> last_;
+  std::vector<std::vector<OutsidePoint>> outside_pieces_;
+  std::vector<OutsidePoint> outside_;
+  Parcels parcels_;
+  LeftWaters left_;
+};
+
+}  // namespace meniscus::fluids
