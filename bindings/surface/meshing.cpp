@@ -1,5 +1,6 @@
 // Bindings of BCC lattices, red-green refinement, meshes of level sets, and harmonic morphs.
 #include "mesh/mesh_arrays.hpp"
+#include "surface/called_function.hpp"
 
 #include "meniscus/mesh/embedding/harmonic_morph.hpp"
 #include "meniscus/mesh/refinement/red_green.hpp"
@@ -25,20 +26,6 @@ mesh::TetMeshData copied(const py::array& vertices, const py::array& tets) {
   const auto t = elements_of<4>(tets, "tets");
   const std::span<const mesh::Tet> rows = t;
   return {{x.begin(), x.end()}, {rows.begin(), rows.end()}};
-}
-
-/// A Python function of points (n, 3), which must outlive this; the GIL is taken for the call.
-std::function<void(std::span<const mesh::Point>, std::span<double>)> called(const py::function& function,
-                                                                            const char* values_name) {
-  return [&function, values_name](std::span<const mesh::Point> points, std::span<double> values) {
-    with_gil([&] {
-      py::array_t<double> x({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});
-      if (!points.empty()) std::copy_n(points[0].data(), 3 * points.size(), x.mutable_data());
-      const py::array result = py::cast<py::array>(function(x));
-      const double* const first = data_of<double>(result, values_name, static_cast<Index>(values.size()));
-      std::copy_n(first, values.size(), values.begin());
-    });
-  };
 }
 
 surface::BccMeshOptions options_of(double cell, int refinements, bool fit, bool covering, bool largest_part_only, double depth) {

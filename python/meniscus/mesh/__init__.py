@@ -8,6 +8,7 @@ from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.mesh_files import read, write
 from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.mesh.quadratic_tet_mesh import QuadraticTetMesh, quadratic_mesh
+from meniscus.mesh.quadrature.tet_samples import tet_samples
 from meniscus.mesh.quality.elements import MeshQuality
 from meniscus.mesh.refinement.lattice import bcc_lattice, red_green
 from meniscus.mesh.refinement.subdivision import SubdivisionHierarchy
@@ -44,5 +45,6 @@ __all__ = [
     "read",
     "red_green",
     "tet_block",
+    "tet_samples",
     "write",
 ]

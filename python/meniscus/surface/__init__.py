@@ -26,6 +26,8 @@ from meniscus.surface.shapes.primitives import Box, Capsule, Cone, Cylinder, Ell
 from meniscus.surface.shapes.sampled import FunctionShape, LevelSetShape, MeshShape
 from meniscus.surface.shapes.solid import Solid, SolidGroup, SolidSample
 from meniscus.surface.shapes.solid_boundary import SolidBoundary
+from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
+from meniscus.surface.tetrahedra.touched import touched_tets
 
 __all__ = [
     "Box",
@@ -65,6 +67,7 @@ __all__ = [
     "Solid",
     "SolidBoundary",
     "SolidGroup",
+    "SolidOnTets",
     "SolidSample",
     "Sphere",
     "SprayFlight",
@@ -87,5 +90,6 @@ __all__ = [
     "redistance",
     "skin_morph",
     "symmetric_difference",
+    "touched_tets",
     "volume_fractions",
 ]

@@ -1,0 +1,220 @@
+// Solids as tetrahedral meshes see them: touched tetrahedra, distances at nodes, fractions, continuation.
+#include "mesh/mesh_arrays.hpp"
+#include "surface/called_function.hpp"
+
+#include "meniscus/surface/tetrahedra/closest_points.hpp"
+#include "meniscus/surface/tetrahedra/continuation.hpp"
+#include "meniscus/surface/tetrahedra/node_distances.hpp"
+#include "meniscus/surface/tetrahedra/occupancy.hpp"
+#include "meniscus/surface/tetrahedra/thin_pieces.hpp"
+#include "meniscus/surface/tetrahedra/touched_tets.hpp"
+
+namespace meniscus::bindings {
+namespace {
+
+/// The numbers are checked once, by the Python class that keeps the array; here only its dtype.
+std::span<const mesh::Tet> tet_rows(const py::array& tets) {
+  return {reinterpret_cast<const mesh::Tet*>(data_of<std::int32_t>(tets, "tets")), static_cast<std::size_t>(tets.shape(0))};
+}
+
+mesh::TetMeshView tet_view(const py::array& vertices, const py::array& tets) {
+  return {positions_of(vertices, "vertices"), tet_rows(tets)};
+}
+
+template <class T>
+std::span<const T> values_of(const py::array& a, const char* name, std::size_t n) {
+  return {data_of<T>(a, name, static_cast<Index>(n)), n};
+}
+
+template <class T>
+std::span<T> writable_of(const py::array& a, const char* name, std::size_t n) {
+  return {data_of<T>(a, name, static_cast<Index>(n), true), n};
+}
+
+std::span<mesh::Point> vectors_of(const py::array& a, const char* name, std::size_t n) {
+  return {reinterpret_cast<mesh::Point*>(data_of<double>(a, name, static_cast<Index>(3 * n), true)), n};
+}
+
+constexpr const char* distance_name = "the result of the signed distance";
+
+/// A tree over the triangles of a surface, which keeps its structure while they move.
+class SurfaceTree {
+ public:
+  SurfaceTree(const py::array& vertices, const py::array& triangles) : triangles_(copied(triangles)), tree_(view(vertices)) {}
+  void update(const py::array& vertices) { tree_.refit(view(vertices)); }
+  const mesh::TriangleTree& tree() const { return tree_; }
+
+ private:
+  static std::vector<mesh::Triangle> copied(const py::array& triangles) {
+    const auto checked = triangles_of(triangles);
+    const std::span<const mesh::Triangle> rows = checked;
+    return {rows.begin(), rows.end()};
+  }
+  mesh::TriangleMeshView view(const py::array& vertices) const {
+    const mesh::TriangleMeshView mesh{positions_of(vertices, "vertices"), triangles_};
+    mesh::require_valid(mesh);
+    return mesh;
+  }
+  std::vector<mesh::Triangle> triangles_;
+  mesh::TriangleTree tree_;
+};
+
+/// Keeps the elements that the stars refer to.
+struct Stars {
+  py::array tets;
+  mesh::VertexStars<4> stars;
+};
+
+void bind_distances(py::module_& m) {
+  py::class_<surface::NodeDistances>(m, "NodeDistances")
+      .def(py::init([](const py::array& positions) {
+             const auto x = positions_of(positions, "positions");
+             return interruptible([&] { return std::make_unique<surface::NodeDistances>(x); });
+           }),
+           py::arg("positions"))
+      .def(
+          "sample",
+          [](surface::NodeDistances& self, const py::array& positions, const py::function& distance, double slope, double band,
+             const py::array& phi) {
+            const auto x = positions_of(positions, "positions");
+            const auto out = writable_of<double>(phi, "phi", x.size());
+            const auto f = called(distance, distance_name);
+            interruptible([&] { self.sample(x, f, slope, band, out); });
+          },
+          py::arg("positions"), py::arg("distance"), py::arg("slope"), py::arg("band"), py::arg("phi"));
+  m.def(
+      "sign_changes",
+      [](const py::array& vertices, const py::array& tets, const py::array& phi, const py::function& distance, double slope,
+         const py::array& out) {
+        const auto mesh = tet_view(vertices, tets);
+        const auto values = values_of<double>(phi, "phi", mesh.vertices.size());
+        const auto changes = writable_of<bool>(out, "out", mesh.tets.size());
+        const auto f = called(distance, distance_name);
+        interruptible([&] { surface::sign_changes(mesh, values, f, slope, changes); });
+      },
+      py::arg("vertices"), py::arg("tets"), py::arg("phi"), py::arg("distance"), py::arg("slope"), py::arg("out"));
+  m.def(
+      "closest_points",
+      [](const py::function& distance, const py::array& points, double step, const py::array& closest, const py::array& normals) {
+        const auto x = positions_of(points, "points");
+        const auto y = vectors_of(closest, "closest", x.size());
+        const auto n = vectors_of(normals, "normals", x.size());
+        const auto f = called(distance, distance_name);
+        interruptible([&] { surface::closest_points(f, x, step, y, n); });
+      },
+      py::arg("distance"), py::arg("points"), py::arg("step"), py::arg("closest"), py::arg("normals"));
+  m.def(
+      "closest_points_of_mesh",
+      [](const surface::MeshDistance& self, const py::array& points, const py::array& closest, const py::array& normals) {
+        const surface::MeshDistance distance = self;
+        const auto x = positions_of(points, "points");
+        const auto y = vectors_of(closest, "closest", x.size());
+        const auto n = vectors_of(normals, "normals", x.size());
+        py::array_t<std::int32_t> triangles(static_cast<py::ssize_t>(x.size()));
+        py::array_t<double> barycentric({static_cast<py::ssize_t>(x.size()), py::ssize_t{3}});
+        const std::span<std::int32_t> t(triangles.mutable_data(), x.size());
+        const auto b = vectors_of(barycentric, "barycentric", x.size());
+        interruptible([&] {
+          mesh::require_measurable(x, "points");
+          surface::closest_points(distance, x, y, n, t, b);
+        });
+        return py::make_tuple(triangles, barycentric);
+      },
+      py::arg("distance"), py::arg("points"), py::arg("closest"), py::arg("normals"));
+}
+
+void bind_occupancy(py::module_& m) {
+  m.def(
+      "longest_edge",
+      [](const py::array& vertices, const py::array& tets) {
+        const auto mesh = tet_view(vertices, tets);
+        return interruptible([&] { return surface::longest_edge(mesh); });
+      },
+      py::arg("vertices"), py::arg("tets"));
+  m.def(
+      "join_member",
+      [](const py::array& tets, const py::array& member_phi, const py::array& member_touched, const py::array& phi,
+         const py::array& touched, const py::array& inside) {
+        const auto rows = tet_rows(tets);
+        const auto n = static_cast<std::size_t>(phi.size());
+        const auto new_phi = values_of<double>(member_phi, "member_phi", n);
+        const auto new_touched = values_of<bool>(member_touched, "member_touched", rows.size());
+        const auto p = writable_of<double>(phi, "phi", n);
+        const auto t = writable_of<bool>(touched, "touched", rows.size());
+        const auto i = writable_of<bool>(inside, "inside", rows.size());
+        interruptible([&] { surface::join_member(rows, new_phi, new_touched, p, t, i); });
+      },
+      py::arg("tets"), py::arg("member_phi"), py::arg("member_touched"), py::arg("phi"), py::arg("touched"), py::arg("inside"));
+  m.def(
+      "set_occupancy",
+      [](const py::array& tets, const py::array& phi, const py::array& touched, const py::array& fraction, const py::array& cut,
+         const py::array& inside) {
+        const auto rows = tet_rows(tets);
+        const auto p = values_of<double>(phi, "phi", static_cast<std::size_t>(phi.size()));
+        const auto t = values_of<bool>(touched, "touched", rows.size());
+        const auto f = writable_of<double>(fraction, "fraction", rows.size());
+        const auto c = writable_of<bool>(cut, "cut", rows.size());
+        const auto i = writable_of<bool>(inside, "inside", rows.size());
+        interruptible([&] { surface::set_occupancy(rows, p, t, f, c, i); });
+      },
+      py::arg("tets"), py::arg("phi"), py::arg("touched"), py::arg("fraction"), py::arg("cut"), py::arg("inside"));
+  m.def(
+      "count_samples",
+      [](const py::array& vertices, const py::array& tets, const py::array& cut, const py::function& distance, Index count,
+         const py::array& fraction) {
+        const auto mesh = tet_view(vertices, tets);
+        const auto c = values_of<bool>(cut, "cut", mesh.tets.size());
+        const auto s = writable_of<double>(fraction, "fraction", mesh.tets.size());
+        const auto samples = mesh::fixed_samples(count);
+        const auto f = called(distance, distance_name);
+        interruptible([&] { surface::count_samples(mesh, c, f, samples, s); });
+      },
+      py::arg("vertices"), py::arg("tets"), py::arg("cut"), py::arg("distance"), py::arg("count"), py::arg("fraction"));
+}
+
+}  // namespace
+
+void bind_tetrahedra(py::module_& m) {
+  py::class_<SurfaceTree>(m, "SurfaceTree")
+      .def(py::init<const py::array&, const py::array&>(), py::arg("vertices"), py::arg("triangles"))
+      .def("update", &SurfaceTree::update, py::arg("vertices"));
+  m.def(
+      "touched_tets",
+      [](const py::array& vertices, const py::array& tets, const SurfaceTree& surface, const py::array& out) {
+        const auto mesh = tet_view(vertices, tets);
+        const auto touched = writable_of<bool>(out, "out", mesh.tets.size());
+        interruptible([&] { surface::touched_tets(mesh, surface.tree(), touched); });
+      },
+      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("out"));
+  bind_distances(m);
+  bind_occupancy(m);
+  py::class_<Stars>(m, "TetStars")
+      .def(py::init([](const py::array& tets, Index vertices) {
+             return std::make_unique<Stars>(Stars{tets, mesh::VertexStars<4>(tet_rows(tets), vertices)});
+           }),
+           py::arg("tets"), py::arg("vertices"));
+  m.def(
+      "find_known",
+      [](const py::array& tets, const py::array& phi, double band, const py::array& cut, const py::array& inside, bool closest,
+         const py::array& known) {
+        const auto rows = tet_rows(tets);
+        const auto p = values_of<double>(phi, "phi", static_cast<std::size_t>(phi.size()));
+        const auto c = values_of<bool>(cut, "cut", rows.size());
+        const auto i = values_of<bool>(inside, "inside", rows.size());
+        const auto k = writable_of<std::int8_t>(known, "known", rows.size());
+        interruptible([&] { surface::find_known(rows, p, band, c, i, closest, k); });
+      },
+      py::arg("tets"), py::arg("phi"), py::arg("band"), py::arg("cut"), py::arg("inside"), py::arg("closest"), py::arg("known"));
+  m.def(
+      "continue_outward",
+      [](const Stars& stars, const py::array& known, const py::array& normal, const py::array& velocity) {
+        const std::size_t n = stars.stars.elements().size();
+        const auto k = values_of<std::int8_t>(known, "known", n);
+        const auto x = vectors_of(normal, "normal", n);
+        const auto v = vectors_of(velocity, "velocity", n);
+        interruptible([&] { surface::continue_outward(stars.stars, k, x, v); });
+      },
+      py::arg("stars"), py::arg("known"), py::arg("normal"), py::arg("velocity"));
+}
+
+}  // namespace meniscus::bindings

@@ -1,0 +1,99 @@
+#include "meniscus/surface/tetrahedra/node_distances.hpp"
+
+#include "meniscus/core/error.hpp"
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/core/radix_sort.hpp"
+#include "meniscus/mesh/search/bounding_volume_tree.hpp"
+#include "meniscus/mesh/search/morton.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace meniscus::surface {
+namespace {
+
+using mesh::Box;
+using mesh::Point;
+
+/// Nodes of a group, from coarse to fine; a group consists of `fan` of the next finer ones.
+constexpr Index fan = 16;
+constexpr std::array<Index, 4> group_sizes{fan * fan * fan, fan * fan, fan, 1};
+constexpr Index chunk = 1024;
+/// Points of one call of a distance, at most.
+constexpr Index batch = Index{1} << 18;
+
+}  // namespace
+
+NodeDistances::NodeDistances(std::span<const Point> positions) {
+  const auto n = static_cast<Index>(positions.size());
+  require(n <= 2147483647, "a mesh can have at most 2147483647 nodes, not ", n);
+  Box box;
+  for (const Point& p : positions) box.add(p);
+  const double extent = n > 0 ? (box.high - box.low).maxCoeff() : 0.0;
+  const double cells_per_metre = extent > 0 ? static_cast<double>(1 << mesh::morton_bits_per_axis) / extent : 0.0;
+  std::vector<std::uint64_t> codes(positions.size());
+  parallel_for(0, n, chunk, [&](Index begin, Index end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      codes[i] = mesh::morton_code(positions[i], box.low, cells_per_metre);
+  });
+  std::vector<Index> order(positions.size());
+  Workspace workspace;
+  radix_sort(codes.data(), order.data(), n, std::uint64_t{1} << (3 * mesh::morton_bits_per_axis), workspace);
+  order_.assign(order.begin(), order.end());
+}
+
+void NodeDistances::evaluate(const SignedDistance& distance) {
+  values_.resize(points_.size());
+  for (std::size_t i = 0; i < points_.size(); i += static_cast<std::size_t>(batch)) {
+    const std::size_t count = std::min(points_.size() - i, static_cast<std::size_t>(batch));
+    distance(std::span(points_).subspan(i, count), std::span(values_).subspan(i, count));
+  }
+}
+
+void NodeDistances::sample(std::span<const Point> positions, const SignedDistance& distance, double slope, double band,
+                           std::span<double> phi) {
+  require(positions.size() == order_.size() && phi.size() == order_.size(), "positions and phi must have ", order_.size(), " rows");
+  const Index n = size();
+  const auto node = [&](Index i) { return static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]); };
+  groups_.resize(static_cast<std::size_t>((n + group_sizes[0] - 1) / group_sizes[0]));
+  std::iota(groups_.begin(), groups_.end(), Index{0});
+  for (std::size_t level = 0;; ++level) {
+    const Index members = group_sizes[level];
+    const auto count = static_cast<Index>(groups_.size());
+    const auto last = [&](Index group) { return std::min((group + 1) * members, n); };
+    points_.resize(groups_.size());
+    radii_.resize(groups_.size());
+    parallel_for(0, count, std::max(chunk / members, Index{1}), [&](Index begin, Index end) {
+      for (auto g = static_cast<std::size_t>(begin); g < static_cast<std::size_t>(end); ++g) {
+        const Index first = groups_[g] * members;
+        Box box;
+        for (Index i = first; i < last(groups_[g]); ++i) box.add(positions[node(i)]);
+        const Point middle = members > 1 ? Point(0.5 * box.low + 0.5 * box.high) : box.low;
+        double squared = std::numeric_limits<double>::min();  // so that infinity times it is no NaN
+        for (Index i = first; i < last(groups_[g]); ++i) squared = std::max(squared, (positions[node(i)] - middle).squaredNorm());
+        points_[g] = middle;
+        radii_[g] = std::sqrt(squared);
+      }
+    });
+    evaluate(distance);
+    if (members == 1) {
+      for (std::size_t g = 0; g < groups_.size(); ++g) phi[node(groups_[g])] = std::clamp(values_[g], -band, band);
+      return;
+    }
+    closer_.clear();
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const Index first = groups_[g] * members;
+      const Index end = last(groups_[g]);
+      // Round-off of the distance is far below this.
+      if (std::abs(values_[g]) * (1 - 1e-9) - slope * radii_[g] * (1 + 1e-9) > band) {
+        for (Index i = first; i < end; ++i) phi[node(i)] = std::copysign(band, values_[g]);
+      } else {
+        const Index finer = group_sizes[level + 1];
+        for (Index i = first; i < end; i += finer) closer_.push_back(i / finer);
+      }
+    }
+    std::swap(groups_, closer_);
+  }
+}
+
+}  // namespace meniscus::surface

@@ -1,0 +1,21 @@
+/// Tetrahedra that a surface touches: exactly those whose closed set has a point in common with a closed triangle. Degenerate
+/// triangles and tetrahedra, common planes, and contact in a point count; the orientation of elements does not.
+///
+/// Boxes of runs of consecutive tetrahedra exclude those far away, so that meshes cost little whose elements with close numbers are
+/// close in space, as the children of a subdivision are.
+///
+/// Source: Lee 2018, section 3.3.1 (cut cells: "those containing a part of the creature").
+#pragma once
+
+#include "meniscus/mesh/search/triangle_tree.hpp"
+#include "meniscus/mesh/tet_mesh.hpp"
+
+namespace meniscus::surface {
+
+/// Whether a closed tetrahedron and a closed triangle have a common point; exact for all finite doubles.
+bool tet_meets_triangle(const std::array<mesh::Point, 4>& tet, const std::array<mesh::Point, 3>& triangle);
+
+/// out[t] = whether a triangle of the tree touches tetrahedron t. In parallel.
+void touched_tets(const mesh::TetMeshView& mesh, const mesh::TriangleTree& triangles, std::span<bool> out);
+
+}  // namespace meniscus::surface

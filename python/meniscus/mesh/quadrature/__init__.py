@@ -1,0 +1,1 @@
+"""Sample points of elements."""

@@ -1,0 +1,254 @@
+"""A solid as a tetrahedral mesh sees it: distances, cut cells, fractions, normals and velocities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import surface as _surface
+from meniscus.core.memory import MemoryOwner
+from meniscus.mesh.quadrature.tet_samples import tet_samples
+from meniscus.surface.shapes.constructive import checked_band
+from meniscus.surface.shapes.solid import checked_step
+from meniscus.surface.tetrahedra.solid_at_time import SolidAtTime, TetSolid, members_at, union_distance
+from meniscus.surface.tetrahedra.touched import checked_tets
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int32]
+FractionBy = Literal["level-set", "count"]
+Continuation = Literal["closest", "averaged"]
+
+
+class SolidOnTets(MemoryOwner):
+    """Solid on a tetrahedral mesh at one time: signed distance at the nodes; fraction, cut cells, normal and velocity per tetrahedron.
+
+    All arrays keep their addresses; `update` fills them. Tetrahedra may be inverted: fractions are of the size of their volume.
+
+    A tetrahedron is cut if the surface touches it, though none of its nodes or samples is inside: a thin plate, a spike, a small ball.
+    For surfaces of triangles the test is exact: closed tetrahedra and closed triangles that have a common point. For shapes,
+    tetrahedra are divided, at most to 1/64 of their edges, until a point of the other side is found or none can be there.
+
+    Args:
+        tets: (m, 4) int32, is copied.
+        vertices: number of vertices.
+        fraction: 'level-set': share of the volume below the linear interpolation of the distance, of second order. 'count': share of
+            sample points inside, as in the source.
+        count: number of these points: 1, 4, 5, 8, 10, 20, 35 or 64 (`mesh.tet_samples`).
+        continuation: 'closest': within the band, normal and velocity of each tetrahedron are those of the closest point of the surface
+            to its centroid. 'averaged': of cut ones alone. All others take means of neighbours, layer by layer.
+
+    Raises:
+        TypeError, ValueError: wrong dtypes or shapes, a corner that is no vertex, options that do not exist.
+
+    Source: Lee 2018, section 3.3.1.
+    """
+
+    def __init__(
+        self,
+        tets: Ints,
+        vertices: int,
+        *,
+        fraction: FractionBy = "level-set",
+        count: int = 10,
+        continuation: Continuation = "closest",
+    ) -> None:
+        n = _checks.integer("vertices", vertices, at_least=0, below=2**31)
+        self._tets = np.array(checked_tets(tets, n))
+        self._tets.flags.writeable = False
+        self._fraction_by = _checks.choice("fraction", fraction, FractionBy)
+        self._samples = len(tet_samples("fixed", count))
+        self._continuation = _checks.choice("continuation", continuation, Continuation)
+        m = len(self._tets)
+        self._phi = np.zeros(n)
+        self._fraction = np.zeros(m)
+        self._cut = np.zeros(m, np.bool_)
+        self._inside = np.zeros(m, np.bool_)
+        self._normal = np.zeros((m, 3))
+        self._velocity = np.zeros((m, 3))
+        self._time = self._band = math.nan
+        # Scratch memory, kept from call to call.
+        self._touched = np.zeros(m, np.bool_)
+        self._member_touched = np.zeros(m, np.bool_)
+        self._member_phi = np.zeros(n)
+        self._known = np.zeros(m, np.int8)
+        self._nodes: Any = None
+        self._stars: Any = None
+        self._trees: dict[int, tuple[Ints, Any]] = {}
+
+    @property
+    def phi(self) -> Floats:
+        """Signed distance (n,), m, at the nodes, <= 0 inside, clamped to the band on both sides."""
+        return self._phi
+
+    @property
+    def fraction(self) -> Floats:
+        """Share (m,) of each tetrahedron that is solid, from 0 to 1."""
+        return self._fraction
+
+    @property
+    def cut(self) -> Bools:
+        """Tetrahedra (m,) that the surface touches."""
+        return self._cut
+
+    @property
+    def inside(self) -> Bools:
+        """Tetrahedra (m,) that are in the solid entirely and not cut."""
+        return self._inside
+
+    @property
+    def normal(self) -> Floats:
+        """Unit normals (m, 3) away from the solid; 0 inside of it, and where nothing cut or within the band is connected."""
+        return self._normal
+
+    @property
+    def velocity(self) -> Floats:
+        """Velocity (m, 3) of the solid, m/s, constant along normals near the surface; 0 where the normal is."""
+        return self._velocity
+
+    @property
+    def tets(self) -> Ints:
+        """The tetrahedra (m, 4), read-only."""
+        return self._tets
+
+    @property
+    def time(self) -> float:
+        """Time of the last update, s; NaN before the first and after one that failed."""
+        return self._time
+
+    @property
+    def band(self) -> float:
+        """Distance up to which `phi` is exact, m; NaN before the first update."""
+        return self._band
+
+    def update(
+        self,
+        solid: TetSolid | None,
+        positions: Floats,
+        time: float = 0.0,
+        dt: float | None = None,
+        *,
+        band: float | None = None,
+    ) -> None:
+        """Set all arrays to a solid at a time.
+
+        Args:
+            solid: a `Solid`, such as `KinematicSolid`, `DeformingSolid` or `SolidGroup`; a `Shape` or `LevelSet` at rest; None: nothing.
+            positions: (n, 3) float64 of the vertices at this time, m.
+            time: s.
+            dt: for velocities, as for `Solid.sample`: None: at `time`. A number of either sign, s: their mean between `time` and
+                `time + dt`.
+            band: m; closer to the surface than this, distances are exact. At least the longest edge of the mesh, as it is where it is
+                smaller; default: two. `math.inf`: exact everywhere, also normals and velocities.
+
+        Raises:
+            TypeError, ValueError: wrong types, shapes or dimensions, positions or distances that are not finite.
+        """
+        x = _checks.points("positions", positions, np.dtype(np.float64), 3)
+        if len(x) != len(self._phi):
+            raise ValueError(f"positions must have {len(self._phi)} rows, one for each vertex, not {len(x)}")
+        _checks.require_finite("positions", x)
+        when = _checks.number("time", time)
+        step = None if dt is None else checked_step(dt)
+        edge = _surface.longest_edge(x, self._tets)
+        width = 2.0 * edge if band is None else max(checked_band(band), edge)
+        members = members_at(solid, when, step)
+        self._time, self._band = math.nan, width
+        self._set_occupancy(members, x, width)
+        self._set_motion(members, x, width, edge)
+        self._time = when
+
+    def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float) -> None:
+        self._phi.fill(band)
+        self._touched.fill(False)
+        self._inside.fill(False)
+        if self._nodes is None:
+            self._nodes = _surface.NodeDistances(x)
+        for i, member in enumerate(members):
+            distance = _finite(member)
+            self._nodes.sample(x, distance, member.slope, band, self._member_phi)
+            if member.surface is not None:
+                _surface.touched_tets(x, self._tets, self._tree(i, *member.surface), self._member_touched)
+            else:
+                slope = member.slope if math.isfinite(member.slope) else self._greatest_slope(x)
+                _surface.sign_changes(x, self._tets, self._member_phi, distance, slope, self._member_touched)
+            _surface.join_member(self._tets, self._member_phi, self._member_touched, self._phi, self._touched, self._inside)
+        _surface.set_occupancy(self._tets, self._phi, self._touched, self._fraction, self._cut, self._inside)
+        if self._fraction_by == "count" and members:
+            _surface.count_samples(x, self._tets, self._cut, union_distance(members), self._samples, self._fraction)
+
+    def _tree(self, member: int, vertices: Floats, triangles: Ints) -> Any:
+        """Return a tree over the surface of a member; as long as its triangles are the same, it keeps its structure."""
+        known = self._trees.get(member)
+        if known is not None and known[0].shape == triangles.shape and (known[0] == triangles).all():
+            known[1].update(vertices)
+            return known[1]
+        tree = _surface.SurfaceTree(vertices, triangles)
+        self._trees[member] = (triangles, tree)
+        return tree
+
+    def _greatest_slope(self, x: Floats) -> float:
+        """Return twice the greatest change of the member's values per metre of an edge, at least 1."""
+        slope = 0.5
+        for i, j in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)):
+            a, b = self._tets[:, i], self._tets[:, j]
+            length = np.linalg.norm(x[b] - x[a], axis=1)
+            change = np.abs(self._member_phi[b] - self._member_phi[a])
+            slope = max(slope, float(np.max(change[length > 0] / length[length > 0], initial=0.0)))
+        return 2.0 * slope
+
+    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
+        self._normal.fill(0.0)
+        self._velocity.fill(0.0)
+        if not members:
+            return
+        closest = self._continuation == "closest"
+        _surface.find_known(self._tets, self._phi, band, self._cut, self._inside, closest, self._known)
+        near = np.flatnonzero(self._known == 1)
+        if not len(near):
+            return
+        corners = self._tets[near]
+        centroids = 0.25 * ((x[corners[:, 0]] + x[corners[:, 1]]) + (x[corners[:, 2]] + x[corners[:, 3]]))
+        self._normal[near], self._velocity[near] = _motion_of(members, centroids, 1e-5 * edge)
+        if (self._known == 0).any():
+            if self._stars is None:
+                self._stars = _surface.TetStars(self._tets, len(self._phi))
+            _surface.continue_outward(self._stars, self._known, self._normal, self._velocity)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor's arguments; arrays are filled by the next update."""
+        return _rebuild, (self._tets, len(self._phi), self._fraction_by, self._samples, self._continuation)
+
+    def __repr__(self) -> str:
+        """Sizes and time."""
+        return f"<SolidOnTets at time {self._time:g} s: {len(self._tets)} tetrahedra, {int(self._cut.sum())} cut>"
+
+
+def _motion_of(members: list[SolidAtTime], points: Floats, step: float) -> tuple[Floats, Floats]:
+    """Return normals and velocities of the closest points of the nearest member, the first of equally near ones."""
+    if len(members) == 1:
+        return members[0].motion(points, step)
+    nearest = np.argmin([member.distance(points) for member in members], axis=0)
+    normal, velocity = np.empty_like(points), np.empty_like(points)
+    for i, member in enumerate(members):
+        mine = np.flatnonzero(nearest == i)
+        if len(mine):
+            normal[mine], velocity[mine] = member.motion(np.ascontiguousarray(points[mine]), step)
+    return normal, velocity
+
+
+def _finite(member: SolidAtTime) -> Any:
+    def distance(points: Floats) -> Floats:
+        values = member.distance(points)
+        _checks.require_finite("the signed distance of the solid", values)
+        return values
+
+    return distance
+
+
+def _rebuild(tets: Ints, vertices: int, fraction: FractionBy, count: int, continuation: Continuation) -> SolidOnTets:
+    return SolidOnTets(tets, vertices, fraction=fraction, count=count, continuation=continuation)
