@@ -139,6 +139,7 @@ void bind_mesh_topology(py::module_& m) {
   bind_tet_topology(m);
   bind_triangle_topology(m);
   bind_derived_meshes(m);
+  bind_clipping(m);
   m.def(
       "require_valid_elements",
       [](const py::array& elements, Index vertices) {

@@ -1,8 +1,10 @@
 """Meshes of segments, triangles and tetrahedra.
 
-Topology, quality measures, generators, file formats, refinement, embedding of points, meshes in motion, and a watertightness check.
+Topology, quality measures, generators, file formats, refinement, embedding of points, meshes in motion, overlaps of tetrahedra, and a
+watertightness check.
 """
 
+from meniscus.mesh.clipping import fractions_below, overlap_volumes, plane_offsets
 from meniscus.mesh.embedding.embedding import Embedding
 from meniscus.mesh.embedding.morph import HarmonicMorph, harmonic_morph
 from meniscus.mesh.mesh_files import read, write
@@ -39,8 +41,11 @@ __all__ = [
     "bcc_lattice",
     "check_watertight",
     "cloth_mesh",
+    "fractions_below",
     "harmonic_morph",
     "icosphere",
+    "overlap_volumes",
+    "plane_offsets",
     "quadratic_mesh",
     "read",
     "red_green",
