@@ -4,6 +4,7 @@
 
 #include "meniscus/fluids/tet_vof/overflow.hpp"
 #include "meniscus/fluids/tet_vof/velocity_correction.hpp"
+#include "meniscus/fluids/tet_vof/water_measures.hpp"
 #include "meniscus/fluids/tet_vof/water_transport.hpp"
 
 namespace meniscus::bindings {
@@ -76,6 +77,8 @@ py::tuple left_arrays(const std::vector<fluids::LeftWater>& left) {
   }
   return py::make_tuple(position, velocity, volume, tet);
 }
+
+std::array<double, 3> numbers_of(const mesh::Point& p) { return {p[0], p[1], p[2]}; }
 
 void bind_graph(py::module_& m) {
   py::class_<GraphHandle>(m, "TetGraph")
@@ -199,10 +202,77 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
                                    py::array_t<double>(static_cast<py::ssize_t>(volume.size()), volume.data()));
            })
       .def("remainder", [](const WaterStages& w) {
-        double sum = 0;
-        for (const double v : w.transport.remainder()) sum += v;
-        return sum;
+        return py::make_tuple(fluids::total_volume(w.transport.remainder(), w.quantum),
+                              numbers_of(w.transport.remaining_momentum()));
       });
+}
+
+void bind_measures(py::class_<WaterStages>& type) {
+  type.def(
+          "total_volume",
+          [](const WaterStages& w, const py::array& volume) {
+            const auto v = values_of<const double>(volume, "volume", volume.size());
+            return interruptible([&] { return fluids::total_volume(v, w.quantum); });
+          },
+          py::arg("volume"))
+      .def(
+          "round_volumes",
+          [](const WaterStages& w, const py::array& volume) {
+            const auto v = values_of<double>(volume, "volume", volume.size(), true);
+            return interruptible([&] { return fluids::round_volumes(v, w.quantum); });
+          },
+          py::arg("volume"))
+      .def(
+          "total_momentum",
+          [](const WaterStages& w, const py::array& volume, const py::array& velocity) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            return numbers_of(interruptible([&] { return fluids::total_momentum(water); }));
+          },
+          py::arg("volume"), py::arg("velocity"))
+      .def(
+          "capacity",
+          [](const WaterStages& w, const py::array& positions, const OptionalArray& solid, const OptionalArray& porosity,
+             const py::array& kinds, const py::array& capacity) {
+            const TetGraph& g = *w.graph.graph;
+            const auto x = vectors_of(positions, "positions", g.vertices());
+            const auto k = values_of<const std::uint8_t>(kinds, "kinds", g.size());
+            const auto c = values_of<double>(capacity, "capacity", g.size(), true);
+            std::span<const double> s, p;
+            if (solid) s = values_of<const double>(*solid, "solid", g.size());
+            if (porosity) p = values_of<const double>(*porosity, "porosity", g.size());
+            interruptible([&] {
+              fluids::measure_capacity(g.tets(), x, s, p, {reinterpret_cast<const fluids::TetKind*>(k.data()), k.size()}, c);
+            });
+          },
+          py::arg("positions"), py::arg("solid"), py::arg("porosity"), py::arg("kinds"), py::arg("capacity"))
+      .def(
+          "accelerate",
+          [](const WaterStages& w, const py::array& volume, const py::array& velocity, const std::array<double, 3>& change) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const mesh::Point c(change[0], change[1], change[2]);
+            return numbers_of(interruptible([&] { return fluids::accelerate(water, c); }));
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("change"))
+      .def(
+          "adhere",
+          [](const WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& distances,
+             const py::array& normals, const py::array& strengths, const OptionalArray& directions, double reach, double dt) {
+            const TetGraph& g = *w.graph.graph;
+            const auto water = water_of(g, volume, velocity);
+            const auto phi = values_of<const double>(distances, "distances", g.vertices());
+            const auto n = vectors_of(normals, "normals", g.size());
+            const auto a = values_of<const double>(strengths, "strengths", strengths.size());
+            require(strengths.size() == 1 || strengths.size() == g.size(), "strengths must have one value, or one per tetrahedron");
+            std::span<const mesh::Point> d;
+            if (directions) {
+              require(directions->size() == 3 || directions->size() == 3 * g.size(),
+                      "directions must have one row, or one per tetrahedron");
+              d = vectors_of(*directions, "directions", directions->size() / 3);
+            }
+            return numbers_of(interruptible([&] { return fluids::adhere(water, g.tets(), phi, n, a, d, reach, dt); }));
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("distances"), py::arg("normals"), py::arg("strengths"),
+          py::arg("directions"), py::arg("reach"), py::arg("dt"));
 }
 
 void bind_conservation_stages(py::class_<WaterStages>& type) {
@@ -237,7 +307,7 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
             const auto n = vectors_of(normals, "normals", w.graph.graph->size());
             const auto v = vectors_of(solid, "solid", w.graph.graph->size());
             const mesh::Point p = interruptible([&] { return w.correction.correct(water, room, n, v, highest, w.quantum); });
-            return std::array<double, 3>{p[0], p[1], p[2]};
+            return numbers_of(p);
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"), py::arg("normals"),
           py::arg("solid"), py::arg("highest"))
@@ -292,6 +362,7 @@ void bind_tet_vof(py::module_& m) {
       });
   bind_transport_stages(stages);
   bind_conservation_stages(stages);
+  bind_measures(stages);
 }
 
 }  // namespace meniscus::bindings

@@ -8,6 +8,8 @@ namespace meniscus::fluids {
 namespace {
 
 constexpr Index scan_chunk = 1 << 14;
+/// How far beyond the boundary water is put that leaves, in units of the root of twice the area of the face.
+constexpr double beyond = 0.05;
 
 /// Calls f(face, neighbour) for the neighbours across faces that may hold water.
 template <class F>
@@ -15,6 +17,23 @@ void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
   const mesh::Tet& n = room.graph.neighbours(t);
   for (std::size_t k = 0; k < 4; ++k)
     if (n[k] >= 0 && room.ranks[static_cast<std::size_t>(n[k])] >= 0) f(k, n[k]);
+}
+
+/// Where water that leaves a tetrahedron at the boundary is put: just beyond a face without a neighbour; in the middle where there is
+/// none.
+mesh::Point place_outside(const WaterRoom& room, std::int32_t t) {
+  std::array<mesh::Point, 4> x;
+  for (std::size_t k = 0; k < 4; ++k) x[k] = room.positions[static_cast<std::size_t>(room.graph.tet(t)[k])];
+  for (std::size_t k = 0; k < 4; ++k) {
+    if (room.graph.neighbours(t)[k] >= 0) continue;
+    const auto& f = mesh::tet_faces[k];
+    const mesh::Point middle = (x[f[0]] + x[f[1]] + x[f[2]]) / 3;
+    const mesh::Point normal = (x[f[1]] - x[f[0]]).cross(x[f[2]] - x[f[0]]);
+    const double side = (middle - x[k]).dot(normal) < 0 ? -1 : 1;
+    const double area = normal.norm();
+    return area > 0 ? mesh::Point(middle + normal * (side * beyond / std::sqrt(area))) : middle;
+  }
+  return 0.25 * ((x[0] + x[1]) + (x[2] + x[3]));
 }
 
 /// Parts of a volume for those with room: all the same, except that none gets more than it has room for.
@@ -208,8 +227,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vecto
         if (way == WayOut::higher_rank) {
           parcels.push_back({v, water.velocity[at], found[j]});
         } else {
-          mesh::Point centre = mesh::Point::Zero();
-          for (const std::int32_t c : graph_.tet(found[j])) centre += 0.25 * room.positions[static_cast<std::size_t>(c)];
+          const mesh::Point centre = place_outside(room, found[j]);
           left_.piece(b / Offers::chunk).push_back({centre, water.velocity[at], v, found[j]});
         }
       }

@@ -205,6 +205,12 @@ void WaterTransport::forward(const TetWater& water, const TransportStep& step, s
   left_.move_to(left);
 }
 
+mesh::Point WaterTransport::remaining_momentum() const {
+  mesh::Point sum = mesh::Point::Zero();
+  for (std::size_t s = 0; s < remainder_.size(); ++s) sum += remainder_[s] * reach_.velocities()[s];
+  return sum;
+}
+
 std::size_t WaterTransport::nbytes() const {
   std::size_t bytes = reach_.nbytes() + parcels_.nbytes() + request_end_.capacity() * 4 + last_.capacity() * 4 +
                       (old_volume_.capacity() + requested_.capacity() + remainder_.capacity()) * 8 +

@@ -60,6 +60,8 @@ class WaterTransport {
   std::span<const double> requested() const { return requested_; }
   /// What the donors have kept after stage 2.
   std::span<const double> remainder() const { return remainder_; }
+  /// Momentum over density of what they have kept, m^4/s.
+  mesh::Point remaining_momentum() const;
   /// The volume that tetrahedra have requested from donors: receiver, donor, volume of each request.
   template <class F>
   void for_requests(F&& f) const {

@@ -1,0 +1,155 @@
+"""Drops made of water that has left a tetrahedral mesh."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus.core import uniform
+from meniscus.core.state import State
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+_JITTER_DRAW = 7
+
+
+class WaitingWater(State):
+    """Water that has left tetrahedra in amounts too small for a drop, by tetrahedron; it waits until there is more of it.
+
+    Attributes:
+        tets: (k,) int32, ascending.
+        volume: (k,) m^3.
+        momentum: (k, 3) over density, m^4/s.
+        position: (k, 3) where it left, m.
+    """
+
+    def __init__(self) -> None:
+        self._set(np.empty(0, np.int32), np.empty(0), np.empty((0, 3)), np.empty((0, 3)))
+
+    def _set(self, tets: Ints, volume: Floats, momentum: Floats, position: Floats) -> None:
+        self.tets, self.volume, self.momentum, self.position = tets, volume, momentum, position
+
+    def __len__(self) -> int:
+        """Return the number of tetrahedra with such water."""
+        return len(self.tets)
+
+    def total(self) -> tuple[float, Floats]:
+        """Return volume, m^3, and momentum over density, m^4/s."""
+        return math.fsum(self.volume), self.momentum.sum(axis=0)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies."""
+        return {name: getattr(self, name).copy() for name in ("tets", "volume", "momentum", "position")}
+
+    def restore(self, snapshot: Any) -> None:
+        """Restore a snapshot. Raises ValueError for another one; then nothing is changed."""
+        if not isinstance(snapshot, dict) or set(snapshot) != {"tets", "volume", "momentum", "position"}:
+            raise ValueError("a snapshot of waiting water must hold tets, volume, momentum and position")
+        tets, volume = np.array(snapshot["tets"], np.int32), np.array(snapshot["volume"], np.float64)
+        momentum, position = np.array(snapshot["momentum"], np.float64), np.array(snapshot["position"], np.float64)
+        k = len(tets) if tets.ndim == 1 else -1
+        if volume.shape != (k,) or momentum.shape != (k, 3) or position.shape != (k, 3):
+            raise ValueError("a snapshot of waiting water must have one row per tetrahedron in each array")
+        self._set(tets, volume, momentum, position)
+
+    def assign(self, other: WaitingWater) -> None:
+        """Copy other waiting water."""
+        if type(other) is not type(self):
+            raise TypeError(f"only waiting water can be assigned, not {other!r}")
+        self._set(other.tets.copy(), other.volume.copy(), other.momentum.copy(), other.position.copy())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.tets.nbytes + self.volume.nbytes + self.momentum.nbytes + self.position.nbytes
+
+    def _arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (), {}
+
+    def __repr__(self) -> str:
+        """One line."""
+        return f"<WaitingWater at {len(self)} tetrahedra, {math.fsum(self.volume):.4g} m^3>"
+
+
+def make_drops(
+    left: tuple[Floats, Floats, Floats, Ints], waiting: WaitingWater, smallest: float, largest: float, quantum: float
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """Turn water that has left into drops of volumes between `smallest` and `largest`, m^3; what is too little waits.
+
+    More than `largest` becomes several of nearly the same volume, all multiples of the quantum, whose sum is exact. Amounts below
+    `smallest` of one tetrahedron, with what waits there, are put together.
+
+    Args:
+        left: positions (k, 3), velocities (k, 3), volumes (k,), tetrahedra (k,).
+        waiting: from earlier steps, is changed.
+        smallest: m^3.
+        largest: m^3, at least 8 times that.
+        quantum: m^3.
+
+    Returns:
+        Positions, velocities, volumes and tetrahedra of the drops, in the order of their tetrahedra.
+    """
+    position, velocity, volume, tet = left
+    few = volume < smallest
+    if few.any() or len(waiting):
+        tets = np.concatenate([waiting.tets, tet[few]])
+        v = np.concatenate([waiting.volume, volume[few]])
+        p = np.concatenate([waiting.momentum, volume[few, None] * velocity[few]])
+        x = np.concatenate([waiting.position, position[few]])
+        owner, index = np.unique(tets, return_inverse=True)
+        sums = np.zeros(len(owner))
+        momenta, moments = np.zeros((len(owner), 3)), np.zeros((len(owner), 3))
+        np.add.at(sums, index, v)
+        np.add.at(momenta, index, p)
+        np.add.at(moments, index, v[:, None] * x)
+        mean = moments / sums[:, None]
+        ready = sums >= smallest
+        keep = ~ready
+        waiting._set(owner[keep].astype(np.int32), sums[keep], momenta[keep], mean[keep])
+        position = np.concatenate([position[~few], mean[ready]])
+        velocity = np.concatenate([velocity[~few], momenta[ready] / sums[ready, None]])
+        volume = np.concatenate([volume[~few], sums[ready]])
+        tet = np.concatenate([tet[~few], owner[ready].astype(np.int32)])
+        order = np.argsort(tet, kind="stable")
+        position, velocity, volume, tet = position[order], velocity[order], volume[order], tet[order]
+    parts = np.maximum(np.ceil(volume / largest).astype(np.int64), 1)
+    if (parts > 1).any():
+        count = np.rint(volume / quantum)
+        each = np.floor(count / parts)
+        rest = (count - each * parts).astype(np.int64)
+        rows = np.repeat(np.arange(len(volume)), parts)
+        place = np.arange(len(rows)) - np.repeat(np.cumsum(parts) - parts, parts)
+        volume = (each[rows] + (place < rest[rows])) * quantum
+        position, velocity, tet = position[rows], velocity[rows], tet[rows]
+    return np.ascontiguousarray(position), np.ascontiguousarray(velocity), volume, tet
+
+
+def jittered(
+    position: Floats,
+    tet: Ints,
+    reach: Floats,
+    seed: int,
+    step: int,
+    allowed: Callable[[Floats], npt.NDArray[np.bool_]],
+) -> Floats:
+    """Return positions moved in random directions by up to `reach` (k,), m; those that are not allowed there stay.
+
+    Water from the faces of a mesh would else show its lattice. Keyed by tetrahedron, place among its drops, and step.
+
+    Source: Lee 2018, section 3.4.1.
+    """
+    if not len(position):
+        return position
+    first = np.flatnonzero(np.r_[True, tet[1:] != tet[:-1]])
+    place = np.arange(len(tet)) - np.repeat(first, np.diff(np.r_[first, len(tet)]))
+    keys = tet.astype(np.int64) * (1 << 20) + place
+    a, b = uniform(seed, keys, step, _JITTER_DRAW), uniform(seed, keys, step, _JITTER_DRAW + 1)
+    z, angle = 2 * a[:, 0] - 1, 2 * np.pi * a[:, 1]
+    r = np.sqrt(np.maximum(1 - z * z, 0))
+    direction = np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
+    moved = np.ascontiguousarray(position + (np.cbrt(b[:, 0]) * reach)[:, None] * direction)
+    return np.where(allowed(moved)[:, None], moved, position)

@@ -1,0 +1,159 @@
+"""What water meets in a moving tetrahedral mesh: positions at both ends of a step, room, ranks, normals and velocities of a solid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core.memory import MemoryOwner
+from meniscus.mesh.moving_tet_mesh import MovingTetMesh
+from meniscus.surface.shapes.solid import Solid
+from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
+
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+_OPEN, _CUT, _INSIDE, _DISABLED = 0, 1, 2, 3
+
+
+class TetGeometry(MemoryOwner):
+    """A moving mesh and a solid at the end of a step, with what is needed of its begin.
+
+    Recomputes only what has changed: positions and room if the mesh or the solid has moved, ranks if other tetrahedra are cut, inside or
+    disabled.
+
+    Args:
+        moving: the mesh.
+        solid: see `surface.SolidOnTets`.
+        open_boundary: whether water may leave the mesh.
+        fraction: see `surface.SolidOnTets`.
+
+    Attributes:
+        porosity: (m,) volume per tetrahedron that is taken, m^3, or None.
+        positions: of the vertices at the end of the step, m.
+        capacity: (m,) volume that a tetrahedron may hold, m^3.
+        ranks: (m,) int32, -1 inside of the solid, -2 disabled.
+        highest: the highest rank.
+    """
+
+    def __init__(self, moving: MovingTetMesh, solid: Any, open_boundary: bool, fraction: Any) -> None:
+        self.moving, self.solid, self.open_boundary = moving, solid, open_boundary
+        self.tets = moving.tets()
+        n, m = moving.vertex_count(), len(self.tets)
+        self.graph = _fluids.TetGraph(self.tets, n)
+        self.on_tets = None if solid is None else SolidOnTets(self.tets, n, fraction=fraction)
+        self.porosity: Floats | None = None
+        self.positions = np.zeros((n, 3))
+        self.before = np.zeros((n, 3))
+        self._distance_before = np.zeros(0 if solid is None else n)
+        self.capacity = np.zeros(m)
+        self._kinds = np.zeros(m, np.uint8)
+        self._new_kinds = np.zeros(m, np.uint8)
+        self.ranks = np.zeros(m, np.int32)
+        self.highest = 0
+        self._ranked = False
+        self._time: float | None = None
+        self._band = 0.0
+        self._locators: tuple[Any, Any] = (None, None)
+
+    @property
+    def time(self) -> float | None:
+        """The time that all is at, s; None before the first."""
+        return self._time
+
+    def forget(self) -> None:
+        """Compute all anew when it is asked for next."""
+        self._time = None
+
+    def distances(self) -> tuple[Floats | None, Floats | None]:
+        """Return signed distances at the vertices at begin and end of the step, m; None where there is no solid."""
+        if self.on_tets is None:
+            return None, None
+        return self._distance_before, self.on_tets.phi
+
+    @property
+    def locators(self) -> tuple[Any, Any]:
+        """Point location at begin and end."""
+        return self._locators
+
+    def at(self, stages: Any, time: float, band: float) -> None:
+        """Set all to a time, s, unless it is there already; normals and distances hold up to `band`, m."""
+        if self._time == time and band <= self._band:
+            return
+        self._time = None
+        self._place(time)
+        self.before[...] = self.positions
+        self._measure(stages, time, None, band)
+        if self.on_tets is not None:
+            self._distance_before[...] = self.on_tets.phi
+        self._locators = (self._locators[1], self._locators[1])
+        self._time = time
+
+    def move(self, stages: Any, time: float, dt: float, band: float) -> None:
+        """Move the end of the step from `time` to `time` + dt."""
+        self.at(stages, time, band)
+        self._time = None
+        self.before, self.positions = self.positions, self.before
+        if self.on_tets is not None:
+            self._distance_before[...] = self.on_tets.phi
+        self._place(time + dt)
+        self._measure(stages, time + dt, -dt, band)
+        self._time = time + dt
+
+    def _place(self, time: float) -> None:
+        self.moving.positions(time, out=self.positions)
+        self._locators = (self._locators[1], self.moving._locator_at(self.moving._time("t + dt", time)))
+
+    def _measure(self, stages: Any, time: float, dt: float | None, band: float) -> None:
+        kinds = self._new_kinds
+        kinds[...] = _OPEN
+        if self.on_tets is not None:
+            still = isinstance(self.solid, Solid) and not self.solid.moves
+            if not (still and self._band >= band and self._same_positions()):
+                self.on_tets.update(self.solid, self.positions, time, dt, band=band)
+            kinds[self.on_tets.cut] = _CUT
+            kinds[self.on_tets.inside] = _INSIDE
+        self._band = band
+        if self.moving._flags is not None:
+            kinds[np.repeat(self.moving.disabled(time), 8**self.moving.levels)] = _DISABLED
+        if not self._ranked or not np.array_equal(kinds, self._kinds):
+            self._kinds[...] = kinds
+            self._ranked = True
+            self.highest = self.graph.ranks(self._kinds, self.open_boundary, self.ranks)
+        stages.capacity(self.positions, None if self.on_tets is None else self.on_tets.fraction, self.porosity, self._kinds, self.capacity)
+
+    def _same_positions(self) -> bool:
+        return np.array_equal(self.positions, self.before)
+
+    @property
+    def normal(self) -> Floats:
+        """Unit normals (m, 3) away from the solid."""
+        return self._motion()[0]
+
+    @property
+    def velocity(self) -> Floats:
+        """Velocities (m, 3) of the solid, m/s."""
+        return self._motion()[1]
+
+    def _motion(self) -> tuple[Floats, Floats]:
+        if self.on_tets is None:
+            raise RuntimeError("there is no solid")
+        return self.on_tets.normal, self.on_tets.velocity
+
+    @property
+    def at_boundary(self) -> Bools:
+        """Which tetrahedra (m,) have a face without a neighbour."""
+        found: Bools = (self.graph.neighbours < 0).any(axis=1)
+        return found
+
+
+def require_moving(moving: Any) -> MovingTetMesh:
+    """Return a moving mesh with tetrahedra. Raises TypeError or ValueError for anything else."""
+    _checks.one_of_type("moving_mesh", moving, MovingTetMesh)
+    mesh: MovingTetMesh = moving
+    if mesh.tet_count() == 0:
+        raise ValueError("moving_mesh must have tetrahedra, but has none")
+    return mesh

@@ -1,0 +1,136 @@
+"""Options of the volume-of-fluid solver on tetrahedra, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+
+Floats = npt.NDArray[np.float64]
+
+Samples = Literal["random", "independent", "fixed", "exact"]
+"""Points that stand for a tetrahedron in transport, or exact overlaps."""
+Trace = Literal["per_tet", "per_node"]
+"""Whether a tetrahedron is traced with its own velocity, or its corners with theirs."""
+Conservation = Literal["push-out", "projection", "push-out and projection"]
+"""What keeps water from occupying more than there is room for, figure 3.9: right, left and middle."""
+
+
+class Outside(Protocol):
+    """What lies beyond the mesh: a function of points (k, 3), m, and the time, s."""
+
+    def __call__(self, points: Floats, time: float, /) -> tuple[Floats, Floats]:
+        """Return how wet the points are (k,), from 0 to 1, and the velocities (k, 3) of the water there, m/s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TetVOFOptions:
+    """Options of `TetVOF`.
+
+    Attributes:
+        samples: 'random': stratified points, keyed by tetrahedron and step. 'independent': without strata. 'fixed': the same points in
+            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra.
+        count: points per tetrahedron; fixed ones exist for 1, 4, 5, 8, 10, 20, 35 and 64.
+        trace: 'per_tet' moves a tetrahedron with its own velocity, 'per_node' its corners with the mean velocities around them.
+        conservation: see `Conservation`.
+        smear: how often tetrahedra above capacity give to all neighbours before the sweep outward.
+        gravity: m/s^2.
+        density: of the water, kg/m^3.
+        seed: of random points and of the jitter of drops.
+        drop_radius: smallest and largest radius of drops, m; None: those of 1/64 and of the whole mean volume of a tetrahedron.
+        jitter: largest displacement of drops where they leave, in units of the longest edge of their tetrahedron; 0 to 1.
+        fraction: how the solid part of a tetrahedron is found, see `surface.SolidOnTets`.
+
+    Raises:
+        TypeError, ValueError: other values.
+    """
+
+    samples: Samples = "random"
+    count: int = 10
+    trace: Trace = "per_tet"
+    conservation: Conservation = "push-out"
+    smear: int = 1
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    density: float = 1000.0
+    seed: int = 0
+    drop_radius: tuple[float, float] | None = None
+    jitter: float = 0.5
+    fraction: Literal["level-set", "count"] = "level-set"
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        _checks.options(self)
+        _checks.integer("count", self.count, at_least=1, below=513)
+        _checks.integer("smear", self.smear, at_least=0)
+        _checks.vector("gravity", self.gravity, 3)
+        _checks.positive("density", self.density)
+        _checks.integer("seed", self.seed, at_least=0, below=2**61)
+        if not 0 <= _checks.number("jitter", self.jitter) <= 1:
+            raise ValueError(f"jitter must be in [0, 1], not {self.jitter:g}")
+        if self.drop_radius is not None:
+            smallest, largest = _checks.vector("drop_radius", self.drop_radius, 2)
+            if not 0 < 2 * smallest <= largest:
+                raise ValueError(f"the largest of drop_radius must be at least twice the smallest, which is positive, not {self.drop_radius}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adhesion:
+    """A force that holds water to the solid, or leads it along.
+
+    Water closer to the solid than `reach` is accelerated by strength (reach - distance) / reach along the direction.
+
+    Attributes:
+        strength: m/s^2; or painted: a function of points (k, 3) of the solid's surface and the time that returns (k,).
+        reach: m.
+        direction: 'toward' the solid, 'outward' from it, a fixed vector, or a function like `strength` that returns (k, 3).
+
+    Source: Lee 2018, section 3.3.4, which leaves the unit of the strength open.
+    """
+
+    strength: float | Callable[[Floats, float], npt.ArrayLike] = 10.0
+    reach: float = 0.25
+    direction: Literal["toward", "outward"] | Sequence[float] | Callable[[Floats, float], npt.ArrayLike] = "toward"
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        if not callable(self.strength):
+            _checks.number("strength", self.strength)
+        _checks.positive("reach", self.reach)
+        if isinstance(self.direction, str):
+            _checks.choice("direction", self.direction, Literal["toward", "outward"])
+        elif not callable(self.direction):
+            _checks.vector("direction", self.direction, 3)
+
+
+@dataclass(kw_only=True)
+class TetVOFReport:
+    """Report of one step of `TetVOF`.
+
+    Attributes:
+        dt: s.
+        time: at its end, s.
+        volume: of water in the mesh, m^3.
+        wet: number of tetrahedra with water.
+        emitted: volume that became drops, m^3.
+        inflow: volume that came in from outside, m^3.
+        enclosed: number of tetrahedra that keep more than they have room for, since nothing leads outward.
+        enclosed_volume: by how much, m^3.
+        force_on_body: of the water on the solid, N, mean over the step.
+        projection: report of the pressure solve, if there was one.
+    """
+
+    dt: float = 0.0
+    time: float = 0.0
+    volume: float = 0.0
+    wet: int = 0
+    emitted: float = 0.0
+    inflow: float = 0.0
+    enclosed: int = 0
+    enclosed_volume: float = 0.0
+    force_on_body: Floats | None = None
+    projection: Any = None
