@@ -1,0 +1,1 @@
+"""Fluids on tetrahedral meshes that move."""
