@@ -23,8 +23,8 @@ double* optional_numbers_of(const std::optional<py::array>& a, const char* name,
   return a ? data_of<double>(*a, name, size, writable) : nullptr;
 }
 
-/// Facts about the solve, seconds of setup, (levels, operator complexity), (wet, excluded tetrahedra) and (vertices, closed, first
-/// vertex, flux, residual) of each region.
+/// Facts about the solve, seconds of setup, (levels, operator complexity), (wet, excluded tetrahedra) and (vertices, closed,
+/// first vertex, flux, residual) of each region.
 py::tuple project_tets(TetPressureSolver& solver, const py::array& positions, const py::array& velocity, double dt,
                        const py::array& wet, const std::optional<py::array>& enabled,
                        const std::optional<py::array>& open_fraction, const std::optional<py::array>& object_velocity,

@@ -26,7 +26,9 @@ inline double inner_product(const double* a, const double* b, Index n) {
       [](double x, double y) { return x + y; });
 }
 
-inline double inner_product(const Block<double>& u, const Block<double>& v) { return inner_product(u.data(), v.data(), u.size()); }
+inline double inner_product(const Block<double>& u, const Block<double>& v) {
+  return inner_product(u.data(), v.data(), u.size());
+}
 
 /// y = alpha x + beta y; with beta zero, y is not read.
 inline void combine(double alpha, const double* from, double beta, double* to, Index n) {

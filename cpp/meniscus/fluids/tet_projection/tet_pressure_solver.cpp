@@ -52,8 +52,8 @@ void TetPressureSolver::check(const TetPressureProblem& problem, double dt) cons
   if (problem.pressure && problem.warm_start) require_finite_values(problem.pressure, n, "pressure");
   if (problem.open_fraction)
     for (Index t = 0; t < m; ++t)
-      require(problem.open_fraction[t] >= 0 && problem.open_fraction[t] <= 1, "open_fraction must be in [0, 1], but [", t, "] is ",
-              problem.open_fraction[t]);
+      require(problem.open_fraction[t] >= 0 && problem.open_fraction[t] <= 1, "open_fraction must be in [0, 1], but [", t,
+              "] is ", problem.open_fraction[t]);
 }
 
 void TetPressureSolver::project(const TetPressureProblem& problem, double dt, const TetProjectionOptions& options,
@@ -70,7 +70,8 @@ void TetPressureSolver::project(const TetPressureProblem& problem, double dt, co
   const auto vertices = domain_.vertices();
   const bool warm = problem.pressure && problem.warm_start;
   if (warm)
-    numerics::for_rows(system_.matrix.rows(), [&](Index u) { system_.x[z(u)] = problem.pressure[vertices[z(u)]] / pressure_unit; });
+    numerics::for_rows(system_.matrix.rows(),
+                       [&](Index u) { system_.x[z(u)] = problem.pressure[vertices[z(u)]] / pressure_unit; });
   report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   system_.solve(options.solve, !warm, report.solve);

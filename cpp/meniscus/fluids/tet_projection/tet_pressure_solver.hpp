@@ -5,8 +5,8 @@
 ///     sum_water c V grad N_i . (u - dt / rho sum_j p_j grad N_j) + sum (1 - c) V grad N_i . v = 0
 ///
 /// at every vertex i of unknown pressure; v is the velocity of the object. The second sum runs over the solid tetrahedra, too, so
-/// that a uniform motion of water and object is free of divergence. V grad N_i is a sixth of a cross product of edges and needs no
-/// division, so flat and inverted tetrahedra, which count as solid, add what they should.
+/// that a uniform motion of water and object is free of divergence. V grad N_i is a sixth of a cross product of edges and needs
+/// no division, so flat and inverted tetrahedra, which count as solid, add what they should.
 ///
 /// Source: Lee 2018, section 3.3.3; Ando, Thuerey, Wojtan, "Highly adaptive liquid simulations on tetrahedral meshes", 2013;
 /// Guendelman et al. 2005, section 4.3 (closed regions).
@@ -31,8 +31,8 @@ class TetPressureSolver {
   const TetPressureTopology& mesh() const { return mesh_; }
   Index bytes() const;
 
-  /// Replaces the velocity of the wet tetrahedra by its divergence-free part. Throws InvalidArgument for sizes and values that make
-  /// no sense. On any error, and where the solve fails and is not accepted, the velocity and the pressure keep their values.
+  /// Replaces the velocity of the wet tetrahedra by its divergence-free part. Throws InvalidArgument for sizes and values that
+  /// make no sense. On any error, and where the solve fails and is not accepted, the velocity and the pressure keep their values.
   void project(const TetPressureProblem& problem, double dt, const TetProjectionOptions& options, TetProjectionReport& report);
 
  private:

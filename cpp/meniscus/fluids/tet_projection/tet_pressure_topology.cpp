@@ -39,8 +39,7 @@ TetPressureTopology::TetPressureTopology(std::span<const mesh::Tet> tets, Index 
   std::vector<std::int64_t> next(edge_start_.begin(), edge_start_.end() - 1);
   for (std::size_t i = 0; i < edge_of.size(); ++i) edge_places_[z(next[z(edge_of[i])]++)] = static_cast<std::int32_t>(i);
   const mesh::TetTopology topology(stars_);
-  for (const std::int32_t f : topology.boundary())
-    boundary_.push_back({topology.faces()[z(f)], topology.face_tets()[z(f)][0]});
+  for (const std::int32_t f : topology.boundary()) boundary_.push_back({topology.faces()[z(f)], topology.face_tets()[z(f)][0]});
 }
 
 Index TetPressureTopology::bytes() const {

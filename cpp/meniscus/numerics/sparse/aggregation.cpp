@@ -17,7 +17,8 @@ void StrongCouplings::measure(const CompressedRows& a, const std::vector<double>
   for_rows(a.rows(), [&](Index i) {
     double strongest = 0;
     for (Index k = a.start[z(i)] + 1; k < a.start[z(i + 1)]; ++k)
-      if (-a.value[z(k)] > round_off * std::min(scale[z(i)], scale[z(a.column[z(k)])])) strongest = std::max(strongest, -a.value[z(k)]);
+      if (-a.value[z(k)] > round_off * std::min(scale[z(i)], scale[z(a.column[z(k)])]))
+        strongest = std::max(strongest, -a.value[z(k)]);
     strongest_[z(i)] = a.value[z(a.start[z(i)])] > round_off * scale[z(i)] ? strongest : -1.0;
   });
 }

@@ -33,8 +33,8 @@ class StrongCouplings {
   std::vector<double> strongest_;
 };
 
-/// Numbers the aggregates; unknowns without a strong coupling get -1. Every aggregate has at least two unknowns and hangs together
-/// over strong couplings. Returns their number. Serial.
+/// Numbers the aggregates; unknowns without a strong coupling get -1. Every aggregate has at least two unknowns and hangs
+/// together over strong couplings. Returns their number. Serial.
 Index aggregate(const CompressedRows& a, const StrongCouplings& strong, std::vector<std::int32_t>& label);
 
 }  // namespace meniscus::numerics

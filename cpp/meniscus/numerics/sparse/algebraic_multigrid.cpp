@@ -126,7 +126,8 @@ void AlgebraicMultigrid::coarsen(Level& fine, Level& coarse) {
   const CompressedRows& r = fine.restriction;
   for_rows(aggregates, [&](Index i) {
     double sum = 0;
-    for (Index k = r.start[z(i)]; k < r.start[z(i + 1)]; ++k) sum += r.value[z(k)] * r.value[z(k)] * fine.scale[z(r.column[z(k)])];
+    for (Index k = r.start[z(i)]; k < r.start[z(i + 1)]; ++k)
+      sum += r.value[z(k)] * r.value[z(k)] * fine.scale[z(r.column[z(k)])];
     coarse.scale[z(i)] = sum;
   });
 }
@@ -135,8 +136,8 @@ Index AlgebraicMultigrid::bytes() const {
   const auto of = [](const auto& v) { return static_cast<Index>(v.capacity() * sizeof(v[0])); };
   Index sum = coarsest_.bytes() + strong_.bytes() + of(label_) + of(next_) + product_.bytes() + multiply_.bytes();
   for (const Level& l : levels_)
-    sum += l.own.bytes() + of(l.scale) + l.smoother.bytes() + l.interpolation.bytes() + l.restriction.bytes() + of(l.b) + of(l.x) +
-           of(l.residual);
+    sum += l.own.bytes() + of(l.scale) + l.smoother.bytes() + l.interpolation.bytes() + l.restriction.bytes() + of(l.b) +
+           of(l.x) + of(l.residual);
   return sum;
 }
 

@@ -1,5 +1,5 @@
-/// Algebraic multigrid by smoothed aggregation: a preconditioner of sparse symmetric positive (semi-)definite matrices whose smooth
-/// vectors are constants, such as those of the Laplace equation on any mesh.
+/// Algebraic multigrid by smoothed aggregation: a preconditioner of sparse symmetric positive (semi-)definite matrices whose
+/// smooth vectors are constants, such as those of the Laplace equation on any mesh.
 ///
 /// Source: Vanek, Mandel, Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order elliptic problems",
 /// 1996.

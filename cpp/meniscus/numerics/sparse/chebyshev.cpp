@@ -26,9 +26,7 @@ void ChebyshevSmoother::from_zero(const double* b, double* x, const ChebyshevOpt
   continue_from(b, x, 1, options);
 }
 
-void ChebyshevSmoother::improve(const double* b, double* x, const ChebyshevOptions& options) {
-  continue_from(b, x, 0, options);
-}
+void ChebyshevSmoother::improve(const double* b, double* x, const ChebyshevOptions& options) { continue_from(b, x, 0, options); }
 
 /// The three-term recurrence for the interval [lower_end, 1].
 void ChebyshevSmoother::continue_from(const double* b, double* x, int first, const ChebyshevOptions& options) {

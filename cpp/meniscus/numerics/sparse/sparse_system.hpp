@@ -37,7 +37,11 @@ class SparseSystem {
 
   // --- interface for Krylov methods (numerics/conjugate_gradients.hpp) ---
   void multiply(const Vector& p, Vector& q) const;
-  void precondition(const Vector& r, Correction& z) { multigrid_.precondition(r.data(), z.data()); }
+  /// A constant of a closed region is nothing to the matrix, but costs digits of the products with it.
+  void precondition(const Vector& r, Correction& z) {
+    multigrid_.precondition(r.data(), z.data());
+    project(z);
+  }
   /// Subtracts the mean in each closed region.
   void project(Vector& v) const;
   double inner_product(const Vector& u, const Vector& v) const;

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus._checks import Bools, Floats
+from meniscus._checks import Bools
 from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 from meniscus.mesh import TetMesh
+from meniscus.mesh.simplices import Floats
 from meniscus.numerics.solve import ConvergenceError, SolveInfo, facts, solve_options
 
 TetBoundary = Literal["open", "wall"]
@@ -90,6 +91,7 @@ class TetPressureSolver:
         return int(self._core.bytes)
 
     def __repr__(self) -> str:
+        """Return the call that makes an equal solver, with the mesh in short."""
         return f"TetPressureSolver({self._mesh!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
