@@ -7,11 +7,10 @@
 
 namespace meniscus::numerics {
 
-inline double inner_product(const Block<double>& u, const Block<double>& v) {
+inline double inner_product(const double* a, const double* b, Index n) {
   constexpr Index lanes = 16;
-  const double *a = u.data(), *b = v.data();
   return parallel_reduce(
-      0, u.size(), 1 << 14, 0.0,
+      0, n, 1 << 14, 0.0,
       [=](Index begin, Index end) {
         std::array<double, lanes> sums{};
         simd_dispatch([=, &sums] {
@@ -27,11 +26,13 @@ inline double inner_product(const Block<double>& u, const Block<double>& v) {
       [](double x, double y) { return x + y; });
 }
 
+inline double inner_product(const Block<double>& u, const Block<double>& v) {
+  return inner_product(u.data(), v.data(), u.size());
+}
+
 /// y = alpha x + beta y; with beta zero, y is not read.
-inline void combine(double alpha, const Block<double>& x, double beta, Block<double>& y) {
-  const double* from = x.data();
-  double* to = y.data();
-  parallel_for(0, y.size(), 1 << 14, [=](Index begin, Index end) {
+inline void combine(double alpha, const double* from, double beta, double* to, Index n) {
+  parallel_for(0, n, 1 << 14, [=](Index begin, Index end) {
     simd_dispatch([=] {
       if (beta == 0)
         for (Index i = begin; i < end; ++i) to[i] = alpha * from[i];
@@ -39,6 +40,10 @@ inline void combine(double alpha, const Block<double>& x, double beta, Block<dou
         for (Index i = begin; i < end; ++i) to[i] = alpha * from[i] + beta * to[i];
     });
   });
+}
+
+inline void combine(double alpha, const Block<double>& x, double beta, Block<double>& y) {
+  combine(alpha, x.data(), beta, y.data(), y.size());
 }
 
 }  // namespace meniscus::numerics

@@ -25,6 +25,7 @@ from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
+from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
@@ -51,6 +52,9 @@ __all__ = [
     "SmokeReport",
     "SmokeSolver",
     "StepInfo",
+    "TetPressureSolver",
+    "TetProjectionInfo",
+    "TetRegion",
     "ViscositySolver",
     "VolumeReport",
     "VortexInfo",

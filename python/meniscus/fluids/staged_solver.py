@@ -96,7 +96,7 @@ class StagedSolver(Stateful, Generic[Report]):
         super().__init_subclass__(**arguments)
         for name in cls.stages if "stages" in cls.__dict__ else ():
             if name in cls.__dict__:
-                setattr(cls, name, _checked_stage(cls.__dict__[name]))
+                setattr(cls, name, checked_stage(cls.__dict__[name]))
 
     def __init__(self, grid: Grid, dtype: npt.DTypeLike, boundary: BoundarySpec, solid: SolidLike | None, slip: Slip) -> None:
         self.grid = _checks.one_of_type("grid", grid, Grid)
@@ -168,7 +168,7 @@ class StagedSolver(Stateful, Generic[Report]):
         self._solid.forget()
 
 
-def _checked_stage(stage: Callable[[Any, float], None]) -> Callable[[Any, float], None]:
+def checked_stage(stage: Callable[[Any, float], None]) -> Callable[[Any, float], None]:
     """Return a stage that refuses lengths of steps that are negative or not finite, before anything has changed, and other threads."""
 
     @wraps(stage)

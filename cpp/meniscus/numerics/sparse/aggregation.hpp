@@ -1,0 +1,40 @@
+/// Groups of strongly coupled unknowns of a sparse matrix: the unknowns of the next coarser level.
+///
+/// Source: Vanek, Mandel, Brezina, "Algebraic multigrid by smoothed aggregation for second and fourth order elliptic problems",
+/// 1996, section 5 (the passes); Ruge, Stueben, "Algebraic multigrid", 1987 (strength relative to the strongest coupling).
+#pragma once
+
+#include "meniscus/numerics/sparse/compressed_rows.hpp"
+
+namespace meniscus::numerics {
+
+/// Which couplings of a matrix count. A coupling is strong for one of its two unknowns if it is negative and at least `ratio` of
+/// the strongest one there; strong for one suffices, so that every unknown with a coupling has a strong one.
+class StrongCouplings {
+ public:
+  /// `scale` says how large the entries were from which each row was summed: what is below 1e-14 of it is round-off.
+  void measure(const CompressedRows& a, const std::vector<double>& scale, double ratio);
+
+  /// Whether the row is zero to round-off: the unknown is free.
+  bool is_null(Index row) const { return strongest_[static_cast<std::size_t>(row)] < 0; }
+  /// Whether entry k of a row is strong.
+  bool operator()(Index row, Index k, const CompressedRows& a) const {
+    const auto j = static_cast<std::size_t>(a.column[static_cast<std::size_t>(k)]);
+    const auto i = static_cast<std::size_t>(row);
+    const double coupling = -a.value[static_cast<std::size_t>(k)];
+    return i != j && strongest_[i] > 0 && strongest_[j] > 0 &&
+           coupling >= ratio_ * (strongest_[i] < strongest_[j] ? strongest_[i] : strongest_[j]);
+  }
+  Index bytes() const { return static_cast<Index>(strongest_.capacity() * sizeof(double)); }
+
+ private:
+  double ratio_ = 0;
+  /// Of each row; 0 without couplings, -1 for rows of zeros.
+  std::vector<double> strongest_;
+};
+
+/// Numbers the aggregates; unknowns without a strong coupling get -1. Every aggregate has at least two unknowns and hangs
+/// together over strong couplings. Returns their number. Serial.
+Index aggregate(const CompressedRows& a, const StrongCouplings& strong, std::vector<std::int32_t>& label);
+
+}  // namespace meniscus::numerics

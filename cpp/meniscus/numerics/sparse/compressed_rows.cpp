@@ -1,0 +1,32 @@
+#include "meniscus/numerics/sparse/compressed_rows.hpp"
+
+namespace meniscus::numerics {
+
+Index CompressedRows::bytes() const {
+  return static_cast<Index>(start.capacity() * sizeof(Index) + column.capacity() * sizeof(std::int32_t) +
+                            value.capacity() * sizeof(double));
+}
+
+void CompressedRows::make_room() {
+  start[0] = 0;
+  for (std::size_t i = 1; i < start.size(); ++i) start[i] += start[i - 1];
+  column.resize(static_cast<std::size_t>(start.back()));
+  value.resize(static_cast<std::size_t>(start.back()));
+}
+
+void transpose(const CompressedRows& a, CompressedRows& out, std::vector<Index>& next) {
+  out.columns = a.rows();
+  out.start.assign(static_cast<std::size_t>(a.columns) + 1, 0);
+  for (const std::int32_t c : a.column) ++out.start[static_cast<std::size_t>(c) + 1];
+  out.make_room();
+  next.assign(out.start.begin(), out.start.end() - 1);
+  for (Index i = 0; i < a.rows(); ++i)
+    for (Index k = a.start[static_cast<std::size_t>(i)]; k < a.start[static_cast<std::size_t>(i) + 1]; ++k) {
+      const auto from = static_cast<std::size_t>(k);
+      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(a.column[from])]++);
+      out.column[to] = static_cast<std::int32_t>(i);
+      out.value[to] = a.value[from];
+    }
+}
+
+}  // namespace meniscus::numerics

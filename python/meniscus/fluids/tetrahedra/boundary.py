@@ -1,0 +1,62 @@
+"""The boundary of a tetrahedral mesh with water: what comes in from beyond it, and whether anything may leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+
+
+class Boundary:
+    """What lies beyond a mesh.
+
+    Args:
+        outside: None: air; 'wall': nothing can come or go; or a function, see `Outside`.
+
+    Attributes:
+        open: whether water may leave.
+        wet: whether water may come in.
+
+    Raises:
+        TypeError, ValueError: anything else.
+
+    Source: Lee 2018, sections 3.3.2 and 3.4.
+    """
+
+    def __init__(self, outside: Any) -> None:
+        if isinstance(outside, str) and outside != "wall":
+            raise ValueError(f"outside must be 'wall', a function of points and time, or None, not {outside!r}")
+        if outside is not None and not isinstance(outside, str):
+            _checks.function("outside", outside)
+        self.open = not isinstance(outside, str)
+        self.wet = callable(outside)
+        self._outside = outside
+
+    def inflow(self, points: Floats, volumes: Floats, tets: Ints, time: float) -> tuple[Ints, Floats, Floats]:
+        """Return what comes in at points (k, 3), each of which stands for a volume: tetrahedra, volumes, m^3, and velocities, m/s.
+
+        Raises:
+            TypeError, ValueError: the function returns other shapes, values that are not finite, or a wetness beyond [0, 1].
+        """
+        if not len(points):
+            return tets, volumes, points
+        result = self._outside(points, time)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError("outside must return a tuple of wetness and velocities")
+        wetness, velocities = (np.ascontiguousarray(a, np.float64) for a in result)
+        if wetness.shape != volumes.shape or velocities.shape != points.shape:
+            raise ValueError(
+                f"outside must return arrays of shapes {volumes.shape} and {points.shape}, not {wetness.shape} and {velocities.shape}"
+            )
+        _checks.require_finite("the wetness outside", wetness)
+        _checks.require_finite("the velocity outside", velocities)
+        if ((wetness < 0) | (wetness > 1)).any():
+            raise ValueError(f"the wetness outside must be in [0, 1], but is between {wetness.min():g} and {wetness.max():g}")
+        some = wetness > 0
+        return tets[some], volumes[some] * wetness[some], velocities[some]
