@@ -38,11 +38,13 @@ struct Step {
   GraphHandle graph;
   py::array before, after, ranks;
   OptionalArray distance_before, distance_after;
+  py::array capacity;
   py::object locator_before, locator_after;
   Index level;
   double dt;
   fluids::TetTrace trace;
   fluids::SampleOptions samples;
+  bool planes;
 
   template <class F>
   void with(F&& f) const {
@@ -56,8 +58,9 @@ struct Step {
       first = values_of<const double>(*distance_before, "distance_before", g.vertices());
       second = values_of<const double>(*distance_after, "distance_after", g.vertices());
     }
-    const fluids::TransportStep step{from,  to,     values_of<const std::int32_t>(ranks, "ranks", g.size()), first, second, dt,
-                                     trace, samples};
+    const auto rank = values_of<const std::int32_t>(ranks, "ranks", g.size());
+    const auto room = values_of<const double>(capacity, "capacity", g.size());
+    const fluids::TransportStep step{from, to, rank, first, second, room, dt, trace, samples, planes};
     interruptible([&] { f(step); });
   }
 };
@@ -118,18 +121,22 @@ void bind_graph(py::module_& m) {
 
 void bind_step(py::module_& m) {
   py::class_<Step>(m, "TransportStep")
-      .def(py::init([](const GraphHandle& graph, const py::array& before, const py::array& after,
-                       const py::object& locator_before, const py::object& locator_after, Index level, const py::array& ranks,
-                       const OptionalArray& distance_before, const OptionalArray& distance_after, double dt,
-                       fluids::TetTrace trace, fluids::Sampling sampling, Index count, std::uint64_t seed, std::uint32_t step) {
-             require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
-                     count);
-             return Step{graph,          before,        after, ranks, distance_before, distance_after,
-                         locator_before, locator_after, level, dt,    trace,           {sampling, count, seed, step}};
-           }),
-           py::arg("graph"), py::arg("before"), py::arg("after"), py::arg("locator_before"), py::arg("locator_after"),
-           py::arg("level"), py::arg("ranks"), py::arg("distance_before"), py::arg("distance_after"), py::arg("dt"),
-           py::arg("trace"), py::arg("sampling"), py::arg("count"), py::arg("seed"), py::arg("step"));
+      .def(
+          py::init([](const GraphHandle& graph, const py::array& before, const py::array& after, const py::object& locator_before,
+                      const py::object& locator_after, Index level, const py::array& ranks, const OptionalArray& distance_before,
+                      const OptionalArray& distance_after, const py::array& capacity, double dt, fluids::TetTrace trace,
+                      fluids::Sampling sampling, Index count, std::uint64_t seed, std::uint32_t step, bool planes) {
+            require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
+                    count);
+            if (sampling == fluids::Sampling::fixed) static_cast<void>(mesh::fixed_samples(count));
+            const fluids::SampleOptions samples{sampling, count, seed, step};
+            return Step{graph,          before,        after, ranks, distance_before, distance_after, capacity,
+                        locator_before, locator_after, level, dt,    trace,           samples,        planes};
+          }),
+          py::arg("graph"), py::arg("before"), py::arg("after"), py::arg("locator_before"), py::arg("locator_after"),
+          py::arg("level"), py::arg("ranks"), py::arg("distance_before"), py::arg("distance_after"), py::arg("capacity"),
+          py::arg("dt"), py::arg("trace"), py::arg("sampling"), py::arg("count"), py::arg("seed"), py::arg("step"),
+          py::arg("planes"));
 }
 
 /// A mesh with water: graph, quantum and scratch memory of all stages.
@@ -262,7 +269,8 @@ void bind_measures(py::class_<WaterStages>& type) {
             const auto phi = values_of<const double>(distances, "distances", g.vertices());
             const auto n = vectors_of(normals, "normals", g.size());
             const auto a = values_of<const double>(strengths, "strengths", strengths.size());
-            require(strengths.size() == 1 || strengths.size() == g.size(), "strengths must have one value, or one per tetrahedron");
+            require(strengths.size() == 1 || strengths.size() == g.size(),
+                    "strengths must have one value, or one per tetrahedron");
             std::span<const mesh::Point> d;
             if (directions) {
               require(directions->size() == 3 || directions->size() == 3 * g.size(),
@@ -277,6 +285,16 @@ void bind_measures(py::class_<WaterStages>& type) {
 
 void bind_conservation_stages(py::class_<WaterStages>& type) {
   type.def(
+          "merge_crumbs",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
+             const py::array& capacity, const py::array& ranks, double threshold) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const auto room = w.room(positions, capacity, ranks, true);
+            interruptible([&] { w.overflow.merge_crumbs(water, room, threshold, w.workspace); });
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
+          py::arg("threshold"))
+      .def(
           "smear",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
              const py::array& capacity, const py::array& ranks, bool open, Index iterations) {
@@ -346,12 +364,22 @@ void bind_tet_vof(py::module_& m) {
       .value("independent", fluids::Sampling::independent)
       .value("fixed", fluids::Sampling::fixed)
       .value("exact", fluids::Sampling::exact)
+      .value("adaptive", fluids::Sampling::adaptive)
       .finalize();
   py::native_enum<fluids::WayOut>(m, "WayOut", "enum.Enum")
       .value("higher_rank", fluids::WayOut::higher_rank)
       .value("boundary", fluids::WayOut::boundary)
       .value("none", fluids::WayOut::none)
       .finalize();
+  m.def(
+      "tet_volumes",
+      [](const py::array& positions, const py::array& tets) {
+        const auto x = positions_of(positions, "positions");
+        const auto t = elements_of<4>(tets, "tets");
+        const auto [largest, mean] = interruptible([&] { return fluids::largest_and_mean_volume(t, x); });
+        return std::pair(largest, mean);
+      },
+      py::arg("positions"), py::arg("tets"));
   bind_graph(m);
   bind_step(m);
   py::class_<WaterStages> stages(m, "TetWaterStages");

@@ -26,6 +26,9 @@ from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
+from meniscus.fluids.tetrahedra.ledger import TetLedger
+from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
 from meniscus.fluids.vorticity.measures import add_vorticity_confinement, energy_spectrum, enstrophy, kinetic_energy, vorticity
@@ -33,6 +36,7 @@ from meniscus.fluids.vorticity.vortex_particles import VortexInfo, VortexParticl
 from meniscus.grid.transport.advection import advect
 
 __all__ = [
+    "Adhesion",
     "ComponentVolume",
     "Drain",
     "Emitter",
@@ -55,6 +59,10 @@ __all__ = [
     "TetPressureSolver",
     "TetProjectionInfo",
     "TetRegion",
+    "TetLedger",
+    "TetVOF",
+    "TetVOFOptions",
+    "TetVOFReport",
     "ViscositySolver",
     "VolumeReport",
     "VortexInfo",

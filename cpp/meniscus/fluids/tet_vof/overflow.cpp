@@ -8,6 +8,8 @@ namespace meniscus::fluids {
 namespace {
 
 constexpr Index scan_chunk = 1 << 14;
+/// Part of its capacity by which a tetrahedron may be above it.
+constexpr double tolerance = 1e-12;
 /// How far beyond the boundary water is put that leaves, in units of the root of twice the area of the face.
 constexpr double beyond = 0.05;
 
@@ -19,8 +21,8 @@ void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
     if (n[k] >= 0 && room.ranks[static_cast<std::size_t>(n[k])] >= 0) f(k, n[k]);
 }
 
-/// Where water that leaves a tetrahedron at the boundary is put: just beyond a face without a neighbour; in the middle where there is
-/// none.
+/// Where water that leaves a tetrahedron at the boundary is put: just beyond a face without a neighbour; in the middle where
+/// there is none.
 mesh::Point place_outside(const WaterRoom& room, std::int32_t t) {
   std::array<mesh::Point, 4> x;
   for (std::size_t k = 0; k < 4; ++k) x[k] = room.positions[static_cast<std::size_t>(room.graph.tet(t)[k])];
@@ -69,9 +71,12 @@ std::array<double, 4> fill_evenly(double volume, const std::array<double, 4>& ro
 
 }  // namespace
 
+/// What a tetrahedron holds above its capacity; nothing where that is within rounding of what it has room for.
 double Overflow::excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
   const auto i = static_cast<std::size_t>(t);
-  return quantum_.floor(std::max(water.volume[i] - room.capacity[i], 0.0));
+  const double over = water.volume[i] - room.capacity[i];
+  if (!(over > std::min(crumbs * quantum_.size(), tolerance * room.capacity[i]))) return 0;
+  return water.volume[i] - quantum_.floor(room.capacity[i]);
 }
 
 double Overflow::free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const {
@@ -110,6 +115,38 @@ void Overflow::settle(const TetWater& water) {
       if (water.volume[t] == 0) water.velocity[t].setZero();
     }
   });
+}
+
+void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace) {
+  const Index pieces = (graph_.size() + scan_chunk - 1) / scan_chunk;
+  parcels_.begin(pieces);
+  if (static_cast<Index>(pieces_.size()) < pieces) pieces_.resize(static_cast<std::size_t>(pieces));
+  parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
+    auto& parcels = parcels_.piece(b / scan_chunk);
+    auto& merged = pieces_[static_cast<std::size_t>(b / scan_chunk)];
+    merged.clear();
+    for (Index i = b; i < e; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (!(water.volume[at] > 0 && water.volume[at] < threshold)) continue;
+      double most = 0;
+      std::int32_t target = -1;
+      for_open_neighbours(room, static_cast<std::int32_t>(i), [&](std::size_t, std::int32_t n) {
+        const double v = water.volume[static_cast<std::size_t>(n)];
+        if (!(v > most || (v == most && n < target))) return;
+        most = v;
+        target = n;
+      });
+      if (!(most >= threshold)) continue;
+      parcels.push_back({water.volume[at], water.velocity[at], target});
+      merged.push_back(static_cast<std::int32_t>(i));
+    }
+  });
+  for (Index p = 0; p < pieces; ++p)
+    for (const std::int32_t t : pieces_[static_cast<std::size_t>(p)]) {
+      water.volume[static_cast<std::size_t>(t)] = 0;
+      water.velocity[static_cast<std::size_t>(t)].setZero();
+    }
+  parcels_.add_to(water, workspace);
 }
 
 void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterations) {

@@ -29,6 +29,9 @@ class Overflow {
  public:
   Overflow(const TetGraph& graph, Quantum quantum) : graph_(graph), quantum_(quantum), offers_(graph) {}
 
+  /// Volumes below a threshold go to the fullest neighbour across a face, if that holds as much as the threshold.
+  void merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace);
+
   /// Every tetrahedron above its capacity, except at the boundary of the mesh, gives equal parts of the excess to its neighbours
   /// across faces. `iterations` times.
   void smear(const TetWater& water, const WaterRoom& room, Index iterations);

@@ -7,7 +7,15 @@
 
 namespace meniscus::fluids {
 
-enum class Sampling : std::uint8_t { random, independent, fixed, exact };
+enum class Sampling : std::uint8_t {
+  random,
+  independent,
+  fixed,
+  /// Overlaps of tetrahedra instead of points.
+  exact,
+  /// Exact at the edge of the water, few random points elsewhere.
+  adaptive,
+};
 
 struct SampleOptions {
   Sampling kind = Sampling::random;

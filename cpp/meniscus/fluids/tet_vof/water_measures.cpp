@@ -20,6 +20,23 @@ mesh::Point sum_of(const mesh::Point& a, const mesh::Point& b) { return a + b; }
 
 }  // namespace
 
+std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tets, std::span<const mesh::Point> positions) {
+  using Measures = std::pair<double, double>;
+  const Measures all = parallel_reduce(
+      0, static_cast<Index>(tets.size()), chunk, Measures{},
+      [&](Index b, Index e) {
+        Measures part{};
+        for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
+          const auto x = [&](std::size_t k) -> const mesh::Point& { return positions[static_cast<std::size_t>(tets[i][k])]; };
+          const double v = std::abs(mesh::signed_volume(x(0), x(1), x(2), x(3)));
+          part = {std::max(part.first, v), part.second + v};
+        }
+        return part;
+      },
+      [](const Measures& a, const Measures& b) { return Measures{std::max(a.first, b.first), a.second + b.second}; });
+  return {all.first, all.second / static_cast<double>(std::max<std::size_t>(tets.size(), 1))};
+}
+
 double total_volume(std::span<const double> volumes, const Quantum& quantum) {
   const Count sum = parallel_reduce(
       0, static_cast<Index>(volumes.size()), chunk, Count{},
@@ -61,7 +78,8 @@ double round_volumes(std::span<double> volumes, const Quantum& quantum) {
       [](double a, double b) { return a + b; });
   if (!valid)
     for (std::size_t i = 0; i < volumes.size(); ++i)
-      require(volumes[i] >= 0 && std::isfinite(volumes[i]), "volume must be finite and not negative, but [", i, "] is ", volumes[i]);
+      require(volumes[i] >= 0 && std::isfinite(volumes[i]), "volume must be finite and not negative, but [", i, "] is ",
+              volumes[i]);
   return change;
 }
 
@@ -110,8 +128,8 @@ mesh::Point accelerate(const TetWater& water, const mesh::Point& change) {
 }
 
 mesh::Point adhere(const TetWater& water, std::span<const mesh::Tet> tets, std::span<const double> distances,
-                   std::span<const mesh::Point> normals, std::span<const double> strengths, std::span<const mesh::Point> directions,
-                   double reach, double dt) {
+                   std::span<const mesh::Point> normals, std::span<const double> strengths,
+                   std::span<const mesh::Point> directions, double reach, double dt) {
   return parallel_reduce(
       0, static_cast<Index>(tets.size()), chunk, mesh::Point(mesh::Point::Zero()),
       [&](Index b, Index e) {

@@ -4,13 +4,18 @@
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
 #include "meniscus/fluids/tet_vof/tet_water.hpp"
 
+#include <utility>
+
 namespace meniscus::fluids {
+
+/// The largest and the mean volume of tetrahedra, m^3.
+std::pair<double, double> largest_and_mean_volume(std::span<const mesh::Tet> tets, std::span<const mesh::Point> positions);
 
 /// The sum of volumes that are multiples of a quantum, m^3, rounded once.
 double total_volume(std::span<const double> volumes, const Quantum& quantum);
 
-/// Replaces each by the nearest multiple. Returns by how much the sum has changed. Throws InvalidArgument that names the first which
-/// is negative or not finite.
+/// Replaces each by the nearest multiple. Returns by how much the sum has changed. Throws InvalidArgument that names the first
+/// which is negative or not finite.
 double round_volumes(std::span<double> volumes, const Quantum& quantum);
 
 /// The sum of volume times velocity, m^4/s.
@@ -24,13 +29,13 @@ void measure_capacity(std::span<const mesh::Tet> tets, std::span<const mesh::Poi
 /// Adds an acceleration times dt, m/s, to all water. Returns the change of momentum over density.
 mesh::Point accelerate(const TetWater& water, const mesh::Point& change);
 
-/// Adhesion: accelerates water by strength (reach - distance) / reach along a direction, where its centroid is closer to the solid
-/// than `reach`, m. `strengths` m/s^2 and `directions` have one row per tetrahedron or one for all; without directions, towards the
-/// solid. Returns the change of momentum over density.
+/// Adhesion: accelerates water by strength (reach - distance) / reach along a direction, where its centroid is closer to the
+/// solid than `reach`, m. `strengths` m/s^2 and `directions` have one row per tetrahedron or one for all; without directions,
+/// towards the solid. Returns the change of momentum over density.
 ///
 /// Source: Lee 2018, section 3.3.4.
 mesh::Point adhere(const TetWater& water, std::span<const mesh::Tet> tets, std::span<const double> distances,
-                   std::span<const mesh::Point> normals, std::span<const double> strengths, std::span<const mesh::Point> directions,
-                   double reach, double dt);
+                   std::span<const mesh::Point> normals, std::span<const double> strengths,
+                   std::span<const mesh::Point> directions, double reach, double dt);
 
 }  // namespace meniscus::fluids

@@ -51,14 +51,15 @@ std::array<mesh::Point, 4> WaterTransport::traced_back(std::int32_t slot, const 
   return y;
 }
 
-void WaterTransport::request_by_points(std::int32_t slot, const TransportStep& step, NearLocation& before,
-                                       std::vector<Request>& list, std::vector<OutsidePoint>* outside) const {
+void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
+                                       NearLocation& before, std::vector<Request>& list,
+                                       std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
   const std::array<mesh::Point, 4> y = traced_back(slot, step, before);
   const double volume = volume_of(y);
   std::array<mesh::TetWeights, most_samples> memory;
-  const auto points = sample_points(step.samples, t, backward_points, memory);
+  const auto points = sample_points(samples, t, backward_points, memory);
   const auto parts = static_cast<double>(points.size());
   const std::size_t first = list.size();
   before.begin(t);
@@ -99,17 +100,27 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, b
       remainder_[s] = old_volume_[s] = water.volume[static_cast<std::size_t>(reach_.tets()[s])];
     }
   });
+  find_planes(water, step);
+  SampleOptions few = step.samples;
+  few.count = std::max<Index>(step.samples.count / 3, 1);
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     auto& list = requests_[static_cast<std::size_t>(b / chunk)];
     auto& beyond = outside_pieces_[static_cast<std::size_t>(b / chunk)];
     list.clear();
     beyond.clear();
     NearLocation before(step.before);
+    OverlapSearch search;
     for (Index i = b; i < e; ++i) {
       const auto slot = static_cast<std::int32_t>(i);
       const std::size_t first = list.size();
-      if (step.ranks[static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)])] >= 0)
-        request_by_points(slot, step, before, list, outside ? &beyond : nullptr);
+      if (step.ranks[static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)])] >= 0) {
+        std::vector<OutsidePoint>* const to = outside ? &beyond : nullptr;
+        const Sampling kind = step.samples.kind;
+        if (kind == Sampling::exact || (kind == Sampling::adaptive && !all_alike(slot, step)))
+          request_by_overlap(slot, step, before, search, list, to);
+        else
+          request_by_points(slot, kind == Sampling::adaptive ? few : step.samples, step, before, list, to);
+      }
       for (std::size_t j = first; j < list.size(); ++j) {
         const auto donor = static_cast<std::size_t>(list[j].donor);
         add_exactly(requested_[donor], list[j].volume);
@@ -139,7 +150,7 @@ void WaterTransport::deliver(const TetWater& water) {
       for (const Request& r : requests_of(i)) {
         const auto d = static_cast<std::size_t>(r.donor);
         double v = granted(r);
-        if (last_[d] == i && requested_[d] >= old_volume_[d]) v += remainder_[d];
+        if (last_[d] == i && gives_all(d)) v += remainder_[d];
         volume += v;
         momentum += v * reach_.velocities()[d];
       }
@@ -150,7 +161,7 @@ void WaterTransport::deliver(const TetWater& water) {
   });
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (auto d = static_cast<std::size_t>(b); d < static_cast<std::size_t>(e); ++d)
-      if (requested_[d] > 0 && requested_[d] >= old_volume_[d]) remainder_[d] = 0;
+      if (gives_all(d)) remainder_[d] = 0;
   });
 }
 

@@ -9,6 +9,7 @@
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/tet_vof/emission.hpp"
 #include "meniscus/fluids/tet_vof/near_location.hpp"
+#include "meniscus/fluids/tet_vof/overlap_search.hpp"
 #include "meniscus/fluids/tet_vof/parcels.hpp"
 #include "meniscus/fluids/tet_vof/sample_points.hpp"
 #include "meniscus/fluids/tet_vof/tet_reach.hpp"
@@ -26,9 +27,13 @@ struct TransportStep {
   std::span<const std::int32_t> ranks;
   /// Signed distances of the solid at the vertices at both ends, m; empty where there is none.
   std::span<const double> distance_before, distance_after;
+  /// Volume that tetrahedra may hold at the end, m^3.
+  std::span<const double> capacity;
   double dt;
   TetTrace trace;
   SampleOptions samples;
+  /// With exact overlaps: water lies below a plane in each partly filled tetrahedron, and not everywhere in it.
+  bool planes;
 };
 
 /// A point of a tetrahedron that was traced out of the mesh, and the volume that it may bring in.
@@ -81,8 +86,18 @@ class WaterTransport {
 
   std::span<const Request> requests_of(Index slot) const;
   std::array<mesh::Point, 4> traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const;
-  void request_by_points(std::int32_t slot, const TransportStep& step, NearLocation& before, std::vector<Request>& list,
-                         std::vector<OutsidePoint>* outside) const;
+  void request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step, NearLocation& before,
+                         std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
+  void request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
+                          std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
+  bool all_alike(std::int32_t slot, const TransportStep& step) const;
+  void find_planes(const TetWater& water, const TransportStep& step);
+  bool gives_all(std::size_t donor) const {
+    return requested_[donor] > 0 && requested_[donor] >= old_volume_[donor] - crumbs * quantum_.size();
+  }
+
+  /// A donor that lacks no more requests than this is emptied, quanta.
+  static constexpr double crumbs = 64;
 
   const TetGraph& graph_;
   Quantum quantum_;
@@ -92,6 +107,8 @@ class WaterTransport {
   std::vector<std::int32_t> request_end_;
   /// Of donors, by slot: volume and velocity before the step, requests, what has been given or is left, the last to request.
   std::vector<double> old_volume_, requested_, remainder_;
+  /// Where the water of a donor is, with planes; normals of length 0 where it is everywhere.
+  std::vector<mesh::HalfSpace> planes_;
   std::vector<std::int32_t> last_;
   std::vector<std::vector<OutsidePoint>> outside_pieces_;
   std::vector<OutsidePoint> outside_;

@@ -52,9 +52,7 @@ def adhere(stages: Any, geometry: TetGeometry, adhesion: Adhesion, volume: Float
         strengths = -strengths
     elif not isinstance(adhesion.direction, str):
         directions = np.array([adhesion.direction], np.float64)
-    return np.array(
-        stages.adhere(volume, velocity, geometry.distances()[1], normals, strengths, directions, adhesion.reach, dt)
-    )
+    return np.array(stages.adhere(volume, velocity, geometry.distances()[1], normals, strengths, directions, adhesion.reach, dt))
 
 
 def _painted(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus._meniscus import surface as _surface
 from meniscus.core.memory import MemoryOwner
 from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.surface.shapes.solid import Solid
@@ -80,7 +81,7 @@ class TetGeometry(MemoryOwner):
         return self._locators
 
     def at(self, stages: Any, time: float, band: float) -> None:
-        """Set all to a time, s, unless it is there already; normals and distances hold up to `band`, m."""
+        """Set all to a time, s, unless it is there already; distances and normals hold up to `band` from the solid, m, and two edges more."""
         if self._time == time and band <= self._band:
             return
         self._time = None
@@ -113,7 +114,7 @@ class TetGeometry(MemoryOwner):
         if self.on_tets is not None:
             still = isinstance(self.solid, Solid) and not self.solid.moves
             if not (still and self._band >= band and self._same_positions()):
-                self.on_tets.update(self.solid, self.positions, time, dt, band=band)
+                self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge())
             kinds[self.on_tets.cut] = _CUT
             kinds[self.on_tets.inside] = _INSIDE
         self._band = band
@@ -124,6 +125,9 @@ class TetGeometry(MemoryOwner):
             self._ranked = True
             self.highest = self.graph.ranks(self._kinds, self.open_boundary, self.ranks)
         stages.capacity(self.positions, None if self.on_tets is None else self.on_tets.fraction, self.porosity, self._kinds, self.capacity)
+
+    def _longest_edge(self) -> float:
+        return float(_surface.longest_edge(self.positions, self.tets))
 
     def _same_positions(self) -> bool:
         return np.array_equal(self.positions, self.before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from meniscus import _checks
 
 Floats = npt.NDArray[np.float64]
 
-Samples = Literal["random", "independent", "fixed", "exact"]
+Samples = Literal["random", "independent", "fixed", "exact", "adaptive"]
 """Points that stand for a tetrahedron in transport, or exact overlaps."""
 Trace = Literal["per_tet", "per_node"]
 """Whether a tetrahedron is traced with its own velocity, or its corners with theirs."""
@@ -34,11 +34,15 @@ class TetVOFOptions:
 
     Attributes:
         samples: 'random': stratified points, keyed by tetrahedron and step. 'independent': without strata. 'fixed': the same points in
-            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra.
+            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra. 'adaptive': exact at the edge of the
+            water, a third of the random points where all around is full or dry.
         count: points per tetrahedron; fixed ones exist for 1, 4, 5, 8, 10, 20, 35 and 64.
+        planes: with exact overlaps, water in a partly filled tetrahedron lies below a plane, which keeps its edge sharp.
         trace: 'per_tet' moves a tetrahedron with its own velocity, 'per_node' its corners with the mean velocities around them.
         conservation: see `Conservation`.
         smear: how often tetrahedra above capacity give to all neighbours before the sweep outward.
+        crumb: water below this part of the mean volume of a tetrahedron joins the fullest neighbour; nothing is deleted. In the source
+            1e-14; 0: never.
         gravity: m/s^2.
         density: of the water, kg/m^3.
         seed: of random points and of the jitter of drops.
@@ -52,9 +56,11 @@ class TetVOFOptions:
 
     samples: Samples = "random"
     count: int = 10
+    planes: bool = False
     trace: Trace = "per_tet"
     conservation: Conservation = "push-out"
     smear: int = 1
+    crumb: float = 1e-9
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
     density: float = 1000.0
     seed: int = 0
@@ -67,15 +73,21 @@ class TetVOFOptions:
         _checks.options(self)
         _checks.integer("count", self.count, at_least=1, below=513)
         _checks.integer("smear", self.smear, at_least=0)
+        if not 0 <= _checks.number("crumb", self.crumb) <= 1e-3:
+            raise ValueError(f"crumb must be in [0, 1e-3], not {self.crumb:g}")
         _checks.vector("gravity", self.gravity, 3)
         _checks.positive("density", self.density)
         _checks.integer("seed", self.seed, at_least=0, below=2**61)
         if not 0 <= _checks.number("jitter", self.jitter) <= 1:
             raise ValueError(f"jitter must be in [0, 1], not {self.jitter:g}")
+        if self.planes and self.samples not in ("exact", "adaptive"):
+            raise ValueError(f"planes need samples='exact' or 'adaptive', not {self.samples!r}")
         if self.drop_radius is not None:
             smallest, largest = _checks.vector("drop_radius", self.drop_radius, 2)
             if not 0 < 2 * smallest <= largest:
-                raise ValueError(f"the largest of drop_radius must be at least twice the smallest, which is positive, not {self.drop_radius}")
+                raise ValueError(
+                    f"the largest of drop_radius must be at least twice the smallest, which is positive, not {self.drop_radius}"
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,5 +144,5 @@ class TetVOFReport:
     inflow: float = 0.0
     enclosed: int = 0
     enclosed_volume: float = 0.0
-    force_on_body: Floats | None = None
+    force_on_body: Floats = field(default_factory=lambda: np.zeros(3))
     projection: Any = None

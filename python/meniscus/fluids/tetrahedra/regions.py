@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from meniscus._meniscus import mesh as _mesh
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.tetrahedra.geometry import TetGeometry
+from meniscus.mesh.clipping import fractions_below
 from meniscus.surface.shapes.pose import Pose
 from meniscus.surface.shapes.sampled import as_shape
 
@@ -32,7 +32,7 @@ def fill_fractions(name: str, region: Any, positions: Floats, tets: Ints, pose: 
     part[inside.all(axis=1)] = 1
     mixed = np.flatnonzero(inside.any(axis=1) & ~inside.all(axis=1))
     if len(mixed):
-        part[mixed] = _mesh.fractions_below(np.ascontiguousarray(corners[mixed]))
+        part[mixed] = fractions_below(np.ascontiguousarray(corners[mixed]))
     return part
 
 

@@ -1,0 +1,110 @@
+// The requests of WaterTransport by exact overlaps, and the planes of partly filled tetrahedra.
+#include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/tet_vof/water_transport.hpp"
+#include "meniscus/mesh/clipping/tet_plane.hpp"
+
+#include <algorithm>
+
+namespace meniscus::fluids {
+namespace {
+
+constexpr Index chunk = 256;
+/// Fuller than this, a tetrahedron has no plane, nor does one that is emptier than the rest.
+constexpr double nearly = 1e-9;
+
+}  // namespace
+
+void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
+                                        std::vector<Request>& list, std::vector<OutsidePoint>* outside) const {
+  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  before.begin(t);
+  const std::array<mesh::Point, 4> y = traced_back(slot, step, before);
+  const double volume = std::abs(mesh::signed_volume(y[0], y[1], y[2], y[3]));
+  const mesh::Point centre = 0.25 * ((y[0] + y[1]) + (y[2] + y[3]));
+  before.begin(t);
+  std::int32_t start = before.find(centre);
+  for (std::size_t k = 0; k < 4 && start < 0; ++k) start = before.find(0.9 * y[k] + 0.1 * centre);
+  double rest = volume;
+  mesh::Point moment = volume * centre;
+  if (start >= 0) {
+    const auto plane = [&](std::int32_t k) -> const mesh::HalfSpace* {
+      const std::int32_t donor = reach_.slot(k);
+      if (planes_.empty() || donor < 0 || donor >= reach_.wet()) return nullptr;
+      const mesh::HalfSpace& p = planes_[static_cast<std::size_t>(donor)];
+      return p.normal.isZero(0) ? nullptr : &p;
+    };
+    search.find(step.before, y, start, plane, [&](std::int32_t k, const mesh::TetOverlap& o) {
+      rest -= o.volume;
+      moment -= o.moment;
+      const std::int32_t donor = reach_.slot(k);
+      const double v = quantum_.nearest(o.volume);
+      if (v > 0 && donor >= 0 && donor < reach_.wet()) list.push_back({v, donor});
+    });
+  }
+  // With planes, what a donor keeps dry is not outside.
+  if (outside != nullptr && planes_.empty() && rest > 1e-9 * volume) outside->push_back({moment / rest, rest, t});
+}
+
+/// Planes across partly filled tetrahedra: their normals point to where the water around becomes less.
+void WaterTransport::find_planes(const TetWater& water, const TransportStep& step) {
+  planes_.clear();
+  if (!step.planes) return;
+  planes_.resize(static_cast<std::size_t>(reach_.wet()));
+  parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
+    for (Index i = b; i < e; ++i) {
+      const std::int32_t t = reach_.tets()[static_cast<std::size_t>(i)];
+      std::array<mesh::Point, 4> x;
+      for (std::size_t k = 0; k < 4; ++k) x[k] = step.before.corner(t, k);
+      const double volume = std::abs(mesh::signed_volume(x[0], x[1], x[2], x[3]));
+      const double part = water.volume[static_cast<std::size_t>(t)] / volume;
+      mesh::HalfSpace& plane = planes_[static_cast<std::size_t>(i)];
+      if (!(part > nearly && part < 1 - nearly)) continue;
+      // How full it is around each corner, weighted by volume.
+      std::array<double, 4> full;
+      for (std::size_t k = 0; k < 4; ++k) {
+        double held = 0, all = 0;
+        graph_.for_star(graph_.tet(t)[k], [&](std::int32_t s) {
+          const mesh::Tet& c = graph_.tet(s);
+          const auto at = [&](std::size_t j) -> const mesh::Point& {
+            return step.before.positions[static_cast<std::size_t>(c[j])];
+          };
+          const double v = std::abs(mesh::signed_volume(at(0), at(1), at(2), at(3)));
+          all += v;
+          held += std::min(water.volume[static_cast<std::size_t>(s)], v);
+        });
+        full[k] = all > 0 ? held / all : 0;
+      }
+      const mesh::Point e1 = x[1] - x[0], e2 = x[2] - x[0], e3 = x[3] - x[0];
+      const mesh::Point gradient =
+          ((full[1] - full[0]) * e2.cross(e3) + (full[2] - full[0]) * e3.cross(e1) + (full[3] - full[0]) * e1.cross(e2)) /
+          e1.dot(e2.cross(e3));
+      const double size = gradient.norm();
+      if (!(size * std::cbrt(volume) > nearly)) continue;
+      const mesh::Point normal = -gradient / size;
+      std::array<double, 4> height;
+      for (std::size_t k = 0; k < 4; ++k) height[k] = normal.dot(x[k] - x[0]);
+      plane = {normal, mesh::offset_for_fraction(height, part), x[0]};
+    }
+  });
+}
+
+/// Whether a tetrahedron and its neighbours across faces are all full, or all dry.
+bool WaterTransport::all_alike(std::int32_t slot, const TransportStep& step) const {
+  const auto is_full = [&](std::int32_t t) {
+    const std::int32_t s = reach_.slot(t);
+    return s >= 0 && s < reach_.wet() &&
+           old_volume_[static_cast<std::size_t>(s)] > 0.99 * step.capacity[static_cast<std::size_t>(t)];
+  };
+  const auto is_dry = [&](std::int32_t t) {
+    const std::int32_t s = reach_.slot(t);
+    return s < 0 || s >= reach_.wet();
+  };
+  const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
+  const bool full = is_full(t);
+  if (!full && !is_dry(t)) return false;
+  for (const std::int32_t n : graph_.neighbours(t))
+    if (n < 0 || (full ? !is_full(n) : !is_dry(n))) return false;
+  return true;
+}
+
+}  // namespace meniscus::fluids

@@ -1,0 +1,310 @@
+"""Water on a moving tetrahedral mesh: its state, its room, its accounts, and how more of it is put in."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core.stateful import Stateful
+from meniscus.fluids.tetrahedra.boundary import Boundary
+from meniscus.fluids.tetrahedra.drops import WaitingWater
+from meniscus.fluids.tetrahedra.geometry import TetGeometry, require_moving
+from meniscus.fluids.tetrahedra.ledger import MOMENTA, Accounts, TetLedger
+from meniscus.fluids.tetrahedra.options import Outside, TetVOFOptions
+from meniscus.fluids.tetrahedra.regions import fill_fractions
+from meniscus.grid.particles.storage import Particles
+from meniscus.mesh.moving_tet_mesh import MovingTetMesh
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
+Left = tuple[Floats, Floats, Floats, Ints]
+
+
+class TetWater(Stateful):
+    """Water on a moving tetrahedral mesh, without the stages that move it; see `TetVOF`."""
+
+    def __init__(
+        self,
+        moving_mesh: MovingTetMesh,
+        solid: Any,
+        outside: Outside | Literal["wall"] | None,
+        options: TetVOFOptions | None,
+        changes: dict[str, Any],
+    ) -> None:
+        self.mesh = require_moving(moving_mesh)
+        self.options = _options(options, changes)
+        self._boundary = Boundary(outside)
+        self._geometry = TetGeometry(self.mesh, solid, self._boundary.open, self.options.fraction)
+        start = self.mesh.start if math.isfinite(self.mesh.start) else 0.0
+        rest = self.mesh.positions(start)
+        largest, mean = _fluids.tet_volumes(rest, self._geometry.tets)
+        if not largest > 0:
+            raise ValueError("moving_mesh must have tetrahedra with volume, but all are flat")
+        m = self.mesh.tet_count()
+        self.time = self.declare("time", start)
+        self.steps = self.declare("steps", 0)
+        self.volume = self.declare("volume", np.zeros(m))
+        self.velocity = self.declare("velocity", np.zeros((m, 3)))
+        self.drops = self.declare("drops", Particles(np.empty((0, 3)), velocity=np.empty((0, 3)), volume=np.empty(0)))
+        self.waiting = self.declare("waiting", WaitingWater())
+        self._accounts = self.declare("_accounts", Accounts())
+        self._stages = _fluids.TetWaterStages(self._geometry.graph, largest)
+        self._mean_volume = mean
+        self._drop_volumes = _drop_volumes(self.options.drop_radius, mean)
+        self._left: list[Left] = []
+        self._moved_by: Any = None
+        self._transit = False
+
+    # --- the mesh and its room -----------------------------------------------------------------------------------------------------
+
+    @property
+    def solid(self) -> Any:
+        """The obstacle or body."""
+        return self._geometry.solid
+
+    @property
+    def tets(self) -> Ints:
+        """The tetrahedra (m, 4), read-only."""
+        return self._geometry.tets
+
+    @property
+    def positions(self) -> Floats:
+        """Positions (n, 3) of the vertices at the present time, m; a read-only view. Within a step, at its end."""
+        return _sealed(self._now().positions)
+
+    @property
+    def capacity(self) -> Floats:
+        """Volume (m,) that each tetrahedron may hold, m^3; a read-only view."""
+        return _sealed(self._now().capacity)
+
+    @property
+    def saturation(self) -> Floats:
+        """How full (m,) the tetrahedra are: volume over capacity; 0 where there is no room."""
+        room = self._now().capacity
+        return np.divide(self.volume, room, out=np.zeros_like(room), where=room > 0)
+
+    @property
+    def rank(self) -> Ints:
+        """Steps (m,) across corners from the surface of the solid; -1 inside of it, -2 disabled. A read-only view.
+
+        Parts without a solid are ranked from the tetrahedra that are farthest from the boundary of the mesh.
+        """
+        return _sealed(self._now().ranks)
+
+    @property
+    def porosity(self) -> Floats | None:
+        """Volume (m,) in each tetrahedron that something else takes up, m^3; may be set; None: nothing."""
+        return None if self._geometry.porosity is None else self._geometry.porosity.copy()
+
+    @porosity.setter
+    def porosity(self, value: npt.ArrayLike | None) -> None:
+        given = None
+        if value is not None:
+            given = np.array(value, np.float64)
+            if given.shape != self.volume.shape:
+                raise ValueError(f"porosity must have shape {self.volume.shape}, not {given.shape}")
+            _checks.require_finite("porosity", given)
+            if (given < 0).any():
+                raise ValueError(f"porosity must not be negative, but [{int(np.argmax(given < 0))}] is {given.min():g}")
+        with self.exclusive():
+            self._geometry.porosity = given
+            self._geometry.forget()
+
+    def way_out(self, tet: int) -> tuple[str, Ints]:
+        """Return where water of a full tetrahedron goes that has no neighbour of a higher rank across a face.
+
+        Returns:
+            'higher_rank', 'boundary' or 'none', and the tetrahedra: the nearest ones in steps across faces.
+
+        Raises:
+            TypeError, ValueError: no such tetrahedron.
+
+        Source: Lee 2018, section 3.3.1, figure 3.6.
+        """
+        now = self._now()
+        way, found = now.graph.way_out(now.ranks, _checks.integer("tet", tet, 0, len(self.volume)), now.open_boundary)
+        return way.name, found
+
+    # --- accounts ------------------------------------------------------------------------------------------------------------------
+
+    @property
+    def quantum(self) -> float:
+        """All volumes are multiples of this one, m^3."""
+        return float(self._stages.quantum)
+
+    def total_volume(self) -> float:
+        """Return the volume of water in the mesh, summed exactly, m^3."""
+        return float(self._stages.total_volume(self.volume))
+
+    def ledger(self) -> TetLedger:
+        """Return where the water is, where it came from and where it went, since the solver was made."""
+        with self.exclusive():
+            if self._moved_by is None:
+                self._book_changes()
+            a = self._accounts
+            inside, waiting, momentum = self._present()
+            return TetLedger(
+                in_tets=inside,
+                waiting=waiting,
+                filled=a.volume("filled"),
+                inflow=a.volume("inflow"),
+                sources=a.volume("sources"),
+                absorbed=a.volume("absorbed"),
+                emitted=a.volume("emitted"),
+                drained=a.volume("drained"),
+                momentum=momentum,
+                impulses={name: a.momentum(name) for name in MOMENTA},
+                volume_error=inside + waiting - a.expected_volume(),
+                momentum_error=momentum - a.expected_momentum(),
+                momentum_scale=a.turnover(),
+            )
+
+    def _present(self) -> tuple[float, float, Floats]:
+        """Return the volume in the mesh, and on its way out, m^3, and the momentum of both, kg m/s, summed anew."""
+        inside, momentum = self.total_volume(), np.array(self._stages.total_momentum(self.volume, self.velocity))
+        waiting, moving = self.waiting.total()
+        momentum = momentum + moving
+        if self._transit:
+            rest, rest_momentum = self._stages.remainder()
+            inside += rest
+            momentum = momentum + rest_momentum
+        for _, velocity, volume, _ in self._left:
+            waiting += math.fsum(volume)
+            momentum = momentum + (volume[:, None] * velocity).sum(axis=0)
+        return inside, waiting, self.options.density * momentum
+
+    def _book_changes(self) -> None:
+        """Round what was written to the views, and book it as filled."""
+        self._stages.round_volumes(self.volume)
+        dry = self.volume == 0
+        self.velocity[dry] = 0
+        a = self._accounts
+        inside, waiting, momentum = self._present()
+        volume, momentum = inside + waiting - a.expected_volume(), momentum - a.expected_momentum()
+        if abs(volume) > 1e-13 * max(inside, self.quantum) or np.abs(momentum).max() > 1e-12 * max(a.turnover(), 1e-300):
+            a.book("filled", volume, momentum)
+
+    # --- water put in --------------------------------------------------------------------------------------------------------------
+
+    def fill(self, region: Any, velocity: Sequence[float] = (0.0, 0.0, 0.0), level: float = 1.0) -> float:
+        """Fill a region with water up to a part of the room that there is; water that is there stays.
+
+        Args:
+            region: a `Shape`, a `LevelSet`, a closed surface, or a function phi(points (k, 3)) -> (k,), negative inside.
+            velocity: of the new water, m/s.
+            level: the part, 0 to 1.
+
+        Returns:
+            The volume that was added, m^3.
+
+        Raises:
+            TypeError, ValueError: other arguments.
+        """
+        u = _checks.vector("velocity", velocity, 3)
+        part = _checks.number("level", level)
+        if not 0 <= part <= 1:
+            raise ValueError(f"level must be in [0, 1], so that no tetrahedron holds more than it has room for, not {part:g}")
+        with self.exclusive():
+            now = self._now()
+            share = fill_fractions("region", region, now.positions, now.tets, None)
+            self._book_changes()
+            lacking = np.floor(part * share * now.capacity / self.quantum) * self.quantum - self.volume
+            tets = np.flatnonzero(lacking > 0).astype(np.int32)
+            return self._add(tets, lacking[tets], np.array(u), "filled")
+
+    def absorb(self, tets: npt.ArrayLike, volumes: npt.ArrayLike, velocities: npt.ArrayLike) -> float:
+        """Take in water that comes from elsewhere, such as drops: its volume and momentum are added to tetrahedra.
+
+        Args:
+            tets: (k,) numbers of tetrahedra.
+            volumes: (k,) m^3, not negative; rounded to multiples of `quantum`.
+            velocities: (k, 3) m/s.
+
+        Returns:
+            The volume that was added, m^3.
+
+        Raises:
+            TypeError, ValueError: other shapes, numbers out of range, values that are not finite, negative volumes.
+        """
+        t = np.ascontiguousarray(tets)
+        if t.dtype.kind not in "iu" or t.ndim != 1:
+            raise TypeError(f"tets must be whole numbers of shape (k,), not {t.dtype} of shape {t.shape}")
+        v, u = np.ascontiguousarray(volumes, np.float64), np.ascontiguousarray(velocities, np.float64)
+        if v.shape != t.shape or u.shape != (*t.shape, 3):
+            raise ValueError(f"volumes and velocities must have shapes ({len(t)},) and ({len(t)}, 3), not {v.shape} and {u.shape}")
+        if len(t) and not (t.min() >= 0 and t.max() < len(self.volume)):
+            raise ValueError(f"tets must be numbers from 0 to {len(self.volume) - 1}")
+        _checks.require_finite("volumes", v)
+        _checks.require_finite("velocities", u)
+        if (v < 0).any():
+            raise ValueError(f"volumes must not be negative, but [{int(np.argmax(v < 0))}] is {v.min():g}")
+        with self.exclusive():
+            if self._moved_by is None:
+                self._book_changes()
+            return self._add(t.astype(np.int32), v, u, "absorbed")
+
+    def _add(self, tets: Ints, volumes: Floats, velocities: Floats, account: str) -> float:
+        """Add water to tetrahedra, and book it. Returns the volume added."""
+        if not len(tets):
+            return 0.0
+        v = np.rint(volumes / self.quantum) * self.quantum
+        u = np.ascontiguousarray(np.broadcast_to(velocities, (len(tets), 3)))
+        self._stages.add(self.volume, self.velocity, tets, v, u)
+        total = math.fsum(v)
+        self._accounts.book(account, total, self.options.density * (v[:, None] * u).sum(axis=0))
+        return total
+
+    # --- inside --------------------------------------------------------------------------------------------------------------------
+
+    def _now(self) -> TetGeometry:
+        """Return the geometry at the present time; within a step, at its end."""
+        if self._moved_by is None:
+            self._geometry.at(self._stages, self.time, self._band())
+        return self._geometry
+
+    def _band(self) -> float:
+        """Return how far from the solid distances are needed, m."""
+        return 0.0
+
+    def _state_replaced(self) -> None:
+        self._geometry.forget()
+        self._stages.take_left()
+        self._left = []
+        self._moved_by, self._transit = None, False
+
+    def __repr__(self) -> str:
+        """One line: tetrahedra, wet ones, water, drops, time, memory."""
+        return (
+            f"<{type(self).__name__} {len(self.volume)} tetrahedra, {np.count_nonzero(self.volume)} wet, {self.total_volume():.4g} m^3, "
+            f"{len(self.drops)} drops, t = {self.time:g} s, {self.nbytes / 1e6:.3g} MB>"
+        )
+
+
+def _options(options: TetVOFOptions | None, changes: dict[str, Any]) -> TetVOFOptions:
+    base = TetVOFOptions() if options is None else _checks.one_of_type("options", options, TetVOFOptions)
+    known = [f.name for f in dataclasses.fields(TetVOFOptions)]
+    for name in changes:
+        if name not in known:
+            raise TypeError(f"TetVOF has no option {name!r}; there are: {', '.join(known)}")
+    return dataclasses.replace(base, **changes)
+
+
+def _drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[float, float]:
+    """Return the smallest and the largest volume of drops, m^3."""
+    if radius is None:
+        return mean / 64, mean
+    smallest, largest = (4 / 3 * math.pi * r**3 for r in radius)
+    return smallest, largest
+
+
+def _sealed(array: npt.NDArray[Any]) -> Any:
+    view = array.view()
+    view.flags.writeable = False
+    return view
