@@ -25,9 +25,9 @@ from meniscus.fluids.particles.solver import ParticleLiquidSolver
 from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
-from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
 from meniscus.fluids.tetrahedra.ledger import TetLedger
 from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
 from meniscus.fluids.viscosity.viscosity import ViscositySolver, diffuse
@@ -56,10 +56,10 @@ __all__ = [
     "SmokeReport",
     "SmokeSolver",
     "StepInfo",
+    "TetLedger",
     "TetPressureSolver",
     "TetProjectionInfo",
     "TetRegion",
-    "TetLedger",
     "TetVOF",
     "TetVOFOptions",
     "TetVOFReport",

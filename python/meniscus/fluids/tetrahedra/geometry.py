@@ -81,7 +81,7 @@ class TetGeometry(MemoryOwner):
         return self._locators
 
     def at(self, stages: Any, time: float, band: float) -> None:
-        """Set all to a time, s, unless it is there already; distances and normals hold up to `band` from the solid, m, and two edges more."""
+        """Set all to a time, s, unless it is there already; distances and normals hold up to `band`, m, and two edges more."""
         if self._time == time and band <= self._band:
             return
         self._time = None
