@@ -107,6 +107,7 @@ void Overflow::collect(const TetWater& water, const WaterRoom& room, bool bounda
 void Overflow::settle(const TetWater& water) {
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
+      if (!offers_.offers(i)) continue;
       const auto s = static_cast<std::size_t>(i);
       const auto t = static_cast<std::size_t>(sources_[s]);
       const double v = offers_.taken(i);
@@ -295,7 +296,7 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
   enclosed_volume_ = 0;
   for (std::size_t level = 0; level < levels; ++level) {
     sources_.assign(queue_[level].begin(), queue_[level].end());
-    std::sort(sources_.begin(), sources_.end());
+    if (!std::is_sorted(sources_.begin(), sources_.end())) std::sort(sources_.begin(), sources_.end());
     sources_.erase(std::unique(sources_.begin(), sources_.end()), sources_.end());
     if (sources_.empty()) continue;
     excess_.resize(sources_.size());
