@@ -61,4 +61,3 @@ def tet_samples(
         _checks.integer("seed", seed, at_least=0, below=2**64),
         _checks.integer("step", step, at_least=0, below=2**32),
     )
-
