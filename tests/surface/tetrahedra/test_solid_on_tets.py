@@ -61,7 +61,7 @@ def test_volume_of_a_sphere_is_of_second_order(seed: int, jitter: float) -> None
 
 @pytest.mark.parametrize("count", [4, 5, 10, 20, 35])
 def test_volume_by_counted_samples_converges(count: int) -> None:
-    """Of first order in the worst case; as errors of single tetrahedra cancel, of order 2.5 on average (h^1 times h of n^-1/2)."""
+    """Of first order at least; errors of single tetrahedra cancel in part, so that orders of 1.4 to 2.8 are measured."""
     steps, errors = [], []
     for n in (6, 9, 14, 21):
         runs = []
@@ -73,7 +73,6 @@ def test_volume_by_counted_samples_converges(count: int) -> None:
         steps.append(1.4 / n / RADIUS)
         errors.append(math.sqrt(np.mean(np.square(runs))))
     order = np.polyfit(np.log(steps), np.log(errors), 1)[0]
-    print(count, order, errors)
     assert order > 1.0
     assert max(np.array(errors) / np.array(steps)) < 0.1
 

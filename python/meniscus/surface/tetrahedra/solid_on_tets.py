@@ -151,7 +151,7 @@ class SolidOnTets(MemoryOwner):
         Raises:
             TypeError, ValueError: wrong types, shapes or dimensions, positions or distances that are not finite.
         """
-        x = _checks.points("positions", positions, np.dtype(np.float64), 3)
+        x: Any = _checks.points("positions", positions, np.dtype(np.float64), 3)
         if len(x) != len(self._phi):
             raise ValueError(f"positions must have {len(self._phi)} rows, one for each vertex, not {len(x)}")
         _checks.require_finite("positions", x)
