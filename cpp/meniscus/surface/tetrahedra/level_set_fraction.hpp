@@ -8,8 +8,8 @@
 namespace meniscus::surface {
 
 /// The share of the volume in which the linear function with these values at the corners is <= 0. In closed form, a sum of terms
-/// that are not negative, exact to round-off relative to the smaller of the share and the rest; invariant under order of corners to
-/// round-off. Corners of value 0 count as below.
+/// that are not negative, exact to round-off relative to the smaller of the share and the rest; invariant under order of corners
+/// to round-off. Corners of value 0 count as below.
 inline double fraction_below(std::array<double, 4> phi) {
   // A network that sorts four values.
   const auto order = [&](std::size_t i, std::size_t j) {

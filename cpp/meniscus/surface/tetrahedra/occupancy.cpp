@@ -27,7 +27,8 @@ double longest_edge(const mesh::TetMeshView& mesh) {
         double most = 0;
         for (Index t = begin; t < end; ++t)
           for (const auto& e : mesh::tet_edges)
-            most = std::max(most, (mesh.corner(t, static_cast<int>(e[1])) - mesh.corner(t, static_cast<int>(e[0]))).squaredNorm());
+            most =
+                std::max(most, (mesh.corner(t, static_cast<int>(e[1])) - mesh.corner(t, static_cast<int>(e[0]))).squaredNorm());
         return most;
       },
       [](double a, double b) { return std::max(a, b); });
