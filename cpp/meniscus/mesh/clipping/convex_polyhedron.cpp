@@ -44,8 +44,8 @@ void ConvexPolyhedron::clip(const Point& normal, double offset) {
     return;
   }
 
-  // A new vertex on each edge that leaves: its neighbours are the end that stays and, once linked, the next ones along the cut to the
-  // right and to the left of the edge as it leaves. The end that goes learns of it, for the walk.
+  // A new vertex on each edge that leaves: its neighbours are the end that stays and, once linked, the next ones along the cut to
+  // the right and to the left of the edge as it leaves. The end that goes learns of it, for the walk.
   std::array<Links, most_vertices> ends;
   std::size_t size = old_size;
   for (std::size_t v = 0; v < old_size; ++v) {
