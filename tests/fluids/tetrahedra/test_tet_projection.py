@@ -499,6 +499,21 @@ def test_warm_start() -> None:
     np.testing.assert_allclose(u, cold, atol=1e-6)
 
 
+@pytest.mark.parametrize("boundary", ["open", "wall"])
+def test_warm_start_from_nonsense(boundary: Any) -> None:
+    """What is left to remove is round-off, and the start is a million times as large as it need be."""
+    mesh = lattice(10)
+    x, wet = np.array(mesh.vertices), everything(mesh)
+    u, solver = np.ones((len(mesh.tets), 3)), TetPressureSolver(mesh)
+    for _ in range(3):
+        solver.project(x, u, DT, wet=wet, boundary=boundary)
+    before = u.copy()
+    for size in (1e-3, 1e6):
+        p = np.random.default_rng(4).normal(size=len(x)) * size
+        solver.project(x, u, DT, wet=wet, boundary=boundary, pressure=p, warm_start=True)
+        np.testing.assert_allclose(u, before, atol=1e-13)
+
+
 def test_failure_changes_nothing() -> None:
     mesh = lattice(8)
     x, settings = scene(mesh)
