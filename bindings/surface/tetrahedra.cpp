@@ -210,18 +210,18 @@ void bind_tetrahedra(py::module_& m) {
       py::arg("tets"), py::arg("phi"), py::arg("band"), py::arg("cut"), py::arg("inside"), py::arg("closest"), py::arg("known"));
   m.def(
       "continue_averages",
-      [](const Stars& stars, const py::array& known, const py::array& normal, const py::array& velocity) {
+      [](const Stars& stars, const py::array& known, Index layers, const py::array& normal, const py::array& velocity) {
         const std::size_t n = stars.stars.elements().size();
         const auto k = values_of<std::int8_t>(known, "known", n);
         const auto x = vectors_of(normal, "normal", n);
         const auto v = vectors_of(velocity, "velocity", n);
-        interruptible([&] { surface::continue_averages(stars.stars, k, x, v); });
+        interruptible([&] { surface::continue_averages(stars.stars, k, layers, x, v); });
       },
-      py::arg("stars"), py::arg("known"), py::arg("normal"), py::arg("velocity"));
+      py::arg("stars"), py::arg("known"), py::arg("layers"), py::arg("normal"), py::arg("velocity"));
   m.def(
       "continue_closest",
       [](const Stars& stars, const py::array& positions, const py::array& known, const py::array& near, const py::array& closest,
-         const py::array& normal, const py::array& velocity) {
+         Index layers, const py::array& normal, const py::array& velocity) {
         const std::size_t n = stars.stars.elements().size();
         const auto p = positions_of(positions, "positions");
         require(static_cast<Index>(p.size()) == stars.stars.vertices(), "positions must have ", stars.stars.vertices(), " rows");
@@ -230,10 +230,10 @@ void bind_tetrahedra(py::module_& m) {
         const auto i = values_of<std::int64_t>(near, "near", c.size());
         const auto x = vectors_of(normal, "normal", n);
         const auto v = vectors_of(velocity, "velocity", n);
-        interruptible([&] { surface::continue_closest(stars.stars, p, k, i, c, x, v); });
+        interruptible([&] { surface::continue_closest(stars.stars, p, k, i, c, layers, x, v); });
       },
-      py::arg("stars"), py::arg("positions"), py::arg("known"), py::arg("near"), py::arg("closest"), py::arg("normal"),
-      py::arg("velocity"));
+      py::arg("stars"), py::arg("positions"), py::arg("known"), py::arg("near"), py::arg("closest"), py::arg("layers"),
+      py::arg("normal"), py::arg("velocity"));
 }
 
 }  // namespace meniscus::bindings

@@ -36,12 +36,12 @@ struct Mean {
 
 std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has) for tetrahedra at these, layer by layer; has(i) tells which
+/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has) for tetrahedra at these, at most so many layers; has(i) tells which
 /// tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With
 /// `twice`, a layer is visited again when all of it has values.
 template <class Node, class Tetrahedron>
-void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, bool twice, Node&& node,
-                  Tetrahedron&& tet) {
+void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, bool twice, Index layers,
+                  Node&& node, Tetrahedron&& tet) {
   constexpr auto no = static_cast<std::int8_t>(Known::no), yes = static_cast<std::int8_t>(Known::yes);
   constexpr std::int8_t of_this_layer = 3;
   const auto tets = stars.elements();
@@ -50,7 +50,7 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   std::vector<std::int32_t> new_tets, new_nodes;
   for (std::size_t t = 0; t < tets.size(); ++t)
     if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));
-  while (!new_tets.empty()) {
+  for (Index layer = 0; layer < layers && !new_tets.empty(); ++layer) {
     new_nodes.clear();
     for (const std::int32_t t : new_tets)
       for (const std::int32_t v : tets[z(t)])
@@ -101,12 +101,12 @@ void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, do
   });
 }
 
-void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, std::span<Point> normal,
-                       std::span<Point> velocity) {
+void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, Index layers,
+                       std::span<Point> normal, std::span<Point> velocity) {
   const auto vertices = static_cast<std::size_t>(stars.vertices());
   std::vector<Point> node_normal(vertices), node_velocity(vertices);
   visit_layers(
-      stars, known, false,
+      stars, known, false, layers,
       [&](std::int32_t v, auto&& has) {
         Mean mean;
         for (const std::int32_t corner : stars.at(v))
@@ -122,7 +122,7 @@ void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::i
 }
 
 void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> positions, std::span<const std::int8_t> known,
-                      std::span<const std::int64_t> near, std::span<const Point> closest, std::span<Point> normal,
+                      std::span<const std::int64_t> near, std::span<const Point> closest, Index layers, std::span<Point> normal,
                       std::span<Point> velocity) {
   // Of tetrahedra and nodes, the position in `near` of the one whose point they chose.
   std::vector<std::int32_t> of_tet(known.size(), -1), of_node(static_cast<std::size_t>(stars.vertices()), -1);
@@ -161,7 +161,7 @@ void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> 
     mean.store(normal[z(t)], velocity[z(t)]);
   };
   // Where layers advance fast, the closest point reaches them from the side.
-  visit_layers(stars, known, true, node, tet);
+  visit_layers(stars, known, true, layers, node, tet);
 }
 
 }  // namespace meniscus::surface

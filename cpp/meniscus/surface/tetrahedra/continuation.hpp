@@ -19,16 +19,17 @@ void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, do
                 std::span<const bool> inside, bool closest, std::span<std::int8_t> known);
 
 /// Sets normal and velocity (m/s) of the unknown tetrahedra that are connected with known ones by others that are not apart:
-/// these take no part. Those without connection keep their values. A node takes the mean of the tetrahedra at it that have
+/// these take no part. Those without connection, and those beyond so many layers, keep their values. A node takes the mean of the tetrahedra at it that have
 /// values, then a tetrahedron the mean of its nodes that have. Normals are renormalised.
-void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, std::span<mesh::Point> normal,
-                       std::span<mesh::Point> velocity);
+void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, Index layers,
+                       std::span<mesh::Point> normal, std::span<mesh::Point> velocity);
 
 /// The same, but nodes, and then tetrahedra, choose among the points of the surface that their neighbours chose the closest to
 /// themselves. A tetrahedron takes the mean of what its nodes chose. `near` are the known tetrahedra and `closest` their points,
 /// m.
 void continue_closest(const mesh::VertexStars<4>& stars, std::span<const mesh::Point> positions,
                       std::span<const std::int8_t> known, std::span<const std::int64_t> near,
-                      std::span<const mesh::Point> closest, std::span<mesh::Point> normal, std::span<mesh::Point> velocity);
+                      std::span<const mesh::Point> closest, Index layers, std::span<mesh::Point> normal,
+                      std::span<mesh::Point> velocity);
 
 }  // namespace meniscus::surface

@@ -1,7 +1,7 @@
 #include "meniscus/surface/tetrahedra/occupancy.hpp"
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/surface/tetrahedra/level_set_fraction.hpp"
+#include "meniscus/mesh/clipping/tet_plane.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -54,7 +54,7 @@ void set_occupancy(std::span<const mesh::Tet> tets, std::span<const double> phi,
                    std::span<double> fraction, std::span<bool> cut, std::span<bool> inside) {
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index begin, Index end) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-      fraction[t] = inside[t] ? 1.0 : fraction_below(at_corners(tets[t], phi));
+      fraction[t] = inside[t] ? 1.0 : mesh::fraction_below(at_corners(tets[t], phi));
       cut[t] = !inside[t] && (touched[t] || (fraction[t] > 0 && fraction[t] < 1));
       inside[t] = inside[t] || (fraction[t] == 1 && !cut[t]);
     }

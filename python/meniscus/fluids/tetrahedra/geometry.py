@@ -112,9 +112,9 @@ class TetGeometry(MemoryOwner):
         kinds = self._new_kinds
         kinds[...] = _OPEN
         if self.on_tets is not None:
-            still = isinstance(self.solid, Solid) and not self.solid.moves
+            still = not isinstance(self.solid, Solid) or not self.solid.moves
             if not (still and self._band >= band and self._same_positions()):
-                self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge())
+                self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
             kinds[self.on_tets.cut] = _CUT
             kinds[self.on_tets.inside] = _INSIDE
         self._band = band
@@ -132,20 +132,16 @@ class TetGeometry(MemoryOwner):
     def _same_positions(self) -> bool:
         return np.array_equal(self.positions, self.before)
 
-    @property
-    def normal(self) -> Floats:
-        """Unit normals (m, 3) away from the solid."""
-        return self._motion()[0]
-
-    @property
-    def velocity(self) -> Floats:
-        """Velocities (m, 3) of the solid, m/s."""
-        return self._motion()[1]
-
-    def _motion(self) -> tuple[Floats, Floats]:
+    def solid_motion(self, layers: int = 0) -> tuple[Floats, Floats]:
+        """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond."""
         if self.on_tets is None:
             raise RuntimeError("there is no solid")
+        self.on_tets.update_motion(layers)
         return self.on_tets.normal, self.on_tets.velocity
+
+    def layers_of(self, volume: Floats) -> int:
+        """Return the highest rank of the tetrahedra with water."""
+        return int(self.ranks.max(initial=0, where=volume > 0))
 
     @property
     def at_boundary(self) -> Bools:

@@ -35,7 +35,7 @@ class SolidOnTets(MemoryOwner):
     surface than 1/64 of their edges may count as cut.
 
     Args:
-        tets: (m, 4) int32, is copied.
+        tets: (m, 4) int32; copied, unless it is read-only.
         vertices: number of vertices.
         fraction: 'level-set': share of the volume below the linear interpolation of the distance, of second order. 'count': share of
             sample points inside, as in the source.
@@ -60,7 +60,8 @@ class SolidOnTets(MemoryOwner):
         continuation: Continuation = "closest",
     ) -> None:
         n = _checks.integer("vertices", vertices, at_least=0, below=2**31)
-        self._tets = np.array(checked_tets(tets, n))
+        given = checked_tets(tets, n)
+        self._tets = given if not given.flags.writeable else np.array(given)
         self._tets.flags.writeable = False
         self._fraction_by = _checks.choice("fraction", fraction, FractionBy)
         self._samples = len(tet_samples("fixed", count))
@@ -79,6 +80,8 @@ class SolidOnTets(MemoryOwner):
         self._member_phi = np.zeros(n)
         self._known = np.zeros(m, np.int8)
         self._nodes: Any = None
+        self._moving: Any = None
+        self._motion_layers = -1
         self._stars: Any = None
         self._trees: dict[int, tuple[Ints, Any]] = {}
 
@@ -135,6 +138,7 @@ class SolidOnTets(MemoryOwner):
         dt: float | None = None,
         *,
         band: float | None = None,
+        motion: bool = True,
     ) -> None:
         """Set all arrays to a solid at a time.
 
@@ -147,6 +151,7 @@ class SolidOnTets(MemoryOwner):
             band: m; closer to the surface than this, distances are exact, and normals and velocities those of closest points. Default, and
                 the least: 1.6 times the longest edge of the mesh, so that tetrahedra
                 with a node beyond are not cut. `math.inf`: everywhere.
+            motion: whether to set `normal` and `velocity`, too; they are left to `update_motion` otherwise.
 
         Raises:
             TypeError, ValueError: wrong types, shapes or dimensions, positions or distances that are not finite.
@@ -161,10 +166,29 @@ class SolidOnTets(MemoryOwner):
         least = 1.6 * edge
         width = least if band is None else max(checked_band(band), least)
         members = members_at(solid, when, step)
-        self._time, self._band = math.nan, width
+        self._time, self._band, self._moving = math.nan, width, None
         self._set_occupancy(members, x, width, edge)
-        self._set_motion(members, x, width, edge)
+        self._motion_layers = -1
+        self._moving = (members, x, width, edge)
         self._time = when
+        if _checks.flag("motion", motion):
+            self.update_motion()
+
+    def update_motion(self, layers: int | None = None) -> None:
+        """Set `normal` and `velocity` of the last update, unless they are set. The solid and the positions must still be those of that time.
+
+        Args:
+            layers: how far beyond the band, in steps across corners; elsewhere both are 0. None: everywhere.
+
+        Raises:
+            TypeError, ValueError: a number of layers that is negative; there was no update.
+        """
+        wanted = 2**62 if layers is None else _checks.integer("layers", layers, at_least=0)
+        if self._moving is None:
+            raise ValueError("update_motion needs an update before")
+        if wanted > self._motion_layers:
+            self._set_motion(*self._moving, wanted)
+            self._motion_layers = wanted
 
     def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
         self._phi.fill(band)
@@ -214,7 +238,7 @@ class SolidOnTets(MemoryOwner):
             slope = float(slopes.max(initial=0.0, where=nearest <= 1.5 * slope * edge))
         return 1.25 * slope
 
-    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
+    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float, layers: int) -> None:
         self._normal.fill(0.0)
         self._velocity.fill(0.0)
         if not members:
@@ -227,13 +251,13 @@ class SolidOnTets(MemoryOwner):
         corners = self._tets[near]
         centroids = 0.25 * ((x[corners[:, 0]] + x[corners[:, 1]]) + (x[corners[:, 2]] + x[corners[:, 3]]))
         feet, self._normal[near], self._velocity[near] = _motion_of(members, centroids, 1e-5 * edge)
-        if (self._known == 0).any():
+        if layers and (self._known == 0).any():
             if self._stars is None:
                 self._stars = _surface.TetStars(self._tets, len(self._phi))
             if closest:
-                _surface.continue_closest(self._stars, x, self._known, near, feet, self._normal, self._velocity)
+                _surface.continue_closest(self._stars, x, self._known, near, feet, layers, self._normal, self._velocity)
             else:
-                _surface.continue_averages(self._stars, self._known, self._normal, self._velocity)
+                _surface.continue_averages(self._stars, self._known, layers, self._normal, self._velocity)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor's arguments; arrays are filled by the next update."""
