@@ -86,8 +86,8 @@ class TetGeometry(MemoryOwner):
             return
         self._time = None
         self._place(time)
+        self._measure(stages, time, None, band, reuse=False)
         self.before[...] = self.positions
-        self._measure(stages, time, None, band)
         if self.on_tets is not None:
             self._distance_before[...] = self.on_tets.phi
         self._locators = (self._locators[1], self._locators[1])
@@ -101,19 +101,19 @@ class TetGeometry(MemoryOwner):
         if self.on_tets is not None:
             self._distance_before[...] = self.on_tets.phi
         self._place(time + dt)
-        self._measure(stages, time + dt, -dt, band)
+        self._measure(stages, time + dt, -dt, band, reuse=True)
         self._time = time + dt
 
     def _place(self, time: float) -> None:
         self.moving.positions(time, out=self.positions)
         self._locators = (self._locators[1], self.moving._locator_at(self.moving._time("t + dt", time)))
 
-    def _measure(self, stages: Any, time: float, dt: float | None, band: float) -> None:
+    def _measure(self, stages: Any, time: float, dt: float | None, band: float, *, reuse: bool) -> None:
         kinds = self._new_kinds
         kinds[...] = _OPEN
         if self.on_tets is not None:
             still = not isinstance(self.solid, Solid) or not self.solid.moves
-            if not (still and self._band >= band and self._same_positions()):
+            if not (reuse and still and self._band >= band and self._same_positions()):
                 self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
             kinds[self.on_tets.cut] = _CUT
             kinds[self.on_tets.inside] = _INSIDE
