@@ -182,6 +182,20 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
   }
 }
 
+/// Asks for the memory that sources further on in the list will need: they are scattered over the mesh.
+void Overflow::fetch_neighbours(Index i, Index end, const TetWater& water, const WaterRoom& room) const {
+  constexpr Index near = 4, far = 12;
+  if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]));
+  if (i + near >= end) return;
+  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)])) {
+    const auto at = static_cast<std::size_t>(std::max(n, 0));
+    __builtin_prefetch(&room.ranks[at]);
+    __builtin_prefetch(&room.capacity[at]);
+    __builtin_prefetch(&water.volume[at]);
+    __builtin_prefetch(&graph_.neighbours(static_cast<std::int32_t>(at)));
+  }
+}
+
 /// Offers to the neighbours with room, as evenly as they can take it. Whether there are any.
 bool Overflow::offer_to_neighbours(const TetWater& water, const WaterRoom& room) {
   std::atomic<bool> any = false;
@@ -189,6 +203,7 @@ bool Overflow::offer_to_neighbours(const TetWater& water, const WaterRoom& room)
     bool some = false;
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
+      fetch_neighbours(i, e, water, room);
       std::array<double, 4> offer{};
       if (excess_[s] > 0) {
         std::array<double, 4> free{};

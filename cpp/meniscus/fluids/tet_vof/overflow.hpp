@@ -57,6 +57,7 @@ class Overflow {
   double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   void collect(const TetWater& water, const WaterRoom& room, bool boundary);
   void enqueue(std::int32_t t, const WaterRoom& room);
+  void fetch_neighbours(Index i, Index end, const TetWater& water, const WaterRoom& room) const;
   bool offer_to_neighbours(const TetWater& water, const WaterRoom& room);
   bool offer_outward(const WaterRoom& room);
   void push_far(const TetWater& water, const WaterRoom& room, std::vector<LeftWater>& left, Workspace& workspace);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
 #include <unordered_set>
 
 namespace meniscus::fluids {
@@ -93,11 +94,11 @@ WayOut search_outward(const TetGraph& graph, std::span<const std::int32_t> ranks
                       std::vector<std::int32_t>& found, std::vector<std::int32_t>& visited) {
   visited.assign(1, from);
   const std::int32_t own = ranks[static_cast<std::size_t>(from)];
-  std::unordered_set<std::int32_t> known;
+  std::optional<std::unordered_set<std::int32_t>> known;
   const auto is_new = [&](std::int32_t t) {
     if (visited.size() <= short_search) return std::find(visited.begin(), visited.end(), t) == visited.end();
-    if (known.empty()) known.insert(visited.begin(), visited.end());
-    return known.insert(t).second;
+    if (!known) known.emplace(visited.begin(), visited.end());
+    return known->insert(t).second;
   };
   for (std::size_t first = 0, end = 1; first < end; first = end, end = visited.size()) {
     const auto ring = std::span(visited).subspan(first, end - first);
