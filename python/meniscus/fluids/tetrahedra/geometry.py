@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ class TetGeometry(MemoryOwner):
         self._new_kinds = np.zeros(m, np.uint8)
         self.ranks = np.zeros(m, np.int32)
         self.highest = 0
+        self._closed = np.zeros(m, np.uint8)
+        self._any_closed = False
         self._ranked = False
+        self._warned = False
         self._time: float | None = None
         self._band = 0.0
         self._locators: tuple[Any, Any] = (None, None)
@@ -117,13 +121,18 @@ class TetGeometry(MemoryOwner):
                 self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
             kinds[self.on_tets.cut] = _CUT
             kinds[self.on_tets.inside] = _INSIDE
+            if not self._warned and not (kinds != _OPEN).any():
+                self._warned = True
+                warnings.warn(f"the solid does not reach into the mesh at {time:g} s; water does not meet it", stacklevel=2)
         self._band = band
         if self.moving._flags is not None:
             kinds[np.repeat(self.moving.disabled(time), 8**self.moving.levels)] = _DISABLED
+            if (kinds == _DISABLED).all():
+                raise ValueError(f"all tetrahedra are disabled at {time:g} s, so that nothing can hold water")
         if not self._ranked or not np.array_equal(kinds, self._kinds):
             self._kinds[...] = kinds
             self._ranked = True
-            self.highest = self.graph.ranks(self._kinds, self.open_boundary, self.ranks)
+            self.highest, self._any_closed = self.graph.ranks(self._kinds, self.open_boundary, self.ranks, self._closed)
         stages.capacity(self.positions, None if self.on_tets is None else self.on_tets.fraction, self.porosity, self._kinds, self.capacity)
 
     def _longest_edge(self) -> float:
@@ -131,6 +140,11 @@ class TetGeometry(MemoryOwner):
 
     def _same_positions(self) -> bool:
         return np.array_equal(self.positions, self.before)
+
+    @property
+    def closed(self) -> npt.NDArray[np.uint8] | None:
+        """Which tetrahedra (m,) have no way out of the mesh, 0 or 1; None where all have."""
+        return self._closed if self._any_closed else None
 
     def solid_motion(self, layers: int = 0) -> tuple[Floats, Floats]:
         """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond."""

@@ -235,7 +235,7 @@ class TetVOF(TetWater):
             return
         g, report = self._geometry, self.running_report
         room = self._room("push_out")
-        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.highest)
+        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest)
         self._collect_left()
 
     @checked_stage
