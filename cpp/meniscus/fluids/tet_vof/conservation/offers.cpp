@@ -35,8 +35,11 @@ Offers::Offer Offers::offer_across(std::int32_t target, std::size_t face) const 
   return {offered_[p][back], p, back};
 }
 
-/// Whether source i is the first of those that offer something to a target, which lies across one of its faces.
-bool Offers::is_first(Index i, std::int32_t target) const {
+/// Whether source i is the first of those that offer something to the target across its face k, and this the first of its faces.
+bool Offers::is_first(Index i, std::size_t k, std::int32_t target) const {
+  const auto s = static_cast<std::size_t>(i);
+  for (std::size_t before = 0; before < k; ++before)
+    if (graph_.neighbours(sources_[s])[before] == target && offered_[s][before] > 0) return false;
   for (std::size_t face = 0; face < 4; ++face) {
     const std::int32_t source = graph_.neighbours(target)[face];
     if (source < 0) continue;

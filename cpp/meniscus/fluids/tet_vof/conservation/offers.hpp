@@ -48,7 +48,7 @@ class Offers {
           if (!(offered_[static_cast<std::size_t>(i)][k] > 0)) continue;
           const std::int32_t target = graph_.neighbours(sources_[static_cast<std::size_t>(i)])[k];
           // One of the sources does it for all.
-          if (!is_first(i, target)) continue;
+          if (!is_first(i, k, target)) continue;
           take_at(target, water, quantum, room(target));
           after(target, b / chunk);
         }
@@ -67,7 +67,7 @@ class Offers {
     std::size_t place = 0, face = 0;
   };
   Offer offer_across(std::int32_t target, std::size_t face) const;
-  bool is_first(Index i, std::int32_t target) const;
+  bool is_first(Index i, std::size_t k, std::int32_t target) const;
   void take_at(std::int32_t target, const TetWater& water, const Quantum& quantum, double room);
 
   const TetGraph& graph_;

@@ -38,6 +38,21 @@ std::int32_t outside_of_solid(const mesh::Point& start, std::span<const std::int
   return inside;
 }
 
+/// Puts water that has met a wall into the last tetrahedron on its way, or else back to where it was. Returns the change of its
+/// momentum over density.
+mesh::Point put_at_wall(std::int32_t from, double v, const mesh::Point& u, const TransportStep& step, const NearLocation& after,
+                        std::vector<Parcel>& parcels) {
+  const auto [last, face] = after.exit();
+  if (last < 0 || step.ranks[static_cast<std::size_t>(last)] < 0) {
+    parcels.push_back({v, u, from});
+    return mesh::Point::Zero();
+  }
+  const mesh::Point change =
+      held_by_wall(u, step.after.graph.tet(last), face, step.before.positions, step.after.positions, step.dt);
+  parcels.push_back({v, u + change, last});
+  return v * change;
+}
+
 void keep_last(std::int32_t& value, std::int32_t candidate) {
   std::atomic_ref<std::int32_t> v(value);
   std::int32_t now = v.load(std::memory_order_relaxed);
@@ -200,6 +215,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
     auto& parcels = parcels_.piece(b / chunk);
     auto& gone = left_.piece(b / chunk);
     NearLocation after(step.after);
+    OverlapSearch search;
     std::array<mesh::TetWeights, most_samples> memory;
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
@@ -214,6 +230,11 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
       after.begin(t);
       if (!step.distance_after.empty()) stop_at_solid(graph_.tet(t), x, step.distance_before, step.distance_after, after, y);
       after.begin(t);
+      if (step.samples.kind == WaterSampling::exact || step.samples.kind == WaterSampling::adaptive) {
+        forward_by_overlap(static_cast<std::int32_t>(i), step, y, after, search, parcels, gone);
+        remainder_[s] = 0;
+        continue;
+      }
       const auto points = sample_points(step.samples, t, forward_points, memory);
       double rest = remainder_[s];
       const double part = quantum_.floor(rest / static_cast<double>(points.size()));
@@ -227,15 +248,8 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         if (k >= 0 && step.ranks[static_cast<std::size_t>(k)] == rank_inside)
           k = outside_of_solid(at(points[j], x), step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
-          // At a wall it stays in the last tetrahedron on its way, or else where it was.
-          const auto [last, face] = after.exit();
-          k = last >= 0 && step.ranks[static_cast<std::size_t>(last)] >= 0 ? last : t;
-          if (k == last) {
-            const mesh::Point change = held_by_wall(u, graph_.tet(k), face, step.before.positions, step.after.positions, step.dt);
-            impulses_[static_cast<std::size_t>(b / chunk)] += v * change;
-            parcels.push_back({v, u + change, k});
-            continue;
-          }
+          impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, v, u, step, after, parcels);
+          continue;
         }
         if (k < 0 || step.ranks[static_cast<std::size_t>(k)] == rank_disabled) {
           gone.push_back({p, u, v, t});
@@ -262,6 +276,57 @@ mesh::Point WaterTransport::remaining_momentum() const {
   mesh::Point sum = mesh::Point::Zero();
   for (std::size_t s = 0; s < remainder_.size(); ++s) sum += remainder_[s] * reach_.velocities()[s];
   return sum;
+}
+
+/// Carries what is left of a donor to where its tetrahedron has moved, y, by the volumes in common.
+void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& step, const std::array<mesh::Point, 4>& y,
+                                        NearLocation& after, OverlapSearch& search, std::vector<Parcel>& parcels,
+                                        std::vector<LeftWater>& gone) {
+  const auto s = static_cast<std::size_t>(slot);
+  const std::int32_t t = reach_.tets()[s];
+  const mesh::Point& u = reach_.velocities()[s];
+  const double volume = volume_of(y);
+  const mesh::Point centre = 0.25 * ((y[0] + y[1]) + (y[2] + y[3]));
+  std::int32_t start = after.find(centre);
+  for (std::size_t k = 0; k < 4 && start < 0; ++k) start = after.find(0.9 * y[k] + 0.1 * centre);
+  const std::size_t first = parcels.size();
+  double lost = volume, held = 0;
+  mesh::Point moment = volume * centre;
+  std::size_t largest = first;
+  if (start >= 0)
+    search.find(
+        step.after, y, start, [](std::int32_t) -> const mesh::HalfSpace* { return nullptr; },
+        [&](std::int32_t k, const mesh::TetOverlap& o) {
+          const std::int32_t rank = step.ranks[static_cast<std::size_t>(k)];
+          // What has come into the solid goes where the rest does; what has come into a disabled tetrahedron leaves.
+          if (rank == rank_disabled || !(o.volume > 0)) return;
+          lost -= o.volume;
+          moment -= o.moment;
+          if (rank == rank_inside) return;
+          held += o.volume;
+          parcels.push_back({o.volume, u, k});
+          if (o.volume > parcels[largest].volume) largest = parcels.size() - 1;
+        });
+  double rest = remainder_[s];
+  if (lost <= 1e-9 * volume) lost = 0;
+  if (held == 0 && lost == 0) {
+    parcels.push_back({rest, u, step.ranks[static_cast<std::size_t>(t)] >= 0 || start < 0 ? t : start});
+    return;
+  }
+  const double all = held + lost;
+  const double leaving = held == 0 ? rest : quantum_.floor(rest * (lost / all));
+  rest -= leaving;
+  double given = 0;
+  for (std::size_t n = first; n < parcels.size(); ++n) {
+    parcels[n].volume = quantum_.floor(rest * (parcels[n].volume / held) * (1 - 0x1p-50));
+    given += parcels[n].volume;
+  }
+  if (held > 0) parcels[largest].volume += rest - given;
+  if (leaving == 0) return;
+  if (!step.open_boundary)
+    parcels.push_back({leaving, u, held > 0 ? parcels[largest].target : t});
+  else
+    gone.push_back({moment / lost, u, leaving, t});
 }
 
 std::size_t WaterTransport::nbytes() const {

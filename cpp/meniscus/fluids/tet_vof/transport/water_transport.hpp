@@ -93,6 +93,8 @@ class WaterTransport {
                          std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
   void request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
                           std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
+  void forward_by_overlap(std::int32_t slot, const TransportStep& step, const std::array<mesh::Point, 4>& y, NearLocation& after,
+                          OverlapSearch& search, std::vector<Parcel>& parcels, std::vector<LeftWater>& gone);
   bool all_alike(std::int32_t slot, const TransportStep& step) const;
   void find_planes(const TetWater& water, const TransportStep& step);
   bool gives_all(std::size_t donor) const {
