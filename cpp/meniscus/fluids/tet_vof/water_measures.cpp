@@ -10,6 +10,8 @@ namespace meniscus::fluids {
 namespace {
 
 constexpr Index chunk = 1 << 13;
+/// More than this in a tetrahedron is refused.
+constexpr double most_quanta = 0x1p80;
 
 /// A whole number of quanta as high * 2^32 + low.
 struct Count {
@@ -64,7 +66,7 @@ double round_volumes(std::span<double> volumes, const Quantum& quantum) {
         double part = 0;
         for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
           if (volumes[i] == 0) continue;
-          if (!(volumes[i] >= 0) || !std::isfinite(volumes[i])) {
+          if (!(volumes[i] >= 0 && volumes[i] <= most_quanta * quantum.size())) {
             valid = false;
             continue;
           }

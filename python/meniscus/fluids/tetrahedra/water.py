@@ -51,8 +51,10 @@ class TetWater(Stateful):
         m = self.mesh.tet_count()
         self.time = self.declare("time", start)
         self.steps = self.declare("steps", 0)
-        self.volume = self.declare("volume", np.zeros(m))
-        self.velocity = self.declare("velocity", np.zeros((m, 3)))
+        self._volume = np.zeros(m)
+        self._velocity = np.zeros((m, 3))
+        self.declare("volume", self._volume)
+        self.declare("velocity", self._velocity)
         self.drops = self.declare("drops", Particles(np.empty((0, 3)), velocity=np.empty((0, 3)), volume=np.empty(0)))
         self.waiting = self.declare("waiting", WaitingWater())
         self._accounts = self.declare("_accounts", Accounts())
@@ -65,6 +67,24 @@ class TetWater(Stateful):
         self._phase = ""
 
     # --- the mesh and its room -----------------------------------------------------------------------------------------------------
+
+    @property
+    def volume(self) -> Floats:
+        """Water (m,) per tetrahedron, m^3; may be written to. Raises ValueError for another shape."""
+        return self._volume
+
+    @volume.setter
+    def volume(self, value: npt.ArrayLike) -> None:
+        self._volume[...] = _row_values("volume", value, self._volume.shape)
+
+    @property
+    def velocity(self) -> Floats:
+        """Velocity (m, 3) of the water, m/s; may be written to. Raises ValueError for another shape."""
+        return self._velocity
+
+    @velocity.setter
+    def velocity(self, value: npt.ArrayLike) -> None:
+        self._velocity[...] = _row_values("velocity", value, self._velocity.shape)
 
     @property
     def solid(self) -> Any:
@@ -249,6 +269,8 @@ class TetWater(Stateful):
         _checks.require_finite("velocities", u)
         if (v < 0).any():
             raise ValueError(f"volumes must not be negative, but [{int(np.argmax(v < 0))}] is {v.min():g}")
+        if v.max(initial=0.0) > 2.0**70 * self.quantum or np.abs(u).max(initial=0.0) > 1e100:
+            raise ValueError(f"volumes and velocities must not be beyond all measure, as {v.max():g} m^3 or {np.abs(u).max():g} m/s")
         with self.exclusive():
             self._require_no_transport()
             if self._phase in ("", "move"):
@@ -323,6 +345,13 @@ def _options(options: TetVOFOptions | None, changes: dict[str, Any]) -> TetVOFOp
         if name not in known:
             raise TypeError(f"TetVOF has no option {name!r}; there are: {', '.join(known)}")
     return dataclasses.replace(base, **changes)
+
+
+def _row_values(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    array = _checks.numbers(name, value)
+    if array.shape not in ((), shape):
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    return array
 
 
 def _drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[float, float]:
