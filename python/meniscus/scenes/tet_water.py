@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.fluids import TetVOF
-from meniscus.fluids.tetrahedra.options import Samples, TetVOFReport
+from meniscus.fluids.tetrahedra.options import Conservation, Samples, TetVOFOptions, TetVOFReport
 from meniscus.grid import Particles
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import TetMesh
@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 Box = tuple[tuple[float, float, float], tuple[float, float, float]]
 Shown = Literal["water", "fill", "rank"]
 _SHOWN_APART = 0.1  # fill from which on a tetrahedron that the surface leaves out is drawn as a drop
+_SHOWN_WET = 0.02  # fill from which on a tetrahedron is drawn as one
 
 
 @dataclass(kw_only=True)
@@ -35,10 +36,12 @@ class TetWaterScene(Scene):
     samples: Samples = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
     count: int = parameter(10, "points per tetrahedron")
     seed: int = parameter(0, "of random points and of the jitter of drops")
+    conservation: Conservation = parameter("push-out", "what keeps water from occupying more than there is room for")
     rate: float = parameter(30.0, "frames per second of time")
     steps: int = parameter(2, "steps per frame")
     end: float = parameter(1.0, "length of the run, s")
     show: Shown = parameter("water", "picture: the water, or the wet tetrahedra by fill or by rank")
+    level: float = parameter(0.08, "fill at which pictures show the surface of the water; a low one shows thin films")
     azimuth: float = parameter(28.0, "of the camera, degrees")
     elevation: float = parameter(16.0, "of the camera, degrees")
 
@@ -47,6 +50,10 @@ class TetWaterScene(Scene):
         self.vof = self.declare("vof", vof)
         self.gone = self.declare("gone", np.zeros(1))
         self._view, self._fall = view, fall
+
+    def options(self) -> TetVOFOptions:
+        """Return the options of the solver that follow from the parameters."""
+        return TetVOFOptions(samples=self.samples, count=self.count, seed=self.seed, conservation=self.conservation)
 
     def frame_count(self) -> int:
         """Return the number of frames."""
@@ -60,7 +67,12 @@ class TetWaterScene(Scene):
         """Let drops fly, then step the water."""
         with self.stage("fly"):
             self.gone += fly(self.vof, dt, self._view, self._fall)
+        flying = len(self.vof.drops)
         self.vof.step(dt, on_stage=self.after_stage)
+        self.left(flying)
+
+    def left(self, first: int) -> None:
+        """Called after each step: the drops from number `first` on have just left the mesh."""
 
     def report(self, time: float) -> dict[str, float]:
         """Volumes, the errors of both ledgers, wet tetrahedra, drops, and the force on the solid."""
@@ -89,7 +101,7 @@ class TetWaterScene(Scene):
 
     def frame_data(self) -> Mapping[str, FrameItem]:
         """The wet tetrahedra with fill, rank, velocity and flags, the surface of the water for pictures, drops and solids."""
-        return {**water_frame(self.vof, self.distance), **self.body_meshes(self.vof.time)}
+        return {**water_frame(self.vof, self.distance, level=self.level), **self.body_meshes(self.vof.time)}
 
     def distance(self, points: Floats) -> Floats:
         """Return the signed distance (k,) of the solid at points (k, 3), m, now; here nothing is near."""
@@ -103,13 +115,14 @@ class TetWaterScene(Scene):
         low, high = self._view_box()
         if self.show != "water":
             mesh = frame.meshes["wet"]
+            seen = mesh.element_columns["fill"] > _SHOWN_WET
             return viz.wet_tets(
-                TetMesh(mesh.vertices, mesh.elements),
-                mesh.element_columns[self.show],
+                TetMesh(mesh.vertices, mesh.elements[seen]),
+                mesh.element_columns[self.show][seen],
                 name=self.show,
                 surfaces=solids,
                 box=(low, high),
-                eye=viz.Camera(azimuth=self.azimuth, elevation=self.elevation).direction("z"),
+                eye=_towards_eye(self.azimuth, self.elevation),
                 title=f"{self.name}, t = {frame.time:.2f} s",
             )
         return water_picture(frame, (low, high), solids, azimuth=self.azimuth, elevation=self.elevation)
@@ -148,13 +161,13 @@ def fly(vof: TetVOF, dt: float, view: Box, fall: float) -> float:
     return gone
 
 
-def water_frame(vof: TetVOF, solid: Callable[[Floats], Floats], prefix: str = "") -> dict[str, FrameItem]:
+def water_frame(vof: TetVOF, solid: Callable[[Floats], Floats], prefix: str = "", *, level: float = 0.08) -> dict[str, FrameItem]:
     """Return the data of a frame: wet tetrahedra, the surface of the water, what it leaves out, and the drops."""
     x, tets, room = np.array(vof.positions), vof.tets, np.array(vof.capacity)
     wet = np.flatnonzero(vof.volume > 0)
     used, index = np.unique(tets[wet], return_inverse=True)
     full = vof.volume > room * (1 + 1e-12)
-    surface = filled_surface(x, tets, vof.volume, room, solid=solid)
+    surface = filled_surface(x, tets, vof.volume, room, solid=solid, level=level)
     alone = surface.apart[vof.volume[surface.apart] > _SHOWN_APART * room[surface.apart]]
     corners = x[tets[alone]]
     weights = np.random.default_rng(len(alone)).dirichlet(np.ones(4), len(alone))
@@ -195,9 +208,18 @@ def water_picture(frame: FrameData, box: Box, solids: list[Any], *, prefix: str 
         spray=np.concatenate([b["position"] for b in balls]) if balls else None,
         spray_radius=np.concatenate([b["radius"] for b in balls]) if balls else None,
         box=box,
+        edges=False,
+        solid_color=(0.42, 0.16, 0.07),
+        clarity=0.15 * math.dist(*box),
         camera=viz.Camera(azimuth=azimuth, elevation=elevation),
         **more,
     )
+
+
+def _towards_eye(azimuth: float, elevation: float) -> tuple[float, float, float]:
+    """Return the direction towards the camera of ray-traced pictures."""
+    a, e = math.radians(azimuth), math.radians(elevation)
+    return math.cos(e) * math.sin(a), -math.cos(e) * math.cos(a), math.sin(e)
 
 
 def _radius(volume: Floats) -> Floats:

@@ -72,7 +72,7 @@ class TetBall(TetWaterScene):
         nozzle = Capsule((0.0, 0.0, top - 2 * a), (0.0, 0.0, top - a), a)
         source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)))
         vof = TetVOF(
-            moving, solid, sources=[source], adhesion=self.adhesion, samples=self.samples, count=self.count, seed=self.seed
+            moving, solid, sources=[source], adhesion=self.adhesion, options=self.options()
         )
         wide = top + abs(self.swing)
         self.use(vof, ((-wide, -top, -top - 0.5 * r), (wide, top, top + 0.1 * r)), fall=r)
