@@ -209,7 +209,7 @@ def _lattice(m: int) -> Floats:
     return result
 
 
-def _empty(title: str, size: tuple[float, float]) -> tuple[Any, Any]:
+def _empty(title: str, size: tuple[float, float]) -> tuple[Figure, Any]:
     figure = figure_of_size(*_checks.vector("size", size, 2))
     axes = figure.add_subplot()
     axes.set_aspect("equal")

@@ -72,9 +72,7 @@ class Adhesion(TetWaterScene):
             a = _checks.positive("stream", self.stream)
             nozzle = Capsule((0.0, 0.0, r + d - 1.2 * a), (0.0, 0.0, r + d - a), a)
             sources = [LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)))]
-        vof = TetVOF(
-            still, self._ball, adhesion=force, sources=sources, options=self.options()
-        )
+        vof = TetVOF(still, self._ball, adhesion=force, sources=sources, options=self.options())
         if self.water == "cap":
             vof.fill(self.cap)
         self.leaving = self.declare("leaving", np.zeros(2))

@@ -14,17 +14,19 @@ from meniscus import _checks
 from meniscus.fluids import TetVOF
 from meniscus.fluids.tetrahedra.options import Conservation, Samples
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
-from meniscus.mesh import MovingTetMesh, bcc_lattice, icosphere
+from meniscus.mesh import MovingTetMesh, bcc_lattice, icosphere, tet_block
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.scenes.stepper import TimeStepper
-from meniscus.scenes.tet_water import water_frame, water_picture
+from meniscus.scenes.tet_water import Box as Box3
+from meniscus.scenes.tet_water import fly, water_frame, water_picture
 from meniscus.surface import Box, Sphere
 
 _WAYS: dict[str, Conservation] = {
     "projection": "projection",
     "both": "push-out and projection",
-    "push-out": "push-out",
+    "push_out": "push-out",
 }
+_VIEW: Box3 = ((-0.6, -0.6, -0.3), (0.6, 0.6, 0.9))
 assert set(_WAYS.values()) == set(get_args(Conservation))
 
 
@@ -65,7 +67,6 @@ class Projections(Scene):
             vof = TetVOF(
                 still,
                 self._solid,
-                outside="wall",
                 conservation=conservation,
                 samples=self.samples,
                 count=self.count,
@@ -73,6 +74,7 @@ class Projections(Scene):
             )
             vof.fill(Box((-0.25, -0.25, 0.45), (0.25, 0.25, 0.85)))
             self.vofs[name] = self.declare(name, vof)
+            setattr(self, name, vof)
         frames = max(round(_checks.positive("end", self.end) * _checks.positive("rate", self.rate)), 1)
         return TimeStepper(frames / self.rate, frames)
 
@@ -83,15 +85,16 @@ class Projections(Scene):
     def advance(self, time: float, dt: float) -> None:
         """Step all three."""
         for name, vof in self.vofs.items():
+            fly(vof, dt, _VIEW, 1.0)
             with self.stage(name):
                 vof.step(dt)
 
     def report(self, time: float) -> dict[str, float]:
-        """For each: the occupied part of the volume, the error of the ledger, the speed, and the iterations of the pressure."""
+        """For each: the occupied part of the volume in the mesh, the error of the ledger, the speed, and the iterations of the pressure."""
         result = {}
         for name, v in self.vofs.items():
             ledger = v.ledger()
-            result[f"{name}: occupied"] = float(np.minimum(v.volume, v.capacity).sum() / ledger.filled)
+            result[f"{name}: occupied"] = float(np.minimum(v.volume, v.capacity).sum() / max(v.total_volume(), v.quantum))
             result[f"{name}: volume error"] = ledger.volume_error / ledger.filled
             result[f"{name}: speed"] = float(np.linalg.norm(v.velocity, axis=1).max())
             solved = None if v.report is None else v.report.projection
@@ -104,23 +107,23 @@ class Projections(Scene):
         for name, v in self.vofs.items():
             items |= water_frame(v, self._solid.signed_distance, f"{name}-")
         ball = icosphere(4, 0.15, (0.05, 0.03, 0.2))
-        return {**items, "body": FrameMesh(ball.vertices, ball.triangles)}
+        plate = tet_block(1, 1, 1, (1.0, 1.0, 0.05), origin=(-0.5, -0.5, -0.05)).boundary
+        bodies = {"body": FrameMesh(ball.vertices, ball.triangles), "body-plate": FrameMesh(plate.vertices, plate.triangles)}
+        return {**items, **bodies}
 
     def draw(self, frame: FrameData) -> Any:
         """Show the three beside each other."""
-        body = frame.meshes["body"]
-        box = ((-0.5, -0.5, 0.0), (0.5, 0.5, 1.0))
-        more = {"azimuth": self.azimuth, "elevation": self.elevation, "size": (360, 400)}
-        solids = [(body.vertices, body.elements)]
-        pictures = [water_picture(frame, box, solids, prefix=f"{name}-", **more) for name in _WAYS]
+        more: dict[str, Any] = {"azimuth": self.azimuth, "elevation": self.elevation, "size": (360, 400)}
+        solids = [(m.vertices, m.elements) for m in (frame.meshes["body"], frame.meshes["body-plate"])]
+        pictures = [water_picture(frame, _VIEW, solids, prefix=f"{name}-", **more) for name in _WAYS]
         return np.concatenate([np.asarray(p) for p in pictures], axis=1)
 
     def finish(self, out: Path, pictures: list[Path]) -> list[Path]:
         """Write the animation, and the curves of the occupied volume and of the seconds of each step."""
-        return [*super().finish(out, pictures), *curves(out)]
+        return [*super().finish(out, pictures), *_curves(out)]
 
 
-def curves(folder: Path) -> list[Path]:
+def _curves(folder: Path) -> list[Path]:
     """Draw occupied volume and seconds per step of a run from its table; return the files."""
     from meniscus import viz
 

@@ -60,8 +60,13 @@ class TetBall(TetWaterScene):
         frames = self.frame_count()
         if self.mesh == "kdsm":
             times = np.linspace(0.0, self.end, frames + 1)
-            kdsm = KDSM.build(icosphere(3, r), lambda t: self.pose(t).apply(icosphere(3, r).vertices), times, cell_size=cell,
-                              layers=max(round(d / cell), 1))
+            kdsm = KDSM.build(
+                icosphere(3, r),
+                lambda t: self.pose(t).apply(icosphere(3, r).vertices),
+                times,
+                cell_size=cell,
+                layers=max(round(d / cell), 1),
+            )
             moving = kdsm.moving()
         else:
             rest = enclosing_mesh(Sphere((0.0, 0.0, 0.0), r), np.empty((0, 3)), cell, offset=d, depth=2.5 * cell)
@@ -71,16 +76,15 @@ class TetBall(TetWaterScene):
         a = _checks.positive("stream", self.stream)
         nozzle = Capsule((0.0, 0.0, top - 2 * a), (0.0, 0.0, top - a), a)
         source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)))
-        vof = TetVOF(
-            moving, solid, sources=[source], adhesion=self.adhesion, options=self.options()
-        )
+        vof = TetVOF(moving, solid, sources=[source], adhesion=self.adhesion, options=self.options())
         wide = top + abs(self.swing)
         self.use(vof, ((-wide, -top, -top - 0.5 * r), (wide, top, top + 0.1 * r)), fall=r)
         return TimeStepper(frames / self.rate, frames)
 
     def distance(self, points: Floats) -> Floats:
         """Return the signed distance of the ball, m."""
-        return np.linalg.norm(points - np.array(self.pose(self.vof.time).translation), axis=1) - self.radius
+        result: Floats = np.linalg.norm(points - np.array(self.pose(self.vof.time).translation), axis=1) - self.radius
+        return result
 
     def body_meshes(self, time: float) -> Mapping[str, FrameMesh]:
         """Return the ball."""

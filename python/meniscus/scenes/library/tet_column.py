@@ -89,6 +89,5 @@ class TetColumn(TetWaterScene):
 
     def body_meshes(self, time: float) -> Mapping[str, FrameMesh]:
         """Return the plate as wide as the mesh."""
-        faces = tet_block(1, 1, 1, (1.0, 1.0, 0.05)).boundary
-        corner = np.array((-0.5, -0.5, self.height_of_plate(time) - 0.05))
-        return {"body": FrameMesh(faces.vertices + corner, faces.triangles)}
+        plate = tet_block(1, 1, 1, (1.0, 1.0, 0.05), origin=(-0.5, -0.5, self.height_of_plate(time) - 0.05)).boundary
+        return {"body": FrameMesh(plate.vertices, plate.triangles)}
