@@ -14,7 +14,7 @@ from meniscus import _checks
 from meniscus.fluids import TetVOF
 from meniscus.fluids.tetrahedra.options import Conservation, Samples, TetVOFOptions, TetVOFReport
 from meniscus.grid import Particles
-from meniscus.io.frames import FrameData, FrameItem, FrameMesh
+from meniscus.io.frames import FrameData, FrameItem, FrameMesh, collect
 from meniscus.mesh import TetMesh
 from meniscus.scenes.scene import Scene, parameter
 from meniscus.surface import filled_surface
@@ -107,11 +107,16 @@ class TetWaterScene(Scene):
         """Return the signed distance (k,) of the solid at points (k, 3), m, now; here nothing is near."""
         return np.full(len(points), math.inf)
 
+    def picture(self, size: tuple[int, int] = (640, 480)) -> Any:
+        """Return a ray-traced picture of the present state; `size` is its width and height, pixels."""
+        frame = collect(self.frame_data(), 0, self.vof.time)
+        return water_picture(frame, self._view, _solids(frame), azimuth=self.azimuth, elevation=self.elevation, size=size)
+
     def draw(self, frame: FrameData) -> Any:
         """Show the water, or the wet tetrahedra."""
         from meniscus import viz
 
-        solids = [(mesh.vertices, mesh.elements) for name, mesh in frame.meshes.items() if name.startswith("body")]
+        solids = _solids(frame)
         low, high = self._view_box()
         if self.show != "water":
             mesh = frame.meshes["wet"]
@@ -214,6 +219,11 @@ def water_picture(frame: FrameData, box: Box, solids: list[Any], *, prefix: str 
         camera=viz.Camera(azimuth=azimuth, elevation=elevation),
         **more,
     )
+
+
+def _solids(frame: FrameData) -> list[Any]:
+    """Return the solids of a frame as meshes."""
+    return [(mesh.vertices, mesh.elements) for name, mesh in frame.meshes.items() if name.startswith("body")]
 
 
 def _towards_eye(azimuth: float, elevation: float) -> tuple[float, float, float]:
