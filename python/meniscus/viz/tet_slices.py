@@ -148,7 +148,7 @@ def transport_slice(
     plane = Plane(there.mean(axis=0).tolist(), across.tolist())
     figure, axes = _empty(f"requests of tetrahedron {number} in {dt:.3g} s", size)
     edge = float(np.linalg.norm(here[1:] - here[0], axis=1).max())
-    reach = 1.6 * edge + float(np.linalg.norm(velocity)) * dt
+    reach = 1.1 * edge + float(np.linalg.norm(velocity)) * dt
     _polygons(figure, axes, plane, before, vof.tets, np.where(room, fill, np.nan), (0.0, 1.0), "Blues", "fill", False, reach)
     for corners, color, style in ((here, "k", "-"), (there, "r", "--")):
         at = plane.of(corners)
@@ -164,7 +164,8 @@ def transport_slice(
     whole = float(abs(np.linalg.det(there[1:] - there[0]))) / 6.0
     for k in np.argsort(-requested)[:8]:
         at = plane.of(before[vof.tets[donors[k]]].mean(axis=0))
-        axes.text(*at, f"{100 * requested[k] / whole:.0f} %", ha="center", va="center", fontsize=8)
+        label = f"{100 * requested[k] / whole:.0f} %"
+        axes.text(*at, label, ha="center", va="center", fontsize=7, bbox={"facecolor": "w", "alpha": 0.8, "lw": 0, "pad": 0.8})
     return figure
 
 
@@ -245,8 +246,10 @@ def _polygons(
     colors[~np.isfinite(shown)] = (0.75, 0.72, 0.68, 1.0)
     axes.add_collection(PolyCollection(polygons, facecolors=colors, edgecolors="0.55", linewidths=0.4))
     if numbers:
-        for polygon, value in zip(polygons, shown, strict=True):
-            if np.isfinite(value):
+        # Slivers have no place for a number.
+        areas = np.array([np.ptp(polygon, axis=0).prod() for polygon in polygons])
+        for polygon, value, area in zip(polygons, shown, areas, strict=True):
+            if np.isfinite(value) and area > 0.4 * areas.max():
                 axes.text(*polygon.mean(axis=0), f"{value:g}", ha="center", va="center", fontsize=6, clip_on=True, color="0.9")
     if reach is not None:
         axes.set_xlim(-reach, reach)
