@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus.fluids import TetVOF
-from meniscus.fluids.tetrahedra.options import Conservation, Samples, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.options import Conservation, TetVOFOptions, TetVOFReport, WaterSampling
 from meniscus.grid import Particles
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh, collect
 from meniscus.mesh import TetMesh
@@ -33,7 +33,7 @@ class TetWaterScene(Scene):
     stages: ClassVar[tuple[str, ...]] = ("fly", *TetVOF.stages)
     frames_per_second: ClassVar[float] = 24.0
 
-    samples: Samples = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
+    samples: WaterSampling = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
     count: int = parameter(10, "points per tetrahedron")
     seed: int = parameter(0, "of random points and of the jitter of drops")
     conservation: Conservation = parameter("push-out", "what keeps water from occupying more than there is room for")

@@ -12,7 +12,7 @@ import numpy as np
 
 from meniscus import _checks
 from meniscus.fluids import TetVOF
-from meniscus.fluids.tetrahedra.options import Conservation, Samples
+from meniscus.fluids.tetrahedra.options import Conservation, WaterSampling
 from meniscus.io.frames import FrameData, FrameItem, FrameMesh
 from meniscus.mesh import MovingTetMesh, bcc_lattice, icosphere, tet_block
 from meniscus.scenes.scene import Scene, parameter
@@ -46,7 +46,7 @@ class Projections(Scene):
     frames_per_second: ClassVar[float] = 24.0
 
     cells: int = parameter(14, "of the lattice across the mesh, which is 1 m wide")
-    samples: Samples = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
+    samples: WaterSampling = parameter("random", "points that stand for a tetrahedron in transport, or exact overlaps")
     count: int = parameter(10, "points per tetrahedron")
     seed: int = parameter(0, "of random points")
     rate: float = parameter(30.0, "frames per second of time")

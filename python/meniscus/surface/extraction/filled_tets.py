@@ -116,9 +116,9 @@ def filled_surface(
     centers = np.ascontiguousarray(np.stack(np.broadcast_arrays(*grid.cell_centers()), axis=-1).reshape(-1, 3))
     found = TetLocator(x, near).locate(centers)
     inside = np.flatnonzero(found.tets >= 0)
-    field = np.zeros(len(centers))
-    field[inside] = np.einsum("nk,nk->n", found.barycentric[inside], share[near[found.tets[inside]]])
-    field = field.reshape(grid.shape)
+    samples = np.zeros(len(centers))
+    samples[inside] = np.einsum("nk,nk->n", found.barycentric[inside], share[near[found.tets[inside]]])
+    field: Floats = samples.reshape(grid.shape)
     for _ in range(smoothing):
         for axis in range(3):
             padded = np.pad(field, [(1, 1) if a == axis else (0, 0) for a in range(3)])
