@@ -7,6 +7,7 @@
 #include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
 #include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 #include "meniscus/fluids/tet_vof/water_measures.hpp"
+#include "meniscus/fluids/tet_vof/way_out.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -115,7 +116,8 @@ void bind_graph(py::module_& m) {
             const auto r = values_of<const std::int32_t>(ranks, "ranks", g.graph->size());
             require(tet >= 0 && tet < g.graph->size(), "tet must be in [0, ", g.graph->size(), "), but is ", tet);
             std::vector<std::int32_t> found, visited;
-            const fluids::WayOut way = fluids::search_outward(*g.graph, r, tet, open_boundary, found, visited);
+            const fluids::WayOut way =
+                fluids::search_outward(*g.graph, r, tet, open_boundary, [](std::int32_t) { return false; }, found, visited);
             return py::make_tuple(way, taken(std::move(found)));
           },
           py::arg("ranks"), py::arg("tet"), py::arg("open_boundary"));
@@ -169,11 +171,14 @@ struct WaterStages {
 void bind_transport_stages(py::class_<WaterStages>& type) {
   type.def(
           "request",
-          [](WaterStages& w, const Step& step, const py::array& volume, const py::array& velocity, bool outside) {
+          [](WaterStages& w, const Step& step, const py::array& volume, const py::array& velocity, const py::array& tets,
+             const py::array& velocities, bool outside) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
-            step.with([&](const fluids::TransportStep& s) { w.transport.request(water, s, outside); });
+            const fluids::WetBoundary boundary{values_of<const std::int32_t>(tets, "tets", tets.size()),
+                                               vectors_of(velocities, "velocities", tets.size())};
+            step.with([&](const fluids::TransportStep& s) { w.transport.request(water, s, boundary, outside); });
           },
-          py::arg("step"), py::arg("volume"), py::arg("velocity"), py::arg("outside"))
+          py::arg("step"), py::arg("volume"), py::arg("velocity"), py::arg("tets"), py::arg("velocities"), py::arg("outside"))
       .def(
           "deliver",
           [](WaterStages& w, const py::array& volume, const py::array& velocity) {
@@ -342,16 +347,17 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
           "correct",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
              const py::array& capacity, const py::array& ranks, const py::array& normals, const py::array& solid,
-             std::int32_t highest) {
+             std::int32_t highest, bool whole) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
             const auto room = w.room(positions, capacity, ranks, true);
             const auto n = vectors_of(normals, "normals", w.graph.graph->size());
             const auto v = vectors_of(solid, "solid", w.graph.graph->size());
-            const mesh::Point p = interruptible([&] { return w.correction.correct(water, room, n, v, highest, w.quantum); });
+            const mesh::Point p =
+                interruptible([&] { return w.correction.correct(water, room, n, v, highest, whole, w.quantum); });
             return numbers_of(p);
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"), py::arg("normals"),
-          py::arg("solid"), py::arg("highest"))
+          py::arg("solid"), py::arg("highest"), py::arg("whole"))
       .def(
           "add",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& tets, const py::array& volumes,
@@ -390,6 +396,7 @@ void bind_tet_vof(py::module_& m) {
       .value("adaptive", fluids::WaterSampling::adaptive)
       .finalize();
   py::native_enum<fluids::WayOut>(m, "WayOut", "enum.Enum")
+      .value("room", fluids::WayOut::room)
       .value("higher_rank", fluids::WayOut::higher_rank)
       .value("boundary", fluids::WayOut::boundary)
       .value("none", fluids::WayOut::none)

@@ -4,17 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
-#include <optional>
-#include <unordered_set>
 
 namespace meniscus::fluids {
 namespace {
 
 constexpr Index chunk = 1024;
 constexpr std::int32_t unknown = -3;
-/// Tetrahedra that a search remembers in a row before it begins to hash them.
-constexpr std::size_t short_search = 256;
 
 /// Sets a value that is `from` to `to`; whether this call did it.
 bool claim(std::int32_t& value, std::int32_t from, std::int32_t to) {
@@ -122,39 +117,6 @@ bool TetRanks::find_closed(std::span<const TetKind> kinds, bool open_boundary, s
     join_pieces(pieces);
   }
   return std::any_of(closed.begin(), closed.end(), [](std::uint8_t c) { return c != 0; });
-}
-
-WayOut search_outward(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary,
-                      std::vector<std::int32_t>& found, std::vector<std::int32_t>& visited) {
-  visited.assign(1, from);
-  const std::int32_t own = ranks[static_cast<std::size_t>(from)];
-  std::optional<std::unordered_set<std::int32_t>> known;
-  const auto is_new = [&](std::int32_t t) {
-    if (visited.size() <= short_search) return std::find(visited.begin(), visited.end(), t) == visited.end();
-    if (!known) known.emplace(visited.begin(), visited.end());
-    return known->insert(t).second;
-  };
-  for (std::size_t first = 0, end = 1; first < end; first = end, end = visited.size()) {
-    const auto ring = std::span(visited).subspan(first, end - first);
-    found.clear();
-    std::copy_if(ring.begin(), ring.end(), std::back_inserter(found),
-                 [&](std::int32_t t) { return ranks[static_cast<std::size_t>(t)] > own; });
-    const WayOut way = found.empty() ? WayOut::boundary : WayOut::higher_rank;
-    if (found.empty() && open_boundary)
-      std::copy_if(ring.begin(), ring.end(), std::back_inserter(found), [&](std::int32_t t) { return graph.at_boundary(t); });
-    if (!found.empty()) {
-      std::sort(found.begin(), found.end());
-      return way;
-    }
-    for (std::size_t i = first; i < end; ++i)
-      for (const std::int32_t n : graph.neighbours(visited[i])) {
-        if (n < 0) continue;
-        const std::int32_t r = ranks[static_cast<std::size_t>(n)];
-        if (r == rank_disabled || (r == rank_inside && own != rank_inside) || !is_new(n)) continue;
-        visited.push_back(n);
-      }
-  }
-  return WayOut::none;
 }
 
 }  // namespace meniscus::fluids

@@ -45,13 +45,4 @@ class TetRanks {
   std::int32_t highest_ = 0;
 };
 
-/// What a search outward found.
-enum class WayOut : std::uint8_t { higher_rank, boundary, none };
-
-/// The way out of a tetrahedron: those at the smallest number of steps across faces that have a higher rank or, where none has,
-/// lie at an open boundary of the mesh; ascending. Tetrahedra inside of the solid are crossed only by a search that begins in
-/// one, disabled ones never. `visited` is scratch memory.
-WayOut search_outward(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary,
-                      std::vector<std::int32_t>& found, std::vector<std::int32_t>& visited);
-
 }  // namespace meniscus::fluids

@@ -38,25 +38,30 @@ class Boundary:
         self.wet = callable(outside)
         self._outside = outside
 
-    def inflow(self, points: Floats, volumes: Floats, tets: Ints, time: float) -> tuple[Ints, Floats, Floats]:
-        """Return what comes in at points (k, 3), each of which stands for a volume: tetrahedra, volumes, m^3, and velocities, m/s.
+    def at(self, points: Floats, time: float) -> tuple[Floats, Floats]:
+        """Return how wet points (k, 3) beyond the mesh are, 0 to 1, and the velocities there, m/s.
 
         Raises:
             TypeError, ValueError: the function returns other shapes, values that are not finite, or a wetness beyond [0, 1].
         """
         if not len(points):
-            return tets, volumes, points
+            return np.empty(0), np.empty((0, 3))
         result = self._outside(points, time)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError("outside must return a tuple of wetness and velocities")
         wetness, velocities = (np.ascontiguousarray(a, np.float64) for a in result)
-        if wetness.shape != volumes.shape or velocities.shape != points.shape:
+        if wetness.shape != (len(points),) or velocities.shape != points.shape:
             raise ValueError(
-                f"outside must return arrays of shapes {volumes.shape} and {points.shape}, not {wetness.shape} and {velocities.shape}"
+                f"outside must return arrays of shapes ({len(points)},) and {points.shape}, not {wetness.shape} and {velocities.shape}"
             )
         _checks.require_finite("the wetness outside", wetness)
         _checks.require_finite("the velocity outside", velocities)
         if ((wetness < 0) | (wetness > 1)).any():
             raise ValueError(f"the wetness outside must be in [0, 1], but is between {wetness.min():g} and {wetness.max():g}")
+        return wetness, velocities
+
+    def inflow(self, points: Floats, volumes: Floats, tets: Ints, time: float) -> tuple[Ints, Floats, Floats]:
+        """Return what comes in at points, each of which stands for a volume, m^3: tetrahedra, volumes, and velocities; see `at`."""
+        wetness, velocities = self.at(points, time)
         some = wetness > 0
         return tets[some], volumes[some] * wetness[some], velocities[some]

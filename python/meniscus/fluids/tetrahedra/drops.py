@@ -153,3 +153,25 @@ def jittered(
     direction = np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=1)
     moved = np.ascontiguousarray(position + (np.cbrt(b[:, 0]) * reach)[:, None] * direction)
     return np.where(allowed(moved)[:, None], moved, position)
+
+
+def cleared(position: Floats, radius: Floats, distance: Callable[[Floats], Floats]) -> Floats:
+    """Return positions moved out of a solid, along its distance, until drops of these radii are clear of it."""
+    x = position
+    for _ in range(8):
+        near = distance(x)
+        inside = np.flatnonzero(near < radius)
+        if not len(inside):
+            break
+        x = x.copy()
+        step = 1e-3 * radius[inside]
+        points = x[inside]
+        slope = np.empty_like(points)
+        for d in range(3):
+            shift = np.zeros_like(points)
+            shift[:, d] = step
+            slope[:, d] = (distance(points + shift) - distance(points - shift)) / (2 * step)
+        length = np.linalg.norm(slope, axis=1)
+        slope[length == 0, 2], length[length == 0] = 1.0, 1.0
+        x[inside] = points + slope / length[:, None] * (1.01 * radius[inside] - near[inside])[:, None]
+    return x

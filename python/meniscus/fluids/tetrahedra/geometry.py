@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -14,10 +15,11 @@ from meniscus._meniscus import surface as _surface
 from meniscus.core.memory import MemoryOwner
 from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.surface.shapes.solid import Solid
+from meniscus.surface.tetrahedra.solid_at_time import members_at
 from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
 
 Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int32]
 _OPEN, _CUT, _INSIDE, _DISABLED = 0, 1, 2, 3
 
 
@@ -43,6 +45,7 @@ class TetGeometry(MemoryOwner):
 
     def __init__(self, moving: MovingTetMesh, solid: Any, open_boundary: bool, fraction: Any) -> None:
         self.moving, self.solid, self.open_boundary = moving, solid, open_boundary
+        members_at(solid, moving.start if math.isfinite(moving.start) else 0.0, None)  # refuses what is no solid
         self.tets = moving.tets()
         n, m = moving.vertex_count(), len(self.tets)
         self.graph = _fluids.TetGraph(self.tets, n)
@@ -58,6 +61,7 @@ class TetGeometry(MemoryOwner):
         self.highest = 0
         self._closed = np.zeros(m, np.uint8)
         self._any_closed = False
+        self._at_boundary: Ints | None = None
         self._ranked = False
         self._warned = False
         self._time: float | None = None
@@ -145,6 +149,12 @@ class TetGeometry(MemoryOwner):
     def closed(self) -> npt.NDArray[np.uint8] | None:
         """Which tetrahedra (m,) have no way out of the mesh, 0 or 1; None where all have."""
         return self._closed if self._any_closed else None
+
+    def at_boundary(self) -> Ints:
+        """Return the tetrahedra with a face without a neighbour, ascending."""
+        if self._at_boundary is None:
+            self._at_boundary = np.flatnonzero((self.graph.neighbours < 0).any(axis=1)).astype(np.int32)
+        return self._at_boundary
 
     def solid_motion(self, layers: int = 0) -> tuple[Floats, Floats]:
         """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond."""

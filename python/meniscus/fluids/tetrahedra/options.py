@@ -44,6 +44,9 @@ class TetVOFOptions:
         planes: with exact overlaps, water in a partly filled tetrahedron lies below a plane, which keeps its edge sharp.
         trace: 'per_tet' moves a tetrahedron with its own velocity, 'per_node' its corners with the mean velocities around them.
         conservation: see `Conservation`.
+        columns: how far a full column of water hands on that it stands on the solid: 'lower' to neighbours of higher ranks across
+            faces, as in the source; 'whole' also to those of the same rank that have nothing lower beside them. Then water at rest
+            stays at rest, but a jet that hits a wall stops as a whole.
         smear: how often tetrahedra above capacity give to all neighbours before the sweep outward.
         crumb: water below this part of the mean volume of a tetrahedron joins the fullest neighbour; nothing is deleted. In the source
             1e-14; 0: never.
@@ -63,6 +66,7 @@ class TetVOFOptions:
     planes: bool = False
     trace: TetTrace = "per_tet"
     conservation: Conservation = "push-out"
+    columns: Literal["lower", "whole"] = "lower"
     smear: int = 1
     crumb: float = 1e-9
     gravity: Sequence[float] = (0.0, 0.0, -9.81)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.tetrahedra.geometry import TetGeometry
 from meniscus.mesh.clipping import fractions_below
+from meniscus.mesh.quadrature.tet_samples import tet_samples
 from meniscus.surface.shapes.pose import Pose
 from meniscus.surface.shapes.sampled import as_shape
 
@@ -33,6 +34,14 @@ def fill_fractions(name: str, region: Any, positions: Floats, tets: Ints, pose: 
     mixed = np.flatnonzero(inside.any(axis=1) & ~inside.all(axis=1))
     if len(mixed):
         part[mixed] = fractions_below(np.ascontiguousarray(corners[mixed]))
+    # Regions smaller than a tetrahedron may lie between the vertices.
+    x = points[tets[~inside.any(axis=1)]]
+    reach = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=2).max(axis=1, initial=0.0)
+    near = np.flatnonzero(~inside.any(axis=1))[shape.signed_distance(np.ascontiguousarray(x.mean(axis=1))) < reach]
+    if len(near):
+        weights = tet_samples("fixed", 64)
+        within = shape.signed_distance(np.ascontiguousarray((weights @ points[tets[near]]).reshape(-1, 3))) <= 0
+        part[near] = within.reshape(len(near), -1).mean(axis=1)
     return part
 
 

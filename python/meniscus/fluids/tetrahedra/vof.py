@@ -13,7 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.staged_solver import checked_stage
-from meniscus.fluids.tetrahedra.drops import jittered, make_drops
+from meniscus.fluids.tetrahedra.drops import cleared, jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band
 from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport
 from meniscus.fluids.tetrahedra.projection_stage import ProjectionOfWater
@@ -144,7 +144,8 @@ class TetVOF(TetWater):
                 report.time, report.volume = self.time, self.total_volume()
                 report.wet = int(np.count_nonzero(self.volume))
                 _checks.require_finite("velocity", self.velocity)
-                self._moved_by, self._transit = None, False
+                self._require_balance()
+                self._moved_by, self._transit, self._phase = None, False, ""
         finally:
             self.running_report = TetVOFReport()
         self.report = report
@@ -155,34 +156,52 @@ class TetVOF(TetWater):
     @checked_stage
     def move(self, dt: float) -> None:
         """Stage 1: move the mesh and the solid to the end of the step, and find room, ranks, normals and velocities there."""
+        if self._phase not in ("", "emit", "move"):
+            raise RuntimeError(
+                f"the stages of the last step end with {self._phase}: finish them before the mesh moves again, or call step(dt)"
+            )
+        if self._phase == "emit":
+            self._moved_by = None
+        self._phase = ""
         self._book_changes()
-        _checks.require_finite("velocity", self.velocity)
         o, g = self.options, self._geometry
         g.move(self._stages, self.time, dt, self._band())
         begin, end = g.distances()
         trace, samples = TET_TRACE("trace", o.trace), WATER_SAMPLING("samples", o.samples)
         parts = (g.before, g.positions, *g.locators, self.mesh.levels, g.ranks, begin, end, g.capacity)
         step = self.steps % 2**32
+        self._phase = "move"
         self._moved_by = _fluids.TransportStep(g.graph, *parts, dt, trace, samples, o.count, o.seed, step, o.planes, g.open_boundary)
 
     @checked_stage
     def request(self, dt: float) -> None:
         """Stage 2: trace tetrahedra back, and find from which of the old mesh they request water; changes no water."""
-        self._stages.request(self._after_move("request"), self.volume, self.velocity, self._boundary.wet)
+        step, g, wet = self._follow("request", "move"), self._geometry, self._boundary.wet
+        self._book_changes()
+        _checks.require_finite("velocity", self.velocity)
+        tets, velocities = np.empty(0, np.int32), np.empty((0, 3))
+        if wet:
+            # Dry tetrahedra at the boundary ask for water, too, where there is some beyond it.
+            tets = g.at_boundary()
+            centres = np.ascontiguousarray(g.positions[g.tets[tets]].mean(axis=1))
+            some, velocities = self._boundary.at(centres, self.time)
+            tets, velocities = tets[some > 0], velocities[some > 0]
+        self._stages.request(step, self.volume, self.velocity, tets, velocities, wet)
+        self._phase = "request"
 
     @checked_stage
     def deliver(self, dt: float) -> None:
         """Stage 3: give what was requested; all get less where a donor has less than that."""
-        self._after_move("deliver")
+        self._follow("deliver", "request")
         self._stages.deliver(self.volume, self.velocity)
-        self._transit = True
+        self._transit, self._phase = True, "deliver"
 
     @checked_stage
     def forward(self, dt: float) -> None:
         """Stage 4: carry what nobody has requested to where it flows."""
-        impulse = self._stages.forward(self._after_move("forward"), self.volume, self.velocity)
+        impulse = self._stages.forward(self._follow("forward", "deliver"), self.volume, self.velocity)
         self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
-        self._transit = False
+        self._transit, self._phase = False, "forward"
         self._collect_left()
 
     @checked_stage
@@ -261,7 +280,8 @@ class TetVOF(TetWater):
             self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
         if self.options.conservation != "push-out" or g.on_tets is None:
             return
-        impulse = self._stages.correct(*self._room("correct"), *g.solid_motion(g.layers_of(self.volume)), g.highest)
+        whole = self.options.columns == "whole"
+        impulse = self._stages.correct(*self._room("correct"), *g.solid_motion(g.layers_of(self.volume)), g.highest, whole)
         change = self.options.density * np.array(impulse)
         self._accounts.book("body", momentum=change)
         self._feel(change, dt)
@@ -270,6 +290,9 @@ class TetVOF(TetWater):
     def emit(self, dt: float) -> None:
         """Stage 11: make drops of the water that has left the mesh."""
         self._after_move("emit")
+        if self._phase != "forward":
+            raise RuntimeError("emit ends a step whose water has been carried to its new place: call forward(dt) before")
+        self._phase = "emit"
         if not self._left:
             return
         joined = [np.concatenate([part[i] for part in self._left]) for i in range(4)]
@@ -279,6 +302,9 @@ class TetVOF(TetWater):
             (joined[0], joined[1], joined[2], joined[3]), self.waiting, smallest, largest, self.quantum
         )
         radius = np.cbrt(volume * (3 / (4 * np.pi)))
+        distance = self._distance_of_solid()
+        if distance is not None:
+            position = cleared(position, radius, distance)
         corners = self._geometry.positions[self._geometry.tets[tet]]
         edges = [np.linalg.norm(corners[:, i] - corners[:, j], axis=1) for i in range(4) for j in range(i)]
         reach = self.options.jitter * np.max(edges, axis=0, initial=0.0)
@@ -299,10 +325,24 @@ class TetVOF(TetWater):
             raise RuntimeError(f"{stage} needs the mesh at the end of the step: call move(dt) before, or step(dt)")
         return self._moved_by
 
+    def _follow(self, stage: str, last: str) -> Any:
+        if self._phase != last:
+            raise RuntimeError(f"{stage} follows {last}, and was called after {self._phase or 'the end of a step'}")
+        return self._moved_by
+
     def _room(self, stage: str) -> tuple[Floats, Floats, Floats, Floats, Ints]:
         self._after_move(stage)
         g = self._geometry
         return self.volume, self.velocity, g.positions, g.capacity, g.ranks
+
+    def _require_balance(self) -> None:
+        """Refuse a step in which something has changed the water without the accounts, such as a hook that writes to the views."""
+        inside, waiting, _ = self._present()
+        missing = inside + waiting - self._accounts.expected_volume()
+        if abs(missing) > 1e-11 * max(inside, self._accounts.expected_volume()):
+            raise RuntimeError(
+                f"the step has changed the volume by {missing:g} m^3 that no account knows: on_stage must use fill and absorb"
+            )
 
     def _collect_left(self) -> None:
         left = self._stages.take_left()
@@ -314,8 +354,12 @@ class TetVOF(TetWater):
         tets, weights = np.empty(len(points), np.int32), np.empty((len(points), 4))
         self._geometry.locators[1].locate(points, None, self.mesh.levels, tets, weights)
         free: npt.NDArray[np.bool_] = (tets < 0) | (self.volume[tets] == 0)
+        distance = self._distance_of_solid()
+        return free if distance is None else free & (distance(points) >= radius)
+
+    def _distance_of_solid(self) -> Callable[[Floats], Floats] | None:
         members = members_at(self.solid, float(self._geometry.time or 0.0), None)
-        return free & (union_distance(members)(points) >= radius) if members else free
+        return union_distance(members) if members else None
 
     def _feel(self, change: Floats, dt: float) -> None:
         """Add the reaction of a change of the water's momentum, kg m/s, to the force on the solid."""

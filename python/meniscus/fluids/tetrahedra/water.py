@@ -62,6 +62,7 @@ class TetWater(Stateful):
         self._left: list[Left] = []
         self._moved_by: Any = None
         self._transit = False
+        self._phase = ""
 
     # --- the mesh and its room -----------------------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ class TetWater(Stateful):
     def ledger(self) -> TetLedger:
         """Return where the water is, where it came from and where it went, since the solver was made."""
         with self.exclusive():
-            if self._moved_by is None:
+            if self._phase in ("", "move"):
                 self._book_changes()
             a = self._accounts
             inside, waiting, momentum = self._present()
@@ -213,9 +214,11 @@ class TetWater(Stateful):
         if not 0 <= part <= 1:
             raise ValueError(f"level must be in [0, 1], so that no tetrahedron holds more than it has room for, not {part:g}")
         with self.exclusive():
+            self._require_no_transport()
             now = self._now()
             share = fill_fractions("region", region, now.positions, now.tets, None)
-            self._book_changes()
+            if self._phase in ("", "move"):
+                self._book_changes()
             lacking = np.floor(part * share * now.capacity / self.quantum) * self.quantum - self.volume
             tets = np.flatnonzero(lacking > 0).astype(np.int32)
             return self._add(tets, lacking[tets], np.array(u), "filled")
@@ -247,9 +250,34 @@ class TetWater(Stateful):
         if (v < 0).any():
             raise ValueError(f"volumes must not be negative, but [{int(np.argmax(v < 0))}] is {v.min():g}")
         with self.exclusive():
-            if self._moved_by is None:
+            self._require_no_transport()
+            if self._phase in ("", "move"):
                 self._book_changes()
             return self._add(t.astype(np.int32), v, u, "absorbed")
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return copies of all parts by name.
+
+        Raises:
+            BusyError: another thread changes them.
+            RuntimeError: between the stages deliver and emit, when water is on its way.
+        """
+        self._require_settled("a snapshot")
+        return super().snapshot()
+
+    def assign(self, other: Any) -> None:
+        """Copy the state of another object made with the same arguments, bit by bit. Raises RuntimeError as `snapshot`."""
+        if isinstance(other, TetWater):
+            other._require_settled("a copy")
+        super().assign(other)
+
+    def _require_settled(self, what: str) -> None:
+        if self._transit or self._left:
+            raise RuntimeError(f"{what} between the stages deliver and emit would lose the water on its way; take it before or after")
+
+    def _require_no_transport(self) -> None:
+        if self._phase in ("request", "deliver"):
+            raise RuntimeError("water cannot be added between the stages request and forward, when that of the mesh is on its way")
 
     def _add(self, tets: Ints, volumes: Floats, velocities: Floats, account: str) -> float:
         """Add water to tetrahedra, and book it. Returns the volume added."""
@@ -278,7 +306,7 @@ class TetWater(Stateful):
         self._geometry.forget()
         self._stages.take_left()
         self._left = []
-        self._moved_by, self._transit = None, False
+        self._moved_by, self._transit, self._phase = None, False, ""
 
     def __repr__(self) -> str:
         """One line: tetrahedra, wet ones, water, drops, time, memory."""

@@ -1,5 +1,7 @@
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 
+#include "meniscus/fluids/tet_vof/way_out.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -253,7 +255,8 @@ bool Overflow::offer_outward(const WaterRoom& room) {
 }
 
 /// Sends what has no neighbour of a higher rank to the nearest tetrahedra that have one, or out of the mesh.
-void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vector<LeftWater>& left, Workspace& workspace) {
+void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32_t level, std::vector<LeftWater>& left,
+                        Workspace& workspace) {
   const auto count = static_cast<Index>(sources_.size());
   parcels_.begin(offers_.pieces());
   left_.begin(offers_.pieces());
@@ -271,7 +274,9 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vecto
       if (room.ranks[at] == rank_disabled)
         found.assign(1, t);
       else
-        way = search_outward(graph_, room.ranks, t, room.open_boundary, found, visited);
+        way = search_outward(
+            graph_, room.ranks, t, room.open_boundary, [&](std::int32_t n) { return free_of(n, water, room) > 0; }, found,
+            visited);
       if (way == WayOut::none) continue;
       double rest = excess_[s];
       const double part = quantum_.floor(rest / static_cast<double>(found.size()));
@@ -279,7 +284,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vecto
         const double v = j + 1 < found.size() ? part : rest;
         rest -= v;
         if (v == 0) continue;
-        if (way == WayOut::higher_rank) {
+        if (way != WayOut::boundary) {
           parcels.push_back({v, water.velocity[at], found[j]});
         } else {
           const mesh::Point centre = place_outside(room, found[j]);
@@ -292,7 +297,11 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vecto
     }
   });
   for (Index p = 0; p < offers_.pieces(); ++p)
-    for (const Parcel& parcel : parcels_.piece(p)) enqueue(parcel.target);
+    for (const Parcel& parcel : parcels_.piece(p)) {
+      enqueue(parcel.target);
+      // What has room may have a lower rank; then another sweep has to look at it.
+      again_ = again_ || order_[static_cast<std::size_t>(parcel.target)] <= level;
+    }
   parcels_.add_to(water, workspace);
   left_.move_to(left);
 }
@@ -352,14 +361,16 @@ std::int32_t Overflow::order_closed(const TetWater& water, const WaterRoom& room
 
 void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                         Workspace& workspace) {
-  /// Room near by may be less than what comes there; then it is looked for again.
+  // Room near by may be less than what comes there; then it is looked for again.
   constexpr int most_sweeps = 16;
   order_ = room.ranks;
   for (int n = 0; n < most_sweeps; ++n) {
     const double before = enclosed_volume_;
     const std::int32_t top = room.closed.empty() ? highest : order_closed(water, room, highest);
+    again_ = false;
     sweep(water, room, top, left, workspace);
-    if (enclosed_ == 0 || room.closed.empty() || (n > 0 && !(enclosed_volume_ < before))) break;
+    const bool closed = enclosed_ > 0 && !room.closed.empty() && (n == 0 || enclosed_volume_ < before);
+    if (!again_ && !closed) break;
   }
 }
 
@@ -399,7 +410,7 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
       for (std::size_t p = 0; p < pieces; ++p)
         for (const std::int32_t t : pieces_[p]) enqueue(t);
     }
-    push_far(water, room, left, workspace);
+    push_far(water, room, static_cast<std::int32_t>(level) + rank_disabled, left, workspace);
     for (const double v : excess_)
       if (v > 0) {
         ++enclosed_;

@@ -66,7 +66,8 @@ class Overflow {
   std::int32_t order_closed(const TetWater& water, const WaterRoom& room, std::int32_t highest);
   void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
              Workspace& workspace);
-  void push_far(const TetWater& water, const WaterRoom& room, std::vector<LeftWater>& left, Workspace& workspace);
+  void push_far(const TetWater& water, const WaterRoom& room, std::int32_t level, std::vector<LeftWater>& left,
+                Workspace& workspace);
   void settle(const TetWater& water);
 
   const TetGraph& graph_;
@@ -83,6 +84,7 @@ class Overflow {
   /// closed.
   std::vector<std::int32_t> closed_order_;
   std::span<const std::int32_t> order_;
+  bool again_ = false;
   Index enclosed_ = 0;
   double enclosed_volume_ = 0;
 };

@@ -12,10 +12,10 @@ constexpr double crumbs = 16;
 
 /// Whether water of a tetrahedron is held up by that of a neighbour of rank `level`: it has a higher rank, or the same and
 /// nothing lower beside it. Ranks count across corners, so that many tetrahedra have none of a lower rank across a face.
-bool rests_on(const WaterRoom& room, std::int32_t t, std::int32_t level) {
+bool rests_on(const WaterRoom& room, std::int32_t t, std::int32_t level, bool whole) {
   const std::int32_t own = room.ranks[static_cast<std::size_t>(t)];
   if (own != level) return own > level;
-  if (own == 0) return false;
+  if (own == 0 || !whole) return false;
   for (const std::int32_t n : room.graph.neighbours(t))
     if (n >= 0 && room.ranks[static_cast<std::size_t>(n)] >= 0 && room.ranks[static_cast<std::size_t>(n)] < own) return false;
   return true;
@@ -24,7 +24,8 @@ bool rests_on(const WaterRoom& room, std::int32_t t, std::int32_t level) {
 }  // namespace
 
 mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& room, std::span<const mesh::Point> normals,
-                                        std::span<const mesh::Point> solid, std::int32_t highest, const Quantum& quantum) {
+                                        std::span<const mesh::Point> solid, std::int32_t highest, bool whole,
+                                        const Quantum& quantum) {
   const auto levels = static_cast<std::size_t>(highest + 1);
   if (queue_.size() < levels) queue_.resize(levels);
   for (auto& q : queue_) q.clear();
@@ -64,7 +65,8 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
           // A column of water hands it on only where it is full.
           if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
           for (const std::int32_t n : graph_.neighbours(t))
-            if (n >= 0 && water.volume[static_cast<std::size_t>(n)] > 0 && rests_on(room, n, static_cast<std::int32_t>(level)))
+            if (n >= 0 && water.volume[static_cast<std::size_t>(n)] > 0 &&
+                rests_on(room, n, static_cast<std::int32_t>(level), whole))
               next.push_back(n);
         }
       });

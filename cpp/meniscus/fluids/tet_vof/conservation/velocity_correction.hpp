@@ -1,8 +1,11 @@
 /// Water does not come closer to the solid than the solid lets it: where water at the surface, or in a full column of water that
 /// ends there, approaches faster than the surface moves, its velocity along the normal becomes that of the surface.
 ///
-/// Source: Lee 2018, section 3.3.3. There a tetrahedron inherits across faces from lower ranks alone, though ranks count across
-/// corners: those without a lower rank beside them would fall for ever. Here they inherit from their own rank.
+/// A column ends, as in the source, where a tetrahedron has no neighbour of a lower rank across a face; this is so for many,
+/// since ranks count across corners. With `whole`, these inherit from neighbours of their own rank: water at rest then stays at
+/// rest, but jets stop as a whole.
+///
+/// Source: Lee 2018, section 3.3.3.
 #pragma once
 
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
@@ -16,7 +19,7 @@ class VelocityCorrection {
   /// One sweep from rank 0 outward. `normals` point away from the solid, `solid` holds its velocities, m/s. Returns the change of
   /// the water's momentum over its density, m^4/s.
   mesh::Point correct(const TetWater& water, const WaterRoom& room, std::span<const mesh::Point> normals,
-                      std::span<const mesh::Point> solid, std::int32_t highest, const Quantum& quantum);
+                      std::span<const mesh::Point> solid, std::int32_t highest, bool whole, const Quantum& quantum);
 
   std::size_t nbytes() const;
 

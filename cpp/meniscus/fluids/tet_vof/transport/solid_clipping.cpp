@@ -13,12 +13,18 @@ void stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
                    std::span<const double> distance_end, NearLocation& end, std::array<mesh::Point, 4>& y) {
   double edge = 0;
   for (std::size_t k = 1; k < 4; ++k) edge = std::max(edge, (x[k] - x[0]).norm());
+  // The smallest part of its path that a corner outside of the solid can go. Those inside go as far: the solid would else let
+  // them through to its other side.
+  double least = 1;
+  bool any_outside = false;
   for (std::size_t k = 0; k < 4; ++k) {
     const double begin = distance_begin[static_cast<std::size_t>(tet[k])];
+    if (begin <= 0) continue;
+    any_outside = true;
     const mesh::Point path = y[k] - x[k];
     const double length = path.norm();
     // The solid itself may come closer during the step, hence the factor.
-    if (begin <= 0 || begin > 2 * length) continue;
+    if (begin > 2 * length) continue;
     const int steps = std::clamp(static_cast<int>(std::ceil(length / edge)), 1, most_steps);
     double before = begin;
     for (int i = 1; i <= steps; ++i) {
@@ -28,12 +34,17 @@ void stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
       double here = 0;
       for (std::size_t j = 0; j < 4; ++j) here += end.weights()[j] * distance_end[static_cast<std::size_t>(end.tet(t)[j])];
       if (here < 0) {
-        y[k] = x[k] + path * ((static_cast<double>(i - 1) + before / (before - here)) / steps);
+        const double part = (static_cast<double>(i - 1) + before / (before - here)) / steps;
+        y[k] = x[k] + path * part;
+        least = std::min(least, part);
         break;
       }
       before = here;
     }
   }
+  if (!any_outside) least = 0;
+  for (std::size_t k = 0; k < 4 && least < 1; ++k)
+    if (distance_begin[static_cast<std::size_t>(tet[k])] <= 0) y[k] = x[k] + (y[k] - x[k]) * least;
 }
 
 }  // namespace meniscus::fluids

@@ -55,6 +55,17 @@ void TetReach::find_wet(const TetWater& water) {
   wet_ = size();
 }
 
+/// How far water that goes along a path comes relative to the corners of a tetrahedron.
+double TetReach::farthest(std::int32_t t, const mesh::Point& path, std::span<const mesh::Point> before,
+                          std::span<const mesh::Point> after) const {
+  double most = 0;
+  for (const std::int32_t v : graph_.tet(t)) {
+    const auto k = static_cast<std::size_t>(v);
+    most = std::max(most, (path - (after[k] - before[k])).squaredNorm());
+  }
+  return std::sqrt(most);
+}
+
 /// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all.
 void TetReach::average_node(std::int32_t v, const TetWater& water) {
   mesh::Point wet = mesh::Point::Zero(), dry = mesh::Point::Zero();
@@ -190,7 +201,7 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
 }
 
 void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before, std::span<const mesh::Point> after,
-                      std::span<const std::int32_t> ranks, double dt, bool nodes) {
+                      std::span<const std::int32_t> ranks, double dt, bool nodes, const WetBoundary& boundary) {
   places_ = before;
   node_gradient_.resize(nodes ? static_cast<std::size_t>(graph_.vertices()) : 0);
   find_wet(water);
@@ -203,14 +214,18 @@ void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before
       slots_[static_cast<std::size_t>(t)] = static_cast<std::int32_t>(i);
       velocities_[at] = water.velocity[static_cast<std::size_t>(t)];
       // Relative to the mesh: where both move alike, water does not come anywhere.
-      double farthest = 0;
-      for (const std::int32_t v : graph_.tet(t)) {
-        const auto k = static_cast<std::size_t>(v);
-        farthest = std::max(farthest, (dt * velocities_[at] - (after[k] - before[k])).squaredNorm());
-      }
-      reach_[at] = std::sqrt(farthest);
+      reach_[at] = farthest(t, dt * velocities_[at], before, after);
     }
   });
+  for (std::size_t i = 0; i < boundary.tets.size(); ++i) {
+    const std::int32_t t = boundary.tets[i];
+    const auto at = static_cast<std::size_t>(t);
+    if (slots_[at] != none || ranks[at] < 0) continue;
+    slots_[at] = static_cast<std::int32_t>(tets_.size());
+    tets_.push_back(t);
+    velocities_.push_back(boundary.velocities[i]);
+    reach_.push_back(farthest(t, dt * boundary.velocities[i], before, after));
+  }
   ++rounds_;
   add_layers(water, after, ranks);
   rounds_ += 2;

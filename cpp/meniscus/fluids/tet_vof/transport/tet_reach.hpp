@@ -6,6 +6,12 @@
 
 namespace meniscus::fluids {
 
+/// Tetrahedra at the boundary of the mesh beyond which there is water, and its velocities, m/s.
+struct WetBoundary {
+  std::span<const std::int32_t> tets;
+  std::span<const mesh::Point> velocities;
+};
+
 /// The tetrahedra of a step: those with water, ascending, then dry ones within its reach. Each has a slot, its place in this
 /// list.
 ///
@@ -20,10 +26,10 @@ class TetReach {
  public:
   explicit TetReach(const TetGraph& graph);
 
-  /// Gathers the list for a step of dt. Tetrahedra with a negative rank are traced only if they hold water. With `nodes`, every
-  /// vertex of the list gets a velocity.
+  /// Gathers the list for a step of dt. Tetrahedra with a negative rank are traced only if they hold water. Those of `boundary`
+  /// are traced also if they are dry. With `nodes`, every vertex of the list gets a velocity.
   void gather(const TetWater& water, std::span<const mesh::Point> before, std::span<const mesh::Point> after,
-              std::span<const std::int32_t> ranks, double dt, bool nodes);
+              std::span<const std::int32_t> ranks, double dt, bool nodes, const WetBoundary& boundary);
 
   std::span<const std::int32_t> tets() const { return tets_; }
   /// How many of them hold water.
@@ -40,6 +46,8 @@ class TetReach {
 
  private:
   void find_wet(const TetWater& water);
+  double farthest(std::int32_t t, const mesh::Point& path, std::span<const mesh::Point> before,
+                  std::span<const mesh::Point> after) const;
   void add_layers(const TetWater& water, std::span<const mesh::Point> after, std::span<const std::int32_t> ranks);
   void average_node(std::int32_t v, const TetWater& water);
   void fit_node(std::int32_t v);

@@ -1,5 +1,6 @@
 #include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 
+#include "meniscus/core/error.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
 #include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
@@ -21,6 +22,21 @@ mesh::Point at(const mesh::TetWeights& w, const std::array<mesh::Point, 4>& x) {
 }
 
 double volume_of(const std::array<mesh::Point, 4>& x) { return std::abs(mesh::signed_volume(x[0], x[1], x[2], x[3])); }
+
+/// Pulls a point that has come into the solid back on its way, until it is where water may be. Returns the tetrahedron there, or
+/// `inside` if none is found.
+std::int32_t outside_of_solid(const mesh::Point& start, std::span<const std::int32_t> ranks, NearLocation& mesh,
+                              std::int32_t inside, mesh::Point& p) {
+  const mesh::Point way = p - start;
+  for (double part = 0.875; part >= 0; part -= 0.125) {
+    const mesh::Point q = start + part * way;
+    const std::int32_t k = mesh.find(q);
+    if (k < 0 || ranks[static_cast<std::size_t>(k)] < 0) continue;
+    p = q;
+    return k;
+  }
+  return inside;
+}
 
 void keep_last(std::int32_t& value, std::int32_t candidate) {
   std::atomic_ref<std::int32_t> v(value);
@@ -84,8 +100,9 @@ void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& s
   for (std::size_t i = first; i < list.size(); ++i) list[i].volume = quantum_.nearest(volume * (list[i].volume / parts));
 }
 
-void WaterTransport::request(const TetWater& water, const TransportStep& step, bool outside) {
-  reach_.gather(water, step.before.positions, step.after.positions, step.ranks, step.dt, step.trace == TetTrace::per_node);
+void WaterTransport::request(const TetWater& water, const TransportStep& step, const WetBoundary& boundary, bool outside) {
+  reach_.gather(water, step.before.positions, step.after.positions, step.ranks, step.dt, step.trace == TetTrace::per_node,
+                boundary);
   const auto wet = static_cast<std::size_t>(reach_.wet());
   old_volume_.resize(wet);
   remainder_.resize(wet);
@@ -135,6 +152,13 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, b
 }
 
 void WaterTransport::deliver(const TetWater& water) {
+  std::atomic<bool> same = true;
+  parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
+    for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
+      if (water.volume[static_cast<std::size_t>(reach_.tets()[s])] != (s < old_volume_.size() ? old_volume_[s] : 0.0))
+        same = false;
+  });
+  require(same, "the water must not be changed between request and deliver, but its volume was");
   const auto granted = [&](const Request& r) {
     const auto d = static_cast<std::size_t>(r.donor);
     return requested_[d] <= old_volume_[d] ? r.volume : quantum_.share(old_volume_[d], r.volume, requested_[d]);
@@ -198,8 +222,10 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         const double v = j + 1 < points.size() ? part : rest;
         rest -= v;
         if (v == 0) continue;
-        const mesh::Point p = at(points[j], y);
+        mesh::Point p = at(points[j], y);
         std::int32_t k = after.find(p);
+        if (k >= 0 && step.ranks[static_cast<std::size_t>(k)] == rank_inside)
+          k = outside_of_solid(at(points[j], x), step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
           // At a wall it stays in the last tetrahedron on its way, or else where it was.
           const auto [last, face] = after.exit();

@@ -50,8 +50,8 @@ class WaterTransport {
   WaterTransport(const TetGraph& graph, Quantum quantum) : graph_(graph), quantum_(quantum), reach_(graph) {}
 
   /// Stage 1: finds the tetrahedra of the step and what they request. Changes nothing. With `outside`, points beyond the mesh are
-  /// kept.
-  void request(const TetWater& water, const TransportStep& step, bool outside);
+  /// kept; `boundary` says where water comes from there.
+  void request(const TetWater& water, const TransportStep& step, const WetBoundary& boundary, bool outside);
 
   /// Stage 2: gives each what it gets. Afterwards the water that is left in its old place is not part of `water`.
   void deliver(const TetWater& water);
