@@ -28,7 +28,7 @@ from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = ROOT / "notebooks"
-PAGES = ("smoke", "water", "solids", "meshes")
+PAGES = ("smoke", "water", "solids", "meshes", "tet_vof")
 IMAGES = ROOT / "docs" / "images"
 COLOURS = 256
 MANY_COLOURS = 4000

@@ -105,6 +105,21 @@ def test_the_stages_on_the_page_on_water_are_those_of_the_solver() -> None:
     assert tuple(listed) == fluids.LiquidSolver.stages
 
 
+def test_the_page_on_water_on_a_moving_mesh_runs_and_names_the_stages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("PIL")
+    page = (ROOT / "docs" / "tet_vof.md").read_text(encoding="utf-8")
+    assert tuple(re.findall(r"^\d+\. `(\w+)`", page, re.MULTILINE)) == fluids.TetVOF.stages
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    variables: dict[str, Any] = {}
+    exec(compile(code, "tet_vof.md", "exec"), variables)
+    assert "wet tetrahedra" in capsys.readouterr().out
+    assert abs(variables["ledger"].volume_error) < 1e-14
+    assert (tmp_path / "tet-vof-ball.png").stat().st_size > 20_000
+
+
 # What a script of the first hour does without: other types, copies in another order, arrays in place of fields and meshes.
 CONVERSIONS = re.compile(r"astype|ascontiguousarray|np\.a?s?array|\.array\b|\.faces|\.triangles|\.vertices,|to_mesh\(|float32|int32")
 

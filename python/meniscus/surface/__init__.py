@@ -1,6 +1,7 @@
 """Surfaces: analytic shapes, signed distances of meshes, level sets on grids, and kinematic solids for fluid solvers."""
 
 from meniscus.surface.extraction.deviation import HausdorffDistance, hausdorff_distance
+from meniscus.surface.extraction.filled_tets import FilledSurface, filled_surface, saturation_at_vertices
 from meniscus.surface.extraction.surfaces import Components, components, curvature, extract, measure, symmetric_difference, volume_fractions
 from meniscus.surface.levelset import LevelSet
 from meniscus.surface.markers.options import (
@@ -41,6 +42,7 @@ __all__ = [
     "DeviationWarning",
     "Ellipsoid",
     "Extended",
+    "FilledSurface",
     "FunctionShape",
     "HalfSpace",
     "HausdorffDistance",
@@ -84,10 +86,12 @@ __all__ = [
     "extend",
     "extend_velocity",
     "extract",
+    "filled_surface",
     "hausdorff_distance",
     "interpolate_levelsets",
     "measure",
     "redistance",
+    "saturation_at_vertices",
     "skin_morph",
     "symmetric_difference",
     "touched_tets",

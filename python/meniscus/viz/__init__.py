@@ -9,7 +9,9 @@ from meniscus.viz.meshes import surface
 from meniscus.viz.picture import Picture
 from meniscus.viz.plots import contours, image, lines, liquid2d, streamlines
 from meniscus.viz.smoke import Camera, smoke
+from meniscus.viz.tet_slices import tet_slice, transport_slice, way_out_slice
 from meniscus.viz.water import water
+from meniscus.viz.wet_tets import wet_tets
 
 __all__ = [
     "Camera",
@@ -26,6 +28,10 @@ __all__ = [
     "smoke",
     "streamlines",
     "surface",
+    "tet_slice",
+    "transport_slice",
     "view3d",
     "water",
+    "way_out_slice",
+    "wet_tets",
 ]

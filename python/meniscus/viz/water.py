@@ -38,6 +38,7 @@ def water(
     up: UpAxis = "z",
     camera: Camera | None = None,
     box: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    edges: bool = True,
     floor: float | None = None,
     clarity: float | None = None,
     light: tuple[float, float, float] = (-0.55, 0.75, 0.30),
@@ -59,6 +60,7 @@ def water(
         up: the axis that points upward.
         camera: as for `smoke`; azimuth 0 looks along the last horizontal axis.
         box: lowest and highest corner, m, of what the picture contains and is framed by; default: the bounds of the meshes, no frame.
+        edges: whether the edges of the box are drawn; they throw shadows.
         floor: height, m; default: the lowest point of the box.
         clarity: m of water that take most of the red light and half of the green; default: two thirds of the diagonal of the box.
         light: direction towards the sun as (right, up, towards the camera) of the picture.
@@ -75,7 +77,7 @@ def water(
         if surface.grid.dimension != 3:
             raise ValueError("surface must be a 3-D level set, not a 2-D one; liquid2d draws that")
         surface, triangles, normals = surface.to_mesh(normals=True)
-    scene = Scene(surface, triangles, normals, solids, box)
+    scene = Scene(surface, triangles, normals, solids, box, edges=_checks.flag("edges", edges))
     axis = "xyz".index(_checks.choice("up", up, UpAxis))
     count = _checks.integer("samples", samples, 1, 9)
     view = View(scene.low, scene.high, axis, camera or Camera(azimuth=28, elevation=22), size)

@@ -21,7 +21,9 @@ Mesh = tuple[npt.NDArray[np.float64], npt.NDArray[np.int32]]
 class Scene:
     """All meshes as one surface: body 0 is water, the others are opaque."""
 
-    def __init__(self, surface: SurfaceLike, triangles: Any, normals: Any, solids: Sequence[SurfaceLike], box: Any) -> None:
+    def __init__(
+        self, surface: SurfaceLike, triangles: Any, normals: Any, solids: Sequence[SurfaceLike], box: Any, *, edges: bool = True
+    ) -> None:
         water = triangle_mesh(surface, triangles)
         self.has_water = len(water.triangles) > 0
         meshes: list[Mesh] = [(m.vertices, m.triangles) for m in (water, *map(triangle_mesh, solids))]
@@ -40,13 +42,14 @@ class Scene:
                 raise ValueError("a picture of nothing needs a box")
             self.low, self.high = everything.min(axis=0), everything.max(axis=0)
         self.diagonal = float(np.linalg.norm(self.high - self.low)) or 1.0
-        if box is not None:
+        framed = box is not None and edges
+        if framed:
             meshes.append(frame(self.low, self.high, 0.0016 * self.diagonal))
         starts = np.cumsum([0] + [len(v) for v, _ in meshes])
         self.vertices = np.concatenate([v for v, _ in meshes])
         self.triangles = np.concatenate([t + s for (_, t), s in zip(meshes, starts, strict=False)]).astype(np.int32)
         self.bodies = np.repeat(np.arange(len(meshes)), [len(t) for _, t in meshes]).astype(np.int32)
-        self.frame = len(meshes) - 1 if box is not None else -1
+        self.frame = len(meshes) - 1 if framed else -1
         x = self.vertices[self.triangles]
         across = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
         self.face_normals = normalized(across)
