@@ -97,16 +97,18 @@ void bind_graph(py::module_& m) {
       .def_property_readonly("nbytes", [](const GraphHandle& g) { return g.graph->nbytes(); })
       .def(
           "ranks",
-          [](const GraphHandle& g, const py::array& kinds, bool open_boundary, const py::array& ranks) {
+          [](const GraphHandle& g, const py::array& kinds, bool open_boundary, const py::array& ranks, const py::array& closed) {
             const auto k = values_of<const std::uint8_t>(kinds, "kinds", g.graph->size());
             const auto r = values_of<std::int32_t>(ranks, "ranks", g.graph->size(), true);
+            const auto c = values_of<std::uint8_t>(closed, "closed", g.graph->size(), true);
             return interruptible([&] {
               fluids::TetRanks counter(*g.graph);
-              counter.count({reinterpret_cast<const fluids::TetKind*>(k.data()), k.size()}, open_boundary, r);
-              return counter.highest();
+              const std::span<const fluids::TetKind> kind(reinterpret_cast<const fluids::TetKind*>(k.data()), k.size());
+              counter.count(kind, open_boundary, r);
+              return std::pair(counter.highest(), counter.find_closed(kind, open_boundary, c));
             });
           },
-          py::arg("kinds"), py::arg("open_boundary"), py::arg("ranks"))
+          py::arg("kinds"), py::arg("open_boundary"), py::arg("ranks"), py::arg("closed"))
       .def(
           "way_out",
           [](const GraphHandle& g, const py::array& ranks, std::int32_t tet, bool open_boundary) {
@@ -156,7 +158,7 @@ struct WaterStages {
   fluids::WaterRoom room(const py::array& positions, const py::array& capacity, const py::array& ranks, bool open) const {
     const TetGraph& g = *graph.graph;
     return {g, vectors_of(positions, "positions", g.vertices()), values_of<const double>(capacity, "capacity", g.size()),
-            values_of<const std::int32_t>(ranks, "ranks", g.size()), open};
+            values_of<const std::int32_t>(ranks, "ranks", g.size()), {}, open};
   }
 };
 
@@ -307,14 +309,15 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
       .def(
           "push_out",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
-             const py::array& capacity, const py::array& ranks, bool open, std::int32_t highest) {
+             const py::array& capacity, const py::array& ranks, bool open, const OptionalArray& closed, std::int32_t highest) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
-            const auto room = w.room(positions, capacity, ranks, open);
+            auto room = w.room(positions, capacity, ranks, open);
+            if (closed) room.closed = values_of<const std::uint8_t>(*closed, "closed", w.graph.graph->size());
             interruptible([&] { w.overflow.push_out(water, room, highest, w.left, w.workspace); });
             return py::make_tuple(w.overflow.enclosed(), w.overflow.enclosed_volume());
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
-          py::arg("open_boundary"), py::arg("highest"))
+          py::arg("open_boundary"), py::arg("closed"), py::arg("highest"))
       .def(
           "correct",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,

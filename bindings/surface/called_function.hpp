@@ -9,7 +9,7 @@ namespace meniscus::bindings {
 
 /// A Python function of points (n, 3), which must outlive this; the GIL is taken for the call.
 inline std::function<void(std::span<const mesh::Point>, std::span<double>)> called(const py::function& function,
-                                                                            const char* values_name) {
+                                                                                   const char* values_name) {
   return [&function, values_name](std::span<const mesh::Point> points, std::span<double> values) {
     with_gil([&] {
       py::array_t<double> x({static_cast<py::ssize_t>(points.size()), py::ssize_t{3}});

@@ -85,14 +85,15 @@ void bind_distances(py::module_& m) {
   m.def(
       "sign_changes",
       [](const py::array& vertices, const py::array& tets, const py::array& phi, const py::function& distance, double slope,
-         const py::array& out) {
+         double longest_edge, const py::array& out) {
         const auto mesh = tet_view(vertices, tets);
         const auto values = values_of<double>(phi, "phi", mesh.vertices.size());
         const auto changes = writable_of<bool>(out, "out", mesh.tets.size());
         const auto f = called(distance, distance_name);
-        interruptible([&] { surface::sign_changes(mesh, values, f, slope, changes); });
+        interruptible([&] { surface::sign_changes(mesh, values, f, slope, longest_edge, changes); });
       },
-      py::arg("vertices"), py::arg("tets"), py::arg("phi"), py::arg("distance"), py::arg("slope"), py::arg("out"));
+      py::arg("vertices"), py::arg("tets"), py::arg("phi"), py::arg("distance"), py::arg("slope"), py::arg("longest_edge"),
+      py::arg("out"));
   m.def(
       "closest_points",
       [](const py::function& distance, const py::array& points, double step, const py::array& closest, const py::array& normals) {
@@ -180,12 +181,14 @@ void bind_tetrahedra(py::module_& m) {
       .def("update", &SurfaceTree::update, py::arg("vertices"));
   m.def(
       "touched_tets",
-      [](const py::array& vertices, const py::array& tets, const SurfaceTree& surface, const py::array& out) {
+      [](const py::array& vertices, const py::array& tets, const SurfaceTree& surface, const std::optional<py::array>& phi,
+         double longest_edge, const py::array& out) {
         const auto mesh = tet_view(vertices, tets);
+        const auto distances = phi ? values_of<double>(*phi, "phi", mesh.vertices.size()) : std::span<const double>();
         const auto touched = writable_of<bool>(out, "out", mesh.tets.size());
-        interruptible([&] { surface::touched_tets(mesh, surface.tree(), touched); });
+        interruptible([&] { surface::touched_tets(mesh, surface.tree(), distances, longest_edge, touched); });
       },
-      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("out"));
+      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("phi"), py::arg("longest_edge"), py::arg("out"));
   bind_distances(m);
   bind_occupancy(m);
   py::class_<Stars>(m, "TetStars")
@@ -206,15 +209,31 @@ void bind_tetrahedra(py::module_& m) {
       },
       py::arg("tets"), py::arg("phi"), py::arg("band"), py::arg("cut"), py::arg("inside"), py::arg("closest"), py::arg("known"));
   m.def(
-      "continue_outward",
-      [](const Stars& stars, const py::array& known, const py::array& normal, const py::array& velocity) {
+      "continue_averages",
+      [](const Stars& stars, const py::array& known, Index layers, const py::array& normal, const py::array& velocity) {
         const std::size_t n = stars.stars.elements().size();
         const auto k = values_of<std::int8_t>(known, "known", n);
         const auto x = vectors_of(normal, "normal", n);
         const auto v = vectors_of(velocity, "velocity", n);
-        interruptible([&] { surface::continue_outward(stars.stars, k, x, v); });
+        interruptible([&] { surface::continue_averages(stars.stars, k, layers, x, v); });
       },
-      py::arg("stars"), py::arg("known"), py::arg("normal"), py::arg("velocity"));
+      py::arg("stars"), py::arg("known"), py::arg("layers"), py::arg("normal"), py::arg("velocity"));
+  m.def(
+      "continue_closest",
+      [](const Stars& stars, const py::array& positions, const py::array& known, const py::array& near, const py::array& closest,
+         Index layers, const py::array& normal, const py::array& velocity) {
+        const std::size_t n = stars.stars.elements().size();
+        const auto p = positions_of(positions, "positions");
+        require(static_cast<Index>(p.size()) == stars.stars.vertices(), "positions must have ", stars.stars.vertices(), " rows");
+        const auto k = values_of<std::int8_t>(known, "known", n);
+        const auto c = positions_of(closest, "closest");
+        const auto i = values_of<std::int64_t>(near, "near", c.size());
+        const auto x = vectors_of(normal, "normal", n);
+        const auto v = vectors_of(velocity, "velocity", n);
+        interruptible([&] { surface::continue_closest(stars.stars, p, k, i, c, layers, x, v); });
+      },
+      py::arg("stars"), py::arg("positions"), py::arg("known"), py::arg("near"), py::arg("closest"), py::arg("layers"),
+      py::arg("normal"), py::arg("velocity"));
 }
 
 }  // namespace meniscus::bindings

@@ -1,5 +1,5 @@
-"""Benchmark cases of geometry: rays against surfaces, point location, hashed boxes, embedding, meshing, and the comparison methods of
-collision detection beside the exact one. The peers are in `peers/geometry_peers.py`."""
+"""Benchmark cases of geometry: rays against surfaces, point location, hashed boxes, embedding, meshing, overlaps and
+planes of tetrahedra, and the comparison methods of collision detection beside the exact one. The peers are in `peers/geometry_peers.py`."""
 
 from __future__ import annotations
 
@@ -231,10 +231,27 @@ def detection_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
     return [(name, len(start), "Mquery/s", run) for name, run in named.items() if chosen(name)]
 
 
+def clipping_cases(sizes: Sizes, chosen: Callable[[str], bool]) -> Cases:
+    """Tetrahedra of a lattice moved by up to half an edge, which all overlap, and by more, which do not; planes through tetrahedra."""
+    rng = np.random.default_rng(9)
+    n = sizes.queries
+    a = np.broadcast_to([[0, 0, 0], [1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5]], (n, 4, 3)).copy()
+    near = a + rng.uniform(-0.12, 0.12, (n, 1, 3))
+    apart = a + rng.uniform(0.5, 1, (n, 1, 3)) * [1, 0, -1]
+    heights, fractions, out = rng.random((n, 4)) - 0.5, rng.random(n), np.empty(n)
+    named = {
+        "geometry/clipping/overlap": partial(ms.mesh.overlap_volumes, a, near, out),
+        "geometry/clipping/apart": partial(ms.mesh.overlap_volumes, a, apart, out),
+        "geometry/clipping/fraction": partial(ms.mesh.fractions_below, heights, out),
+        "geometry/clipping/plane": partial(ms.mesh.plane_offsets, heights, fractions, out),
+    }
+    return [(name, n, "Mtet/s", run) for name, run in named.items() if chosen(name)]
+
+
 def cases(quick: bool, chosen: Callable[[str], bool]) -> list[Case]:
     """All whose name is chosen."""
     sizes = QUICK if quick else FULL
-    makers = (ray_cases, location_cases, moving_cases, hash_cases, embedding_cases, meshing_cases, detection_cases)
+    makers = (ray_cases, location_cases, moving_cases, hash_cases, embedding_cases, meshing_cases, detection_cases, clipping_cases)
     found = [c for maker in makers for c in maker(sizes, chosen) if chosen(c[0])]
     return [Case(name, "geometry", work, unit, run, parameters={"items": work}) for name, work, unit, run in found]
 

@@ -35,7 +35,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_every_method_is_timed_on_one_and_on_two_threads(report: dict[str, Any]) -> None:
     cases = {c["name"]: c for c in report["cases"]}
     subjects = [name.split("/")[1] for name in cases]
-    expected = {"rays": 2, "location": 4, "moving": 8, "hash": 2, "embedding": 3, "meshing": 4, "detection": 6}
+    expected = {"rays": 2, "location": 4, "moving": 8, "hash": 2, "embedding": 3, "meshing": 4, "detection": 6, "clipping": 4}
     assert {s: subjects.count(s) for s in subjects} == expected
     for case in cases.values():
         assert [r["threads"] for r in case["results"]] == [1, 2]

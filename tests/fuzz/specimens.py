@@ -47,6 +47,7 @@ def objects() -> dict[str, Any]:
         "locator": ms.collision.TetLocator(block),
         "thick": ms.collision.ThickSurface(sheet, 0.01),
         "flow": ms.fluids.single_vortex(),
+        "tet_pressure": ms.fluids.TetPressureSolver(block),
         "table": ms.io.Table(),
     }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,6 +9,9 @@ from meniscus import _checks
 from meniscus._meniscus import mesh as _mesh
 from meniscus.mesh.arrays import Floats, float_rows
 from meniscus.mesh.simplices import check_out
+
+# Beyond, products of three lengths overflow.
+_LARGEST = 1e100
 
 
 def overlap_volumes(a: npt.ArrayLike, b: npt.ArrayLike, out: Floats | None = None) -> Floats:
@@ -25,7 +26,8 @@ def overlap_volumes(a: npt.ArrayLike, b: npt.ArrayLike, out: Floats | None = Non
         out: (n,) float64 to write to, apart from a and b; a new array by default.
 
     Raises:
-        TypeError, ValueError: wrong dtype or shape, corners that are not finite, `out` that shares memory with a or b.
+        TypeError, ValueError: wrong dtype or shape, corners that are not finite or farther than 1e100 m from 0, `out` that shares
+            memory with a or b.
 
     Source: Lee 2018, section 3.3.2 (the overlap that samples estimate); Powell and Abel, "An exact general remeshing scheme applied to
     physically conservative voxelization", 2015.
@@ -90,7 +92,11 @@ def _corners(name: str, value: npt.ArrayLike) -> Floats:
     array = _checks.numbers(name, value)
     if array.ndim != 3 or array.shape[1:] != (4, 3):
         raise ValueError(f"{name} must have shape (n, 4, 3), not {array.shape}")
-    return _checked(name, np.ascontiguousarray(array))
+    _checked(name, array)
+    if array.size and not np.abs(array).max() <= _LARGEST:
+        bad = tuple(int(i) for i in np.argwhere(np.abs(array) > _LARGEST)[0])
+        raise ValueError(f"{name} must be at most {_LARGEST:g} m from 0, but [{', '.join(map(str, bad))}] is {array[bad]:g}")
+    return np.ascontiguousarray(array)
 
 
 def _checked(name: str, array: Floats) -> Floats:
@@ -98,10 +104,10 @@ def _checked(name: str, array: Floats) -> Floats:
     return array
 
 
-def _result(out: Floats | None, n: int, *inputs: Floats) -> Any:
+def _result(out: Floats | None, n: int, *inputs: Floats) -> Floats:
     if out is None:
         return np.empty(n)
-    result = check_out("out", out, (n,))
+    result: Floats = check_out("out", out, (n,))
     if any(np.may_share_memory(result, array) for array in inputs):
         raise ValueError("out must not share memory with an input")
     return result

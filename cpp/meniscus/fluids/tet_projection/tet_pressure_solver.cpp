@@ -94,28 +94,33 @@ void TetPressureSolver::project(const TetPressureProblem& problem, double dt, co
   if (report.solve.converged || options.accept_unconverged) commit(problem, pressure_unit);
 }
 
+double TetPressureSolver::coupling(const TetPressureProblem& problem, Index edge) const {
+  double sum = 0;
+  for (const std::int32_t place : mesh_.places_of(edge)) {
+    const Index t = place / 6;
+    if (domain_.content(t) != TetContent::water) continue;
+    const Corners corners(problem.positions, mesh_.tet(t));
+    const auto& [i, j] = mesh::tet_edges[z(place % 6)];
+    const double open = problem.open_fraction ? problem.open_fraction[t] : 1.0;
+    sum += open / corners.volume() * corners.weighted_gradient(i).dot(corners.weighted_gradient(j));
+  }
+  return sum;
+}
+
 void TetPressureSolver::assemble(const TetPressureProblem& problem) {
-  // Integrals of c grad N_i . grad N_j over the water around each edge; the rows sum to zero before pressures are given.
-  edge_weight_.resize(z(mesh_.edges()));
-  parallel_for(0, mesh_.edges(), chunk, [&](Index begin, Index end) {
-    for (Index e = begin; e < end; ++e) {
-      double sum = 0;
-      for (const std::int32_t place : mesh_.places_of(e)) {
-        const Index t = place / 6;
-        if (domain_.content(t) != TetContent::water) continue;
-        const Corners corners(problem.positions, mesh_.tet(t));
-        const auto& [i, j] = mesh::tet_edges[z(place % 6)];
-        const double open = problem.open_fraction ? problem.open_fraction[t] : 1.0;
-        sum += open / corners.volume() * corners.weighted_gradient(i).dot(corners.weighted_gradient(j));
-      }
-      edge_weight_[z(e)] = sum;
-    }
-  });
   numerics::CompressedRows& a = system_.matrix;
   const auto vertices = domain_.vertices();
   const auto n = static_cast<Index>(vertices.size());
   a.columns = n;
   a.start.resize(z(n) + 1);
+  // Each edge at an unknown is summed once.
+  edge_weight_.resize(z(mesh_.edges()));
+  numerics::for_rows(n, [&](Index u) {
+    const Index v = vertices[z(u)];
+    const auto ring = mesh_.neighbours(v), edges = mesh_.edges_at(v);
+    for (std::size_t k = 0; k < ring.size(); ++k)
+      if (ring[k] > v || domain_.unknown(ring[k]) < 0) edge_weight_[z(edges[k])] = coupling(problem, edges[k]);
+  });
   numerics::for_rows(n, [&](Index u) {
     const Index v = vertices[z(u)];
     const auto ring = mesh_.neighbours(v), edges = mesh_.edges_at(v);
@@ -124,6 +129,7 @@ void TetPressureSolver::assemble(const TetPressureProblem& problem) {
     a.start[z(u + 1)] = count;
   });
   a.make_room();
+  // Gradients of the hat functions sum to zero, and so do rows before pressures are given.
   numerics::for_rows(n, [&](Index u) {
     const Index v = vertices[z(u)];
     const auto ring = mesh_.neighbours(v), edges = mesh_.edges_at(v);

@@ -37,6 +37,8 @@ class TetPressureSolver {
 
  private:
   void check(const TetPressureProblem& problem, double dt) const;
+  /// The integral of c grad N_i . grad N_j over the water around an edge.
+  double coupling(const TetPressureProblem& problem, Index edge) const;
   void assemble(const TetPressureProblem& problem);
   void sum_fluxes(const TetPressureProblem& problem, TetProjectionReport& report);
   void commit(const TetPressureProblem& problem, double pressure_unit) const;

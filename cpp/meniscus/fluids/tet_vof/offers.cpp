@@ -1,7 +1,5 @@
 #include "meniscus/fluids/tet_vof/offers.hpp"
 
-#include <algorithm>
-
 namespace meniscus::fluids {
 
 void Offers::begin(std::span<const std::int32_t> sources, std::span<const mesh::Point> velocities) {
@@ -9,6 +7,7 @@ void Offers::begin(std::span<const std::int32_t> sources, std::span<const mesh::
   velocities_.resize(sources.size());
   offered_.resize(sources.size());
   taken_.resize(sources.size());
+  offers_.assign(sources.size(), 0);
   parallel_for(0, static_cast<Index>(sources.size()), chunk, [&](Index b, Index e) {
     for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
       offered_[i] = taken_[i] = {};
@@ -32,17 +31,20 @@ Offers::Offer Offers::offer_across(std::int32_t target, std::size_t face) const 
   const std::int32_t place = places_[static_cast<std::size_t>(source)];
   if (place < 0) return {};
   const auto p = static_cast<std::size_t>(place);
-  const std::size_t back = graph_.face_towards(source, target, face);
+  const std::size_t back = graph_.back_face(target, face);
   return {offered_[p][back], p, back};
 }
 
-Index Offers::first_source(std::int32_t target) const {
-  std::size_t first = sources_.size();
+/// Whether source i is the first of those that offer something to a target, which lies across one of its faces.
+bool Offers::is_first(Index i, std::int32_t target) const {
   for (std::size_t face = 0; face < 4; ++face) {
-    const Offer offer = offer_across(target, face);
-    if (offer.volume > 0) first = std::min(first, offer.place);
+    const std::int32_t source = graph_.neighbours(target)[face];
+    if (source < 0) continue;
+    const std::int32_t place = places_[static_cast<std::size_t>(source)];
+    if (place < 0 || place >= i) continue;
+    if (offered_[static_cast<std::size_t>(place)][graph_.back_face(target, face)] > 0) return false;
   }
-  return static_cast<Index>(first);
+  return true;
 }
 
 void Offers::take_at(std::int32_t target, const TetWater& water, const Quantum& quantum, double room) {

@@ -23,10 +23,15 @@ class Offers {
   Index pieces() const { return (static_cast<Index>(sources_.size()) + chunk - 1) / chunk; }
   /// What source i would give across each face, m^3; to be set before each `take`, by `set`.
   void set(Index i, const std::array<double, 4>& volumes) {
-    offered_[static_cast<std::size_t>(i)] = volumes;
-    taken_[static_cast<std::size_t>(i)] = {};
+    const auto s = static_cast<std::size_t>(i);
+    const bool some = volumes[0] > 0 || volumes[1] > 0 || volumes[2] > 0 || volumes[3] > 0;
+    if (!some && !offers_[s]) return;
+    offers_[s] = some;
+    offered_[s] = volumes;
+    taken_[s] = {};
   }
-  /// What was taken of source i in all.
+  /// Whether source i has offered anything, and what was taken of it in all.
+  bool offers(Index i) const { return offers_[static_cast<std::size_t>(i)] != 0; }
   double taken(Index i) const {
     const auto& a = taken_[static_cast<std::size_t>(i)];
     return (a[0] + a[1]) + (a[2] + a[3]);
@@ -37,15 +42,17 @@ class Offers {
   template <class Room, class After>
   void take(const TetWater& water, const Quantum& quantum, Room&& room, After&& after) {
     parallel_for(0, static_cast<Index>(sources_.size()), chunk, [&](Index b, Index e) {
-      for (Index i = b; i < e; ++i)
+      for (Index i = b; i < e; ++i) {
+        if (!offers_[static_cast<std::size_t>(i)]) continue;
         for (std::size_t k = 0; k < 4; ++k) {
           if (!(offered_[static_cast<std::size_t>(i)][k] > 0)) continue;
           const std::int32_t target = graph_.neighbours(sources_[static_cast<std::size_t>(i)])[k];
           // One of the sources does it for all.
-          if (first_source(target) != i) continue;
+          if (!is_first(i, target)) continue;
           take_at(target, water, quantum, room(target));
           after(target, b / chunk);
         }
+      }
     });
   }
 
@@ -60,7 +67,7 @@ class Offers {
     std::size_t place = 0, face = 0;
   };
   Offer offer_across(std::int32_t target, std::size_t face) const;
-  Index first_source(std::int32_t target) const;
+  bool is_first(Index i, std::int32_t target) const;
   void take_at(std::int32_t target, const TetWater& water, const Quantum& quantum, double room);
 
   const TetGraph& graph_;
@@ -69,6 +76,8 @@ class Offers {
   std::span<const std::int32_t> sources_;
   std::vector<mesh::Point> velocities_;
   std::vector<std::array<double, 4>> offered_, taken_;
+  /// Whether a source offers anything.
+  std::vector<std::uint8_t> offers_;
 };
 
 }  // namespace meniscus::fluids

@@ -107,6 +107,7 @@ void Overflow::collect(const TetWater& water, const WaterRoom& room, bool bounda
 void Overflow::settle(const TetWater& water) {
   parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
+      if (!offers_.offers(i)) continue;
       const auto s = static_cast<std::size_t>(i);
       const auto t = static_cast<std::size_t>(sources_[s]);
       const double v = offers_.taken(i);
@@ -181,6 +182,20 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
   }
 }
 
+/// Asks for the memory that sources further on in the list will need: they are scattered over the mesh.
+void Overflow::fetch_neighbours(Index i, Index end, const TetWater& water, const WaterRoom& room) const {
+  constexpr Index near = 4, far = 12;
+  if (i + far < end) __builtin_prefetch(&graph_.neighbours(sources_[static_cast<std::size_t>(i + far)]));
+  if (i + near >= end) return;
+  for (const std::int32_t n : graph_.neighbours(sources_[static_cast<std::size_t>(i + near)])) {
+    const auto at = static_cast<std::size_t>(std::max(n, 0));
+    __builtin_prefetch(&room.ranks[at]);
+    __builtin_prefetch(&room.capacity[at]);
+    __builtin_prefetch(&water.volume[at]);
+    __builtin_prefetch(&graph_.neighbours(static_cast<std::int32_t>(at)));
+  }
+}
+
 /// Offers to the neighbours with room, as evenly as they can take it. Whether there are any.
 bool Overflow::offer_to_neighbours(const TetWater& water, const WaterRoom& room) {
   std::atomic<bool> any = false;
@@ -188,6 +203,7 @@ bool Overflow::offer_to_neighbours(const TetWater& water, const WaterRoom& room)
     bool some = false;
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
+      fetch_neighbours(i, e, water, room);
       std::array<double, 4> offer{};
       if (excess_[s] > 0) {
         std::array<double, 4> free{};
@@ -211,11 +227,11 @@ bool Overflow::offer_outward(const WaterRoom& room) {
       const auto s = static_cast<std::size_t>(i);
       std::array<double, 4> offer{};
       if (excess_[s] > 0) {
-        const std::int32_t own = room.ranks[static_cast<std::size_t>(sources_[s])];
+        const std::int32_t own = order_[static_cast<std::size_t>(sources_[s])];
         int higher = 0;
         const auto for_higher = [&](auto&& f) {
           for_open_neighbours(room, sources_[s], [&](std::size_t k, std::int32_t n) {
-            if (room.ranks[static_cast<std::size_t>(n)] > own) f(k);
+            if (order_[static_cast<std::size_t>(n)] > own) f(k);
           });
         };
         for_higher([&](std::size_t) { ++higher; });
@@ -249,6 +265,8 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vecto
       if (!(excess_[s] > 0)) continue;
       const std::int32_t t = sources_[s];
       const auto at = static_cast<std::size_t>(t);
+      // In closed parts what is left has to wait until there is room.
+      if (!room.closed.empty() && room.closed[at] != 0) continue;
       WayOut way = WayOut::boundary;
       if (room.ranks[at] == rank_disabled)
         found.assign(1, t);
@@ -274,28 +292,90 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::vecto
     }
   });
   for (Index p = 0; p < offers_.pieces(); ++p)
-    for (const Parcel& parcel : parcels_.piece(p)) enqueue(parcel.target, room);
+    for (const Parcel& parcel : parcels_.piece(p)) enqueue(parcel.target);
   parcels_.add_to(water, workspace);
   left_.move_to(left);
 }
 
-void Overflow::enqueue(std::int32_t t, const WaterRoom& room) {
-  queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)] - rank_disabled)].push_back(t);
+void Overflow::enqueue(std::int32_t t) {
+  queue_[static_cast<std::size_t>(order_[static_cast<std::size_t>(t)] - rank_disabled)].push_back(t);
+}
+
+/// Orders closed parts by how near room is, in steps across faces through full tetrahedra: the nearer, the higher. Returns the highest
+/// value.
+std::int32_t Overflow::order_closed(const TetWater& water, const WaterRoom& room, std::int32_t highest) {
+  constexpr std::int32_t unknown = -1;
+  closed_order_.assign(room.ranks.begin(), room.ranks.end());
+  order_ = closed_order_;
+  const auto scans = static_cast<std::size_t>((graph_.size() + scan_chunk - 1) / scan_chunk);
+  if (pieces_.size() < scans) pieces_.resize(scans);
+  parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
+    auto& found = pieces_[static_cast<std::size_t>(b / scan_chunk)];
+    found.clear();
+    for (Index i = b; i < e; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      if (room.closed[at] == 0) continue;
+      const bool free = free_of(static_cast<std::int32_t>(i), water, room) > 0;
+      closed_order_[at] = free ? 0 : unknown;
+      if (free) found.push_back(static_cast<std::int32_t>(i));
+    }
+  });
+  std::vector<std::int32_t>& front = sources_;
+  front.clear();
+  for (std::size_t p = 0; p < scans; ++p) front.insert(front.end(), pieces_[p].begin(), pieces_[p].end());
+  std::int32_t steps = 0;
+  for (; !front.empty(); ++steps) {
+    const auto count = static_cast<Index>(front.size());
+    const auto pieces = static_cast<std::size_t>((count + Offers::chunk - 1) / Offers::chunk);
+    if (pieces_.size() < pieces) pieces_.resize(pieces);
+    parallel_for(0, count, Offers::chunk, [&](Index b, Index e) {
+      auto& found = pieces_[static_cast<std::size_t>(b / Offers::chunk)];
+      found.clear();
+      for (Index i = b; i < e; ++i)
+        for_open_neighbours(room, front[static_cast<std::size_t>(i)], [&](std::size_t, std::int32_t n) {
+          std::atomic_ref<std::int32_t> v(closed_order_[static_cast<std::size_t>(n)]);
+          std::int32_t expected = unknown;
+          if (v.load(std::memory_order_relaxed) == unknown &&
+              v.compare_exchange_strong(expected, steps + 1, std::memory_order_relaxed))
+            found.push_back(n);
+        });
+    });
+    front.clear();
+    for (std::size_t p = 0; p < pieces; ++p) front.insert(front.end(), pieces_[p].begin(), pieces_[p].end());
+  }
+  parallel_for(0, graph_.size(), scan_chunk, [&](Index b, Index e) {
+    for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i)
+      if (room.closed[i] != 0) closed_order_[i] = closed_order_[i] == unknown ? 0 : steps - closed_order_[i];
+  });
+  return std::max(highest, steps);
 }
 
 void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                         Workspace& workspace) {
+  /// Room near by may be less than what comes there; then it is looked for again.
+  constexpr int most_sweeps = 16;
+  order_ = room.ranks;
+  for (int n = 0; n < most_sweeps; ++n) {
+    const double before = enclosed_volume_;
+    const std::int32_t top = room.closed.empty() ? highest : order_closed(water, room, highest);
+    sweep(water, room, top, left, workspace);
+    if (enclosed_ == 0 || room.closed.empty() || (n > 0 && !(enclosed_volume_ < before))) break;
+  }
+}
+
+void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
+                     Workspace& workspace) {
   constexpr double unlimited = std::numeric_limits<double>::infinity();
   const auto levels = static_cast<std::size_t>(highest - rank_disabled + 1);
   if (queue_.size() < levels) queue_.resize(levels);
   for (auto& q : queue_) q.clear();
   collect(water, room, true);
-  for (const std::int32_t t : sources_) enqueue(t, room);
+  for (const std::int32_t t : sources_) enqueue(t);
   enclosed_ = 0;
   enclosed_volume_ = 0;
   for (std::size_t level = 0; level < levels; ++level) {
     sources_.assign(queue_[level].begin(), queue_[level].end());
-    std::sort(sources_.begin(), sources_.end());
+    if (!std::is_sorted(sources_.begin(), sources_.end())) std::sort(sources_.begin(), sources_.end());
     sources_.erase(std::unique(sources_.begin(), sources_.end()), sources_.end());
     if (sources_.empty()) continue;
     excess_.resize(sources_.size());
@@ -317,7 +397,7 @@ void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32
           [&](std::int32_t t, Index piece) { pieces_[static_cast<std::size_t>(piece)].push_back(t); });
       settle(water);
       for (std::size_t p = 0; p < pieces; ++p)
-        for (const std::int32_t t : pieces_[p]) enqueue(t, room);
+        for (const std::int32_t t : pieces_[p]) enqueue(t);
     }
     push_far(water, room, left, workspace);
     for (const double v : excess_)

@@ -21,6 +21,8 @@ struct WaterRoom {
   /// Volume that a tetrahedron may hold, m^3.
   std::span<const double> capacity;
   std::span<const std::int32_t> ranks;
+  /// Which tetrahedra have no way out of the mesh; empty: none.
+  std::span<const std::uint8_t> closed;
   /// Whether water leaves across faces without a neighbour.
   bool open_boundary;
 };
@@ -36,9 +38,10 @@ class Overflow {
   /// across faces. `iterations` times.
   void smear(const TetWater& water, const WaterRoom& room, Index iterations);
 
-  /// From the lowest rank to the highest: excess fills neighbours across faces that have room, as evenly as they can; the rest
+  /// In parts with a way out, from the lowest rank to the highest: excess fills neighbours across faces that have room, as evenly as they can; the rest
   /// goes in equal parts to those of higher ranks, or if there are none to the nearest ones, and leaves at the boundary of the
-  /// mesh. Where nothing leads outward it stays. `highest` is the highest rank. Volumes and momenta are conserved; what leaves
+  /// mesh. `highest` is the highest rank. In closed parts, excess goes the same way towards the nearest
+  /// tetrahedra with room, instead of higher ranks; where there is no room, it stays. Volumes and momenta are conserved; what leaves
   /// goes to `left`.
   void push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                 Workspace& workspace);
@@ -56,9 +59,13 @@ class Overflow {
   double excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   void collect(const TetWater& water, const WaterRoom& room, bool boundary);
-  void enqueue(std::int32_t t, const WaterRoom& room);
+  void enqueue(std::int32_t t);
+  void fetch_neighbours(Index i, Index end, const TetWater& water, const WaterRoom& room) const;
   bool offer_to_neighbours(const TetWater& water, const WaterRoom& room);
   bool offer_outward(const WaterRoom& room);
+  std::int32_t order_closed(const TetWater& water, const WaterRoom& room, std::int32_t highest);
+  void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
+             Workspace& workspace);
   void push_far(const TetWater& water, const WaterRoom& room, std::vector<LeftWater>& left, Workspace& workspace);
   void settle(const TetWater& water);
 
@@ -72,6 +79,9 @@ class Overflow {
   std::vector<std::vector<std::int32_t>> queue_;
   Parcels parcels_;
   LeftWaters left_;
+  /// Excess goes from lower to higher values: ranks, or in closed parts how near room is. Ranks themselves where nothing is closed.
+  std::vector<std::int32_t> closed_order_;
+  std::span<const std::int32_t> order_;
   Index enclosed_ = 0;
   double enclosed_volume_ = 0;
 };

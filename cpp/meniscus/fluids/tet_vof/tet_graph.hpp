@@ -25,19 +25,9 @@ class TetGraph {
     return n[0] < 0 || n[1] < 0 || n[2] < 0 || n[3] < 0;
   }
 
-  /// The face of a tetrahedron beyond which its neighbour `beyond` lies with its face `face`; two may have two faces in common.
-  std::size_t face_towards(std::int32_t t, std::int32_t beyond, std::size_t face) const {
-    const mesh::Tet& n = neighbours(t);
-    const std::int32_t apex = tet(beyond)[face];
-    std::size_t last = 0;
-    for (std::size_t k = 0; k < 4; ++k) {
-      if (n[k] != beyond) continue;
-      last = k;
-      // The corner that is not on the common face differs from all corners of that face.
-      const mesh::Tet& c = tet(t);
-      if (c[(k + 1) % 4] != apex && c[(k + 2) % 4] != apex && c[(k + 3) % 4] != apex) return k;
-    }
-    return last;
+  /// The number that face `face` of a tetrahedron has in the neighbour beyond it.
+  std::size_t back_face(std::int32_t t, std::size_t face) const {
+    return static_cast<std::size_t>(back_faces_[static_cast<std::size_t>(t)] >> (2 * face) & 3);
   }
 
   /// Calls f(tetrahedron) for those at a vertex, in ascending order.
@@ -47,12 +37,14 @@ class TetGraph {
   }
 
   std::size_t nbytes() const {
-    return neighbours_.size() * sizeof(mesh::Tet) + stars_.starts().size_bytes() + stars_.corners().size_bytes();
+    return neighbours_.size() * (sizeof(mesh::Tet) + 1) + stars_.starts().size_bytes() + stars_.corners().size_bytes();
   }
 
  private:
   std::span<const mesh::Tet> tets_;
   std::vector<mesh::Tet> neighbours_;
+  /// Two bits for each face.
+  std::vector<std::uint8_t> back_faces_;
   mesh::VertexStars<4> stars_;
 };
 

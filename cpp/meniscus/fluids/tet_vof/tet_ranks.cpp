@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <optional>
 #include <unordered_set>
 
 namespace meniscus::fluids {
@@ -26,6 +27,13 @@ bool claim(std::int32_t& value, std::int32_t from, std::int32_t to) {
 
 TetRanks::TetRanks(const TetGraph& graph) : graph_(graph) {}
 
+/// Makes what the pieces of a loop have found the next front.
+void TetRanks::join_pieces(std::size_t pieces) {
+  next_.clear();
+  for (std::size_t p = 0; p < pieces; ++p) next_.insert(next_.end(), pieces_[p].begin(), pieces_[p].end());
+  std::swap(front_, next_);
+}
+
 /// Ranks all unknown tetrahedra that are reached from those of `front_`, whose rank is `first`. The highest rank.
 std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks) {
   std::int32_t rank = first;
@@ -46,9 +54,7 @@ std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks)
           });
         }
     });
-    next_.clear();
-    for (std::size_t p = 0; p < pieces; ++p) next_.insert(next_.end(), pieces_[p].begin(), pieces_[p].end());
-    std::swap(front_, next_);
+    join_pieces(pieces);
     if (!front_.empty()) ++rank;
   }
   return rank;
@@ -89,15 +95,44 @@ void TetRanks::count(std::span<const TetKind> kinds, bool open_boundary, std::sp
   highest_ = std::max(highest_, deepest);
 }
 
+bool TetRanks::find_closed(std::span<const TetKind> kinds, bool open_boundary, std::span<std::uint8_t> closed) {
+  const auto holds = [&](std::size_t t) { return kinds[t] == TetKind::open || kinds[t] == TetKind::cut; };
+  front_.clear();
+  for (std::int32_t t = 0; t < graph_.size(); ++t) {
+    const auto i = static_cast<std::size_t>(t);
+    closed[i] = holds(i) ? 1 : 0;
+    if (closed[i] == 0 || !open_boundary || !graph_.at_boundary(t)) continue;
+    closed[i] = 0;
+    front_.push_back(t);
+  }
+  while (!front_.empty()) {
+    const auto count = static_cast<Index>(front_.size());
+    const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
+    if (pieces_.size() < pieces) pieces_.resize(pieces);
+    parallel_for(0, count, chunk, [&](Index b, Index e) {
+      auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
+      found.clear();
+      for (Index i = b; i < e; ++i)
+        for (const std::int32_t n : graph_.neighbours(front_[static_cast<std::size_t>(i)])) {
+          if (n < 0) continue;
+          std::atomic_ref<std::uint8_t> c(closed[static_cast<std::size_t>(n)]);
+          if (c.load(std::memory_order_relaxed) == 1 && c.exchange(0, std::memory_order_relaxed) == 1) found.push_back(n);
+        }
+    });
+    join_pieces(pieces);
+  }
+  return std::any_of(closed.begin(), closed.end(), [](std::uint8_t c) { return c != 0; });
+}
+
 WayOut search_outward(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary,
                       std::vector<std::int32_t>& found, std::vector<std::int32_t>& visited) {
   visited.assign(1, from);
   const std::int32_t own = ranks[static_cast<std::size_t>(from)];
-  std::unordered_set<std::int32_t> known;
+  std::optional<std::unordered_set<std::int32_t>> known;
   const auto is_new = [&](std::int32_t t) {
     if (visited.size() <= short_search) return std::find(visited.begin(), visited.end(), t) == visited.end();
-    if (known.empty()) known.insert(visited.begin(), visited.end());
-    return known.insert(t).second;
+    if (!known) known.emplace(visited.begin(), visited.end());
+    return known->insert(t).second;
   };
   for (std::size_t first = 0, end = 1; first < end; first = end, end = visited.size()) {
     const auto ring = std::span(visited).subspan(first, end - first);

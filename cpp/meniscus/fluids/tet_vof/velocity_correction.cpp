@@ -7,10 +7,19 @@ namespace {
 
 constexpr Index chunk = 1024;
 constexpr Index scan_chunk = 1 << 14;
-constexpr std::uint8_t seen = 1;
-constexpr std::uint8_t changed = 2;
 /// A tetrahedron that lacks no more than this counts as full, quanta.
 constexpr double crumbs = 16;
+
+/// Whether water of a tetrahedron is held up by that of a neighbour of rank `level`: it has a higher rank, or the same and nothing
+/// lower beside it. Ranks count across corners, so that many tetrahedra have none of a lower rank across a face.
+bool rests_on(const WaterRoom& room, std::int32_t t, std::int32_t level) {
+  const std::int32_t own = room.ranks[static_cast<std::size_t>(t)];
+  if (own != level) return own > level;
+  if (own == 0) return false;
+  for (const std::int32_t n : room.graph.neighbours(t))
+    if (n >= 0 && room.ranks[static_cast<std::size_t>(n)] >= 0 && room.ranks[static_cast<std::size_t>(n)] < own) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -32,48 +41,50 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   mesh::Point impulse = mesh::Point::Zero();
   for (std::size_t level = 0; level < levels; ++level) {
     auto& list = queue_[level];
-    std::sort(list.begin(), list.end());
-    const auto count = static_cast<Index>(list.size());
-    const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
-    if (pieces_.size() < pieces) pieces_.resize(pieces);
-    impulse_.assign(pieces, mesh::Point::Zero());
-    parallel_for(0, count, chunk, [&](Index b, Index e) {
-      const auto piece = static_cast<std::size_t>(b / chunk);
-      auto& next = pieces_[piece];
-      next.clear();
-      for (Index i = b; i < e; ++i) {
-        const std::int32_t t = list[static_cast<std::size_t>(i)];
-        const auto at = static_cast<std::size_t>(t);
-        state_[at] = seen;
-        const double c = (solid[at] - water.velocity[at]).dot(normals[at]);
-        if (!(c > 0)) continue;
-        water.velocity[at] += c * normals[at];
-        impulse_[piece] += (water.volume[at] * c) * normals[at];
-        state_[at] = changed;
-        // A column of water hands it on only where it is full.
-        if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
-        for (const std::int32_t n : graph_.neighbours(t))
-          if (n >= 0 && room.ranks[static_cast<std::size_t>(n)] > static_cast<std::int32_t>(level) &&
-              water.volume[static_cast<std::size_t>(n)] > 0)
-            next.push_back(n);
-      }
-    });
-    for (std::size_t p = 0; p < pieces; ++p) {
-      impulse += impulse_[p];
-      for (const std::int32_t t : pieces_[p]) {
-        if (state_[static_cast<std::size_t>(t)] != 0) continue;
-        state_[static_cast<std::size_t>(t)] = seen;
-        queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)])].push_back(t);
+    // First those that are reached from lower ranks, then, ring by ring, those beside them that no lower rank touches across a face.
+    for (std::size_t first = 0; first < list.size();) {
+      const std::size_t end = list.size();
+      std::sort(list.begin() + static_cast<std::ptrdiff_t>(first), list.end());
+      const auto count = static_cast<Index>(end - first);
+      const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
+      if (pieces_.size() < pieces) pieces_.resize(pieces);
+      impulse_.assign(pieces, mesh::Point::Zero());
+      parallel_for(0, count, chunk, [&](Index b, Index e) {
+        const auto piece = static_cast<std::size_t>(b / chunk);
+        auto& next = pieces_[piece];
+        next.clear();
+        for (Index i = b; i < e; ++i) {
+          const std::int32_t t = list[first + static_cast<std::size_t>(i)];
+          const auto at = static_cast<std::size_t>(t);
+          const double c = (solid[at] - water.velocity[at]).dot(normals[at]);
+          if (!(c > 0)) continue;
+          water.velocity[at] += c * normals[at];
+          impulse_[piece] += (water.volume[at] * c) * normals[at];
+          // A column of water hands it on only where it is full.
+          if (water.volume[at] < room.capacity[at] - crumbs * quantum.size()) continue;
+          for (const std::int32_t n : graph_.neighbours(t))
+            if (n >= 0 && water.volume[static_cast<std::size_t>(n)] > 0 && rests_on(room, n, static_cast<std::int32_t>(level)))
+              next.push_back(n);
+        }
+      });
+      first = end;
+      for (std::size_t p = 0; p < pieces; ++p) {
+        impulse += impulse_[p];
+        for (const std::int32_t t : pieces_[p]) {
+          if (seen_[static_cast<std::size_t>(t)] != 0) continue;
+          seen_[static_cast<std::size_t>(t)] = 1;
+          queue_[static_cast<std::size_t>(room.ranks[static_cast<std::size_t>(t)])].push_back(t);
+        }
       }
     }
   }
   for (const auto& list : queue_)
-    for (const std::int32_t t : list) state_[static_cast<std::size_t>(t)] = 0;
+    for (const std::int32_t t : list) seen_[static_cast<std::size_t>(t)] = 0;
   return impulse;
 }
 
 std::size_t VelocityCorrection::nbytes() const {
-  std::size_t bytes = state_.size();
+  std::size_t bytes = seen_.size();
   for (const auto& q : queue_) bytes += q.capacity() * 4;
   for (const auto& p : pieces_) bytes += p.capacity() * 4;
   return bytes;

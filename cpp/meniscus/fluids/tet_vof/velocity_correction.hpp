@@ -1,7 +1,8 @@
 /// Water does not come closer to the solid than the solid lets it: where water at the surface, or in a full column of water that
 /// ends there, approaches faster than the surface moves, its velocity along the normal becomes that of the surface.
 ///
-/// Source: Lee 2018, section 3.3.3.
+/// Source: Lee 2018, section 3.3.3. There a tetrahedron inherits across faces from lower ranks alone, though ranks count across
+/// corners: those without a lower rank beside them would fall for ever. Here they inherit from their own rank.
 #pragma once
 
 #include "meniscus/fluids/tet_vof/overflow.hpp"
@@ -10,7 +11,7 @@ namespace meniscus::fluids {
 
 class VelocityCorrection {
  public:
-  explicit VelocityCorrection(const TetGraph& graph) : graph_(graph), state_(static_cast<std::size_t>(graph.size()), 0) {}
+  explicit VelocityCorrection(const TetGraph& graph) : graph_(graph), seen_(static_cast<std::size_t>(graph.size()), 0) {}
 
   /// One sweep from rank 0 outward. `normals` point away from the solid, `solid` holds its velocities, m/s. Returns the change of
   /// the water's momentum over its density, m^4/s.
@@ -21,8 +22,8 @@ class VelocityCorrection {
 
  private:
   const TetGraph& graph_;
-  /// 1: to be looked at, 2: its velocity was changed. 0 between calls.
-  std::vector<std::uint8_t> state_;
+  /// Whether a tetrahedron is or was in the queue; 0 between calls.
+  std::vector<std::uint8_t> seen_;
   std::vector<std::vector<std::int32_t>> queue_;
   std::vector<std::vector<std::int32_t>> pieces_;
   std::vector<mesh::Point> impulse_;

@@ -2,6 +2,8 @@
 
 #include "meniscus/core/error.hpp"
 
+#include <bit>
+
 namespace meniscus::mesh {
 namespace {
 
@@ -30,12 +32,14 @@ void ConvexPolyhedron::clip(const Point& normal, double offset) {
   require(faces_ < 256, "a convex polyhedron can be clipped at most 252 times");
   ++faces_;
   std::array<double, most_vertices> value;
+  std::array<std::uint8_t, most_vertices> gone;
   const auto old_size = static_cast<std::size_t>(size_);
   std::size_t outside = 0;
   bool inside = false;
   for (std::size_t v = 0; v < old_size; ++v) {
     value[v] = normal.dot(position_[v]) - offset;
-    outside += value[v] > 0;
+    gone[v] = value[v] > 0;
+    outside += gone[v];
     inside = inside || value[v] < 0;
   }
   if (outside == 0) return;
@@ -44,15 +48,16 @@ void ConvexPolyhedron::clip(const Point& normal, double offset) {
     return;
   }
 
-  // A new vertex on each edge that leaves: its neighbours are the end that stays and, once linked, the next ones along the cut to the
-  // right and to the left of the edge as it leaves. The end that goes learns of it, for the walk.
+  // A new vertex on each edge that leaves: its neighbours are the end that stays and, once linked, the next ones along the cut to
+  // the right and to the left of the edge as it leaves. The end that goes learns of it, for the walk.
   std::array<Links, most_vertices> ends;
   std::size_t size = old_size;
   for (std::size_t v = 0; v < old_size; ++v) {
-    if (value[v] > 0) continue;
-    for (std::size_t s = 0; s < 3; ++s) {
+    if (gone[v]) continue;
+    const unsigned leaving = gone[link_[v][0]] | 2u * gone[link_[v][1]] | 4u * gone[link_[v][2]];
+    for (unsigned rest = leaving; rest != 0; rest &= rest - 1) {
+      const auto s = static_cast<std::size_t>(std::countr_zero(rest));
       const std::size_t u = link_[v][s];
-      if (u >= old_size || !(value[u] > 0)) continue;
       require(size < most_vertices, "a convex polyhedron has at most 128 vertices");
       const double t = value[v] / (value[v] - value[u]);
       position_[size] = position_[v] + t * (position_[u] - position_[v]);
@@ -69,13 +74,12 @@ void ConvexPolyhedron::clip(const Point& normal, double offset) {
   link_cut(static_cast<int>(old_size), static_cast<int>(size), ends);
 
   // What stays moves into the gaps.
-  const auto gone = [&](std::size_t v) { return v < old_size && value[v] > 0; };
   const std::size_t left = size - outside;
   std::size_t last = size;
-  for (std::size_t hole = 0; hole < left; ++hole) {
-    if (!gone(hole)) continue;
+  for (std::size_t hole = 0; hole < std::min(left, old_size); ++hole) {
+    if (!gone[hole]) continue;
     do --last;
-    while (gone(last));
+    while (last < old_size && gone[last]);
     position_[hole] = position_[last];
     link_[hole] = link_[last];
     face_[hole] = face_[last];

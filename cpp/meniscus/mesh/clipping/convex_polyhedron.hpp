@@ -1,11 +1,12 @@
 /// Convex polyhedra that begin as a tetrahedron and are clipped by half-spaces.
 ///
-/// Vertices and their links form a planar graph in which every vertex has three neighbours. A clip decides once for each vertex on
-/// which side it lies and then works on the graph alone, so the surface stays closed whatever rounding does to these decisions:
-/// shared planes, edges and corners need no special cases, and errors stay of the size of rounding.
+/// Vertices and their links form a planar graph in which every vertex has three neighbours. A clip decides once for each vertex
+/// on which side it lies and then works on the graph alone, so the surface stays closed whatever rounding does to these
+/// decisions: shared planes, edges and corners need no special cases, and errors stay of the size of rounding.
 ///
-/// Source: Sugihara, "A robust and consistent algorithm for intersecting convex polyhedra", 1994 (topology first); Powell and Abel,
-/// "An exact general remeshing scheme applied to physically conservative voxelization", 2015, section 2 (graph of degree three).
+/// Source: Sugihara, "A robust and consistent algorithm for intersecting convex polyhedra", 1994 (topology first); Powell and
+/// Abel, "An exact general remeshing scheme applied to physically conservative voxelization", 2015, section 2 (graph of degree
+/// three).
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"

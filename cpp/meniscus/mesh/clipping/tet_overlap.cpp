@@ -17,9 +17,7 @@ using Values = std::array<double, 4>;
 /// Values of the planes of four faces at four points: [face][point].
 using PlaneValues = std::array<Values, 4>;
 
-bool precedes(const Point& a, const Point& b) {
-  return a[0] != b[0] ? a[0] < b[0] : a[1] != b[1] ? a[1] < b[1] : a[2] < b[2];
-}
+bool precedes(const Point& a, const Point& b) { return a[0] != b[0] ? a[0] < b[0] : a[1] != b[1] ? a[1] < b[1] : a[2] < b[2]; }
 
 double largest_component(const Point& x) { return std::max({std::abs(x[0]), std::abs(x[1]), std::abs(x[2])}); }
 
@@ -34,8 +32,8 @@ bool boxes_overlap(const Corners& a, const Corners& b) {
   return true;
 }
 
-/// Planes of the faces of a tetrahedron. The corners are taken in lexicographic order of their positions, so that a face has the same
-/// plane, but for its side, in both of its tetrahedra.
+/// Planes of the faces of a tetrahedron. The corners are taken in lexicographic order of their positions, so that a face has the
+/// same plane, but for its side, in both of its tetrahedra.
 class FacePlanes {
  public:
   explicit FacePlanes(const Corners& corners) : corners_(corners) {
@@ -49,7 +47,8 @@ class FacePlanes {
     const double m1 = largest_component(e1), m2 = largest_component(e2), m3 = largest_component(e3);
     size_ = {largest_component(f2) * largest_component(f3), m2 * m3, m1 * m3, m1 * m2};
     const double six_volumes = normal_[3].dot(e3);
-    volume_ = std::abs(six_volumes) / 6;
+    // By the formula of `signed_volume` and in the order given, so that overlaps sum to what a caller takes for the volume.
+    volume_ = std::abs(signed_volume(corners[0], corners[1], corners[2], corners[3]));
     const double side = six_volumes < 0 ? -1 : 1;
     normal_[0] *= -side;
     normal_[1] *= side;
@@ -59,11 +58,11 @@ class FacePlanes {
 
   double volume() const { return volume_; }
 
-  /// Six times the signed volume between each face, numbered by the opposite corner, and each point: positive on the inner side, 0
-  /// within the bound of rounding. Returns whether all points are outside of one face, or on it.
+  /// Six times the signed volume between each face, numbered by the opposite corner, and each point: positive on the inner side,
+  /// 0 within the bound of rounding. Returns whether all points are outside of one face, or on it.
   bool evaluate(const Corners& points, PlaneValues& out) const {
-    // Each term of the determinant is a product of three differences; all roundings together are below 24 units in the last place of
-    // the product of the largest components.
+    // Each term of the determinant is a product of three differences; all roundings together are below 24 units in the last place
+    // of the product of the largest components.
     constexpr double rounding = 24 * std::numeric_limits<double>::epsilon();
     for (std::size_t j = 0; j < 4; ++j) {
       const Point& base = at(j == 0 ? 1 : 0);
@@ -146,11 +145,11 @@ TetOverlap find_overlap(const Corners& a, const Corners& b, const HalfSpace* hal
     part.clip(gradient(height), -height[0]);
   }
   const VolumeMoment m = part.measure();
-  const double scale = 6 * std::min(planes_of_a.volume(), planes_of_b.volume());
-  result.volume = std::min(m.volume, 1.0 / 6) * scale;
-  const Point weighted = (subject[1] - subject[0]) * m.moment[0] + (subject[2] - subject[0]) * m.moment[1] +
-                         (subject[3] - subject[0]) * m.moment[2];
-  result.moment = scale * weighted + result.volume * subject[0];
+  const double whole = std::min(planes_of_a.volume(), planes_of_b.volume());
+  result.volume = whole * std::min(6 * m.volume, 1.0);
+  const Point weighted =
+      (subject[1] - subject[0]) * m.moment[0] + (subject[2] - subject[0]) * m.moment[1] + (subject[3] - subject[0]) * m.moment[2];
+  result.moment = 6 * whole * weighted + result.volume * subject[0];
   return result;
 }
 

@@ -1,12 +1,12 @@
 /// Overlap of two tetrahedra, alone or with a half-space.
 ///
-/// The smaller tetrahedron is clipped in its own barycentric coordinates by the faces of the larger one. So the volume is a part in
-/// [0, 1] of the smaller volume, however thin the two are and however far from the origin. The plane of a face is evaluated in an
-/// order that depends on the positions of its corners alone: the two tetrahedra of a mesh that share a face cut at the same bits, and
-/// the overlaps with all tetrahedra of a mesh sum to the volume inside of it up to rounding of the sum.
+/// The smaller tetrahedron is clipped in its own barycentric coordinates by the faces of the larger one. So the volume is a part
+/// in [0, 1] of the smaller volume, however thin the two are and however far from the origin. The plane of a face is evaluated in
+/// an order that depends on the positions of its corners alone: the two tetrahedra of a mesh that share a face cut at the same
+/// bits, and the overlaps with all tetrahedra of a mesh sum to the volume inside of it up to rounding of the sum.
 ///
-/// Source: Lee 2018, section 3.3.2 (the overlap that its samples estimate); Powell and Abel, "An exact general remeshing scheme applied
-/// to physically conservative voxelization", 2015.
+/// Source: Lee 2018, section 3.3.2 (the overlap that its samples estimate); Powell and Abel, "An exact general remeshing scheme
+/// applied to physically conservative voxelization", 2015.
 #pragma once
 
 #include "meniscus/mesh/clipping/convex_polyhedron.hpp"
@@ -19,8 +19,8 @@ struct TetOverlap {
   double volume = 0;
   /// Volume times centroid, m^4.
   Point moment = Point::Zero();
-  /// Whether a goes on through the face of b opposite of corner k. The tetrahedra of a conforming mesh that overlap with a are reached
-  /// from any one of them across these faces. False where a ends at the face up to rounding.
+  /// Whether a goes on through the face of b opposite of corner k. The tetrahedra of a conforming mesh that overlap with a are
+  /// reached from any one of them across these faces. False where a ends at the face up to rounding.
   std::array<bool, 4> crosses{};
 };
 

@@ -22,8 +22,8 @@ Values sorted(const Values& v) {
 /// Differences of values up to this size are finite.
 constexpr double largest_value = std::numeric_limits<double>::max() / 2;
 
-/// The part below a level between the two middle values: a prism between edges 0 and 1, cut into three tetrahedra. The arguments say
-/// which part of the edges 0-2, 0-3, 1-2 and 1-3 lies below, and above.
+/// The part below a level between the two middle values: a prism between edges 0 and 1, cut into three tetrahedra. The arguments
+/// say which part of the edges 0-2, 0-3, 1-2 and 1-3 lies below, and above.
 struct Prism {
   double below02, below03, below12, below13;
   double above02, above03;
@@ -45,7 +45,8 @@ double fraction_of_sorted(const Values& f) {
   return -f[0] / d0 + f[3] / d0 * (-f[1] / d1 + f[3] / d1 * (-f[2] / d2));
 }
 
-/// The place s in [0, 1] between the two middle heights at which the fraction below is reached, by Newton's method within a bracket.
+/// The place s in [0, 1] between the two middle heights at which the fraction below is reached, by Newton's method within a
+/// bracket.
 double place_between(const Values& h, double fraction) {
   const double range = h[3] - h[0];
   const double width = h[2] - h[1];
@@ -60,7 +61,8 @@ double place_between(const Values& h, double fraction) {
     const double error = Prism{a, b, s, d, above02, above03}.volume() - fraction;
     if (std::abs(error) <= std::numeric_limits<double>::epsilon() * fraction) return s;
     (error > 0 ? high : low) = s;
-    const double slope = rise02 * b + a * rise03 + (rise02 * (above03 - s) + above02 - a * rise03) * d + (above02 * s + a * above03) * rise13;
+    const double slope =
+        rise02 * b + a * rise03 + (rise02 * (above03 - s) + above02 - a * rise03) * d + (above02 * s + a * above03) * rise13;
     double next = s - error / slope;
     if (!(next > low && next < high)) next = 0.5 * (low + high);
     if (std::abs(next - s) <= 2e-16) return next;
@@ -90,7 +92,8 @@ double offset_for_fraction(const Values& heights, double fraction) {
   const double down13 = (h[3] - h[1]) / range, down23 = (h[3] - h[2]) / range;
   // c <= h1: the fraction is s^3 / (up01 up02) at c = h0 + s range; c >= h2: the same from above.
   if (up01 > 0 && fraction * up02 <= up01 * up01) return (h[0] + range * std::cbrt(fraction * up01 * up02)) / scale;
-  if (down23 > 0 && (1 - fraction) * down13 <= down23 * down23) return (h[3] - range * std::cbrt((1 - fraction) * down13 * down23)) / scale;
+  if (down23 > 0 && (1 - fraction) * down13 <= down23 * down23)
+    return (h[3] - range * std::cbrt((1 - fraction) * down13 * down23)) / scale;
   return (h[1] + place_between(h, fraction) * (h[2] - h[1])) / scale;
 }
 

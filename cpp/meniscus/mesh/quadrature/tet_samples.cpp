@@ -56,8 +56,8 @@ std::vector<TetWeights> with_centroid(std::vector<TetWeights> points) {
 }  // namespace
 
 std::span<const TetWeights> fixed_samples(Index n) {
-  static const std::array sets{with_centroid({}), lattice(1), with_centroid(lattice(1)), red_centroids(1),
-                               lattice(2),        lattice(3), lattice(4),                red_centroids(2)};
+  static const std::array sets{with_centroid({}), lattice(1), with_centroid(lattice(1)), red_centroids(1), lattice(2),
+                               lattice(3),        lattice(4), red_centroids(2)};
   for (const auto& set : sets)
     if (static_cast<Index>(set.size()) == n) return set;
   require(false, "fixed sets of samples have 1, 4, 5, 8, 10, 20, 35 or 64 points, not ", n);

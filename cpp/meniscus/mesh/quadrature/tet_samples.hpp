@@ -14,8 +14,8 @@
 /// Random sets are keyed by (seed, element, step): they depend on nothing else. Fixed sets do not converge as sample counts of a
 /// set that moves: whatever N is, points never leave their places in the element.
 ///
-/// Sources: Lee 2018, sections 3.3.1 and 3.3.2 (equal weights); Rocchini and Cignoni, "Generating random points in a tetrahedron",
-/// 2000 (fold of the cube).
+/// Sources: Lee 2018, sections 3.3.1 and 3.3.2 (equal weights); Rocchini and Cignoni, "Generating random points in a
+/// tetrahedron", 2000 (fold of the cube).
 #pragma once
 
 #include "meniscus/core/namespaces.hpp"
@@ -69,14 +69,14 @@ inline std::array<std::uint64_t, 3> cube_point(const core::Philox4& w) {
   return {joined(w[0], 0), joined(w[1], 10), joined(w[2], 20)};
 }
 
-// Powers of 1 / g, where g^4 = g + 1, in units of 2^-64: multiples of this vector, modulo 1, fill the cube evenly for any N (Roberts,
-// "The unreasonable effectiveness of quasirandom sequences", 2018).
+// Powers of 1 / g, where g^4 = g + 1, in units of 2^-64: multiples of this vector, modulo 1, fill the cube evenly for any N
+// (Roberts, "The unreasonable effectiveness of quasirandom sequences", 2018).
 inline constexpr std::array<std::uint64_t, 3> lattice_step{0xd1b54a32d192ed03u, 0xabc98388fb8fac03u, 0x8cb92ba72f3d8dd7u};
 
 }  // namespace detail
 
-/// Fills `out` with random points of one element at one step. `seed` is to differ from that of other uses of random numbers with the
-/// same elements and steps.
+/// Fills `out` with random points of one element at one step. `seed` is to differ from that of other uses of random numbers with
+/// the same elements and steps.
 inline void random_samples(TetSampling kind, std::uint64_t seed, std::uint64_t element, std::uint32_t step,
                            std::span<TetWeights> out) {
   const core::CounterRandom random(seed, element, step);

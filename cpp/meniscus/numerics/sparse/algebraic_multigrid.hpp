@@ -16,7 +16,7 @@ namespace meniscus::numerics {
 
 struct AlgebraicMultigridOptions {
   /// Couplings below this share of the strongest one of either unknown are weak.
-  double strength = 0.1;
+  double strength = 0.25;
   ChebyshevOptions smoother;
   /// At most this many unknowns are solved for directly.
   Index coarsest = 200;

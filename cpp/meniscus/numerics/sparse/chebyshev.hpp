@@ -13,9 +13,9 @@ namespace meniscus::numerics {
 
 struct ChebyshevOptions {
   /// Products with the matrix, plus one, in a sweep from zero.
-  int degree = 3;
+  int degree = 2;
   /// Lower end of the part of the spectrum that is damped, relative to the upper end.
-  double lower_end = 0.1;
+  double lower_end = 0.15;
 };
 
 class ChebyshevSmoother {

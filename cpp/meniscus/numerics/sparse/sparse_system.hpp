@@ -27,7 +27,8 @@ class SparseSystem {
 
   /// To be called when the matrix or the regions have changed.
   void prepare(const AlgebraicMultigridOptions& options);
-  /// Makes b sum to zero in closed regions, and solves A x = b; then x sums to zero there, too. `start_is_zero`: x is not read.
+  /// Makes b sum to zero in closed regions, and solves A x = b; then x sums to zero there, too. With
+  /// `start_is_zero` x is not read; otherwise the solve starts from x unless zero is closer.
   void solve(const SolveOptions& options, bool start_is_zero, SolveInfo& info);
   /// Norms of the residuals of the regions relative to that of b; after `solve`.
   void region_residuals(std::vector<double>& norms);

@@ -3,6 +3,7 @@
 #include "meniscus/core/parallel.hpp"
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace meniscus::surface {
@@ -18,18 +19,73 @@ struct Mean {
   Point velocity = Point::Zero();
   int count = 0;
 
+  /// The last one, which counts where opposite normals cancel.
+  Point last = Point::UnitX();
+
   void add(const Point& n, const Point& v) {
-    normal += n;
+    normal += last = n;
     velocity += v;
     ++count;
   }
-  /// Opposite normals may cancel; then the last one counts.
-  void store(const Point& last, Point& n, Point& v) const {
+  void store(Point& n, Point& v) const {
     const double length = normal.norm();
     n = length > 1e-8 ? Point(normal / length) : last;
     v = velocity / count;
   }
 };
+
+std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has) for tetrahedra at these, at most so many layers; has(i) tells which
+/// tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With
+/// `twice`, a layer is visited again when all of it has values.
+template <class Node, class Tetrahedron>
+void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, bool twice, Index layers,
+                  Node&& node, Tetrahedron&& tet) {
+  constexpr auto no = static_cast<std::int8_t>(Known::no), yes = static_cast<std::int8_t>(Known::yes);
+  constexpr std::int8_t of_this_layer = 3;
+  const auto tets = stars.elements();
+  std::vector<std::int8_t> state(known.begin(), known.end());
+  std::vector<std::int8_t> reached(static_cast<std::size_t>(stars.vertices()), 0);
+  std::vector<std::int32_t> new_tets, new_nodes;
+  for (std::size_t t = 0; t < tets.size(); ++t)
+    if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));
+  for (Index layer = 0; layer < layers && !new_tets.empty(); ++layer) {
+    new_nodes.clear();
+    for (const std::int32_t t : new_tets)
+      for (const std::int32_t v : tets[z(t)])
+        if (!reached[z(v)]) {
+          reached[z(v)] = 1;
+          new_nodes.push_back(v);
+        }
+    const auto visit_nodes = [&] {
+      parallel_for(0, static_cast<Index>(new_nodes.size()), chunk, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+          node(new_nodes[static_cast<std::size_t>(i)], [&](std::int32_t t) { return state[z(t)] == yes; });
+      });
+    };
+    visit_nodes();
+    new_tets.clear();
+    for (const std::int32_t v : new_nodes)
+      for (const std::int32_t corner : stars.at(v))
+        if (std::int8_t& s = state[z(corner / 4)]; s == no) {
+          s = of_this_layer;
+          new_tets.push_back(corner / 4);
+        }
+    const auto visit_tets = [&] {
+      parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+          tet(new_tets[static_cast<std::size_t>(i)], [&](std::int32_t v) { return reached[z(v)] != 0; });
+      });
+    };
+    visit_tets();
+    for (const std::int32_t t : new_tets) state[z(t)] = yes;
+    if (twice) {
+      visit_nodes();
+      visit_tets();
+    }
+  }
+}
 
 }  // namespace
 
@@ -45,60 +101,67 @@ void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, do
   });
 }
 
-void continue_outward(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, std::span<Point> normal,
-                      std::span<Point> velocity) {
-  const auto z = [](std::int32_t i) { return static_cast<std::size_t>(i); };
-  const auto tets = stars.elements();
+void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, Index layers,
+                       std::span<Point> normal, std::span<Point> velocity) {
   const auto vertices = static_cast<std::size_t>(stars.vertices());
-  constexpr auto no = static_cast<std::int8_t>(Known::no), yes = static_cast<std::int8_t>(Known::yes);
-  constexpr std::int8_t of_this_layer = 3;
-  std::vector<std::int8_t> state(known.begin(), known.end());
-  std::vector<bool> reached(vertices, false);
   std::vector<Point> node_normal(vertices), node_velocity(vertices);
-  std::vector<std::int32_t> new_tets, new_nodes;
-  for (std::size_t t = 0; t < tets.size(); ++t)
-    if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));
-  while (!new_tets.empty()) {
-    new_nodes.clear();
-    for (const std::int32_t t : new_tets)
-      for (const std::int32_t v : tets[z(t)])
-        if (!reached[z(v)]) {
-          reached[z(v)] = true;
-          new_nodes.push_back(v);
-        }
-    parallel_for(0, static_cast<Index>(new_nodes.size()), chunk, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const std::size_t v = z(new_nodes[static_cast<std::size_t>(i)]);
+  visit_layers(
+      stars, known, false, layers,
+      [&](std::int32_t v, auto&& has) {
         Mean mean;
-        Point last = Point::UnitX();
-        for (const std::int32_t corner : stars.at(static_cast<Index>(v))) {
-          const std::size_t t = z(corner / 4);
-          if (state[t] == yes) mean.add(last = normal[t], velocity[t]);
-        }
-        mean.store(last, node_normal[v], node_velocity[v]);
-      }
-    });
-    new_tets.clear();
-    for (const std::int32_t v : new_nodes)
-      for (const std::int32_t corner : stars.at(v)) {
-        const std::int32_t t = corner / 4;
-        if (state[z(t)] == no) {
-          state[z(t)] = of_this_layer;
-          new_tets.push_back(t);
-        }
-      }
-    parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
-      for (Index i = begin; i < end; ++i) {
-        const std::size_t t = z(new_tets[static_cast<std::size_t>(i)]);
+        for (const std::int32_t corner : stars.at(v))
+          if (has(corner / 4)) mean.add(normal[z(corner / 4)], velocity[z(corner / 4)]);
+        mean.store(node_normal[z(v)], node_velocity[z(v)]);
+      },
+      [&](std::int32_t t, auto&& has) {
         Mean mean;
-        Point last = Point::UnitX();
-        for (const std::int32_t v : tets[t])
-          if (reached[z(v)]) mean.add(last = node_normal[z(v)], node_velocity[z(v)]);
-        mean.store(last, normal[t], velocity[t]);
+        for (const std::int32_t v : stars.elements()[z(t)])
+          if (has(v)) mean.add(node_normal[z(v)], node_velocity[z(v)]);
+        mean.store(normal[z(t)], velocity[z(t)]);
+      });
+}
+
+void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> positions, std::span<const std::int8_t> known,
+                      std::span<const std::int64_t> near, std::span<const Point> closest, Index layers, std::span<Point> normal,
+                      std::span<Point> velocity) {
+  // Of tetrahedra and nodes, the position in `near` of the one whose point they chose.
+  std::vector<std::int32_t> of_tet(known.size(), -1), of_node(static_cast<std::size_t>(stars.vertices()), -1);
+  for (std::size_t i = 0; i < near.size(); ++i) of_tet[static_cast<std::size_t>(near[i])] = static_cast<std::int32_t>(i);
+  struct Choice {
+    Point place;
+    std::int32_t source = -1;
+    double distance = std::numeric_limits<double>::infinity();
+    void offer(std::int32_t s, const Point& point) {
+      if (s == source) return;
+      if (const double d = (point - place).squaredNorm(); d < distance || source < 0) {
+        distance = d;
+        source = s;
       }
-    });
-    for (const std::int32_t t : new_tets) state[z(t)] = yes;
-  }
+    }
+  };
+  const auto node = [&](std::int32_t v, auto&& has) {
+    Choice choice{positions[z(v)]};
+    for (const std::int32_t corner : stars.at(v))
+      if (has(corner / 4)) choice.offer(of_tet[z(corner / 4)], closest[z(of_tet[z(corner / 4)])]);
+    of_node[z(v)] = choice.source;
+  };
+  const auto tet = [&](std::int32_t t, auto&& has) {
+    const mesh::Tet& corners = stars.elements()[z(t)];
+    Choice choice{
+        0.25 * ((positions[z(corners[0])] + positions[z(corners[1])]) + (positions[z(corners[2])] + positions[z(corners[3])]))};
+    Mean mean;
+    for (const std::int32_t v : corners) {
+      if (!has(v)) continue;
+      const std::int32_t s = of_node[z(v)];
+      const auto source = static_cast<std::size_t>(near[z(s)]);
+      choice.offer(s, closest[z(s)]);
+      mean.add(normal[source], velocity[source]);
+    }
+    of_tet[z(t)] = choice.source;
+    mean.store(normal[z(t)], velocity[z(t)]);
+  };
+  // Where layers advance fast, the closest point reaches them from the side.
+  visit_layers(stars, known, true, layers, node, tet);
 }
 
 }  // namespace meniscus::surface

@@ -7,6 +7,8 @@
 #include "meniscus/mesh/search/morton.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace meniscus::surface {
@@ -15,9 +17,8 @@ namespace {
 using mesh::Box;
 using mesh::Point;
 
-/// Nodes of a group, from coarse to fine; a group consists of `fan` of the next finer ones.
-constexpr Index fan = 16;
-constexpr std::array<Index, 4> group_sizes{fan * fan * fan, fan * fan, fan, 1};
+/// Nodes of a group, from coarse to fine; a group consists of 8 of the next finer ones.
+constexpr std::array<Index, 5> group_sizes{4096, 512, 64, 8, 1};
 constexpr Index chunk = 1024;
 /// Points of one call of a distance, at most.
 constexpr Index batch = Index{1} << 18;
@@ -52,7 +53,8 @@ void NodeDistances::evaluate(const SignedDistance& distance) {
 
 void NodeDistances::sample(std::span<const Point> positions, const SignedDistance& distance, double slope, double band,
                            std::span<double> phi) {
-  require(positions.size() == order_.size() && phi.size() == order_.size(), "positions and phi must have ", order_.size(), " rows");
+  require(positions.size() == order_.size() && phi.size() == order_.size(), "positions and phi must have ", order_.size(),
+          " rows");
   const Index n = size();
   const auto node = [&](Index i) { return static_cast<std::size_t>(order_[static_cast<std::size_t>(i)]); };
   groups_.resize(static_cast<std::size_t>((n + group_sizes[0] - 1) / group_sizes[0]));
@@ -62,17 +64,12 @@ void NodeDistances::sample(std::span<const Point> positions, const SignedDistanc
     const auto count = static_cast<Index>(groups_.size());
     const auto last = [&](Index group) { return std::min((group + 1) * members, n); };
     points_.resize(groups_.size());
-    radii_.resize(groups_.size());
     parallel_for(0, count, std::max(chunk / members, Index{1}), [&](Index begin, Index end) {
       for (auto g = static_cast<std::size_t>(begin); g < static_cast<std::size_t>(end); ++g) {
         const Index first = groups_[g] * members;
         Box box;
         for (Index i = first; i < last(groups_[g]); ++i) box.add(positions[node(i)]);
-        const Point middle = members > 1 ? Point(0.5 * box.low + 0.5 * box.high) : box.low;
-        double squared = std::numeric_limits<double>::min();  // so that infinity times it is no NaN
-        for (Index i = first; i < last(groups_[g]); ++i) squared = std::max(squared, (positions[node(i)] - middle).squaredNorm());
-        points_[g] = middle;
-        radii_[g] = std::sqrt(squared);
+        points_[g] = members > 1 ? Point(0.5 * box.low + 0.5 * box.high) : box.low;
       }
     });
     evaluate(distance);
@@ -81,17 +78,18 @@ void NodeDistances::sample(std::span<const Point> positions, const SignedDistanc
       return;
     }
     closer_.clear();
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const Index first = groups_[g] * members;
-      const Index end = last(groups_[g]);
-      // Round-off of the distance is far below this.
-      if (std::abs(values_[g]) * (1 - 1e-9) - slope * radii_[g] * (1 + 1e-9) > band) {
-        for (Index i = first; i < end; ++i) phi[node(i)] = std::copysign(band, values_[g]);
-      } else {
-        const Index finer = group_sizes[level + 1];
-        for (Index i = first; i < end; i += finer) closer_.push_back(i / finer);
+    const Index finer = group_sizes[level + 1];
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      for (Index first = groups_[g] * members; first < last(groups_[g]); first += finer) {
+        const Index end = std::min(first + finer, n);
+        double reach = std::numeric_limits<double>::min();  // so that infinity times it is no NaN
+        for (Index i = first; i < end; ++i) reach = std::max(reach, (positions[node(i)] - points_[g]).squaredNorm());
+        // Round-off of the distance is far below this.
+        if (std::abs(values_[g]) * (1 - 1e-9) - slope * std::sqrt(reach) * (1 + 1e-9) > band)
+          for (Index i = first; i < end; ++i) phi[node(i)] = std::copysign(band, values_[g]);
+        else
+          closer_.push_back(first / finer);
       }
-    }
     std::swap(groups_, closer_);
   }
 }

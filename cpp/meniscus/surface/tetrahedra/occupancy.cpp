@@ -1,7 +1,7 @@
 #include "meniscus/surface/tetrahedra/occupancy.hpp"
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/surface/tetrahedra/level_set_fraction.hpp"
+#include "meniscus/mesh/clipping/tet_plane.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,8 @@ double longest_edge(const mesh::TetMeshView& mesh) {
         double most = 0;
         for (Index t = begin; t < end; ++t)
           for (const auto& e : mesh::tet_edges)
-            most = std::max(most, (mesh.corner(t, static_cast<int>(e[1])) - mesh.corner(t, static_cast<int>(e[0]))).squaredNorm());
+            most =
+                std::max(most, (mesh.corner(t, static_cast<int>(e[1])) - mesh.corner(t, static_cast<int>(e[0]))).squaredNorm());
         return most;
       },
       [](double a, double b) { return std::max(a, b); });
@@ -53,7 +54,7 @@ void set_occupancy(std::span<const mesh::Tet> tets, std::span<const double> phi,
                    std::span<double> fraction, std::span<bool> cut, std::span<bool> inside) {
   parallel_for(0, static_cast<Index>(tets.size()), chunk, [&](Index begin, Index end) {
     for (auto t = static_cast<std::size_t>(begin); t < static_cast<std::size_t>(end); ++t) {
-      fraction[t] = inside[t] ? 1.0 : fraction_below(at_corners(tets[t], phi));
+      fraction[t] = inside[t] ? 1.0 : mesh::fraction_below(at_corners(tets[t], phi));
       cut[t] = !inside[t] && (touched[t] || (fraction[t] > 0 && fraction[t] < 1));
       inside[t] = inside[t] || (fraction[t] == 1 && !cut[t]);
     }

@@ -1,7 +1,7 @@
 /// How much of each tetrahedron a solid occupies: fraction, cut cells, and cells inside.
 ///
-/// Source: Lee 2018, section 3.3.1 (cut cells; counted sample points). The fraction below a linear level set, which is second order, is
-/// ours.
+/// Source: Lee 2018, section 3.3.1 (cut cells; counted sample points). The fraction below a linear level set, which is second
+/// order, is ours.
 #pragma once
 
 #include "meniscus/mesh/quadrature/tet_samples.hpp"
@@ -13,13 +13,14 @@ namespace meniscus::surface {
 /// The longest edge of a mesh, m.
 double longest_edge(const mesh::TetMeshView& mesh);
 
-/// Joins a solid to a union. Of it, `member_phi` (m, at nodes) and `member_touched` (by its surface) are given; the union has phi, the
-/// tetrahedra touched by the surface of a member, and those inside of a member. First call: phi = infinity, the masks false.
+/// Joins a solid to a union. Of it, `member_phi` (m, at nodes) and `member_touched` (by its surface) are given; the union has
+/// phi, the tetrahedra touched by the surface of a member, and those inside of a member. First call: phi = infinity, the masks
+/// false.
 void join_member(std::span<const mesh::Tet> tets, std::span<const double> member_phi, std::span<const bool> member_touched,
                  std::span<double> phi, std::span<bool> touched, std::span<bool> inside);
 
-/// fraction: share of the volume below the linear level set; cut: touched and inside of no member, or 0 < fraction < 1; inside: of a
-/// member, or fraction 1 and not cut.
+/// fraction: share of the volume below the linear level set; cut: touched and inside of no member, or 0 < fraction < 1; inside:
+/// of a member, or fraction 1 and not cut.
 void set_occupancy(std::span<const mesh::Tet> tets, std::span<const double> phi, std::span<const bool> touched,
                    std::span<double> fraction, std::span<bool> cut, std::span<bool> inside);
 

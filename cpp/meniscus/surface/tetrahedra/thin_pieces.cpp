@@ -45,14 +45,18 @@ Corners corners_of(const mesh::TetMeshView& mesh, Index t) {
 /// What the nodes tell.
 enum class ByNodes : std::uint8_t { free, changes, undecided };
 
-ByNodes by_nodes(const mesh::TetMeshView& mesh, std::span<const double> phi, double slope, Index t) {
+/// `far` is more than any tetrahedron reaches from a node of this distance, times the slope.
+ByNodes by_nodes(const mesh::TetMeshView& mesh, std::span<const double> phi, double slope, double far, Index t) {
   std::array<double, 4> value;
   int inside = 0;
+  double most = 0;
   for (std::size_t k = 0; k < 4; ++k) {
     value[k] = phi[static_cast<std::size_t>(mesh.tet(t)[k])];
     inside += value[k] <= 0;
+    most = std::max(most, std::abs(value[k]));
   }
   if (inside != 0 && inside != 4) return ByNodes::changes;
+  if (most > far) return ByNodes::free;
   const Corners x = corners_of(mesh, t);
   const Ball ball(x);
   for (std::size_t k = 0; k < 4; ++k)
@@ -71,11 +75,13 @@ void push_children(const Part& part, std::vector<Part>& open) {
 }  // namespace
 
 void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, const SignedDistance& distance, double slope,
-                  std::span<bool> out) {
+                  double longest_edge, std::span<bool> out) {
+  // The centroid is at most 3/4 of the longest edge away from a node.
+  const double far = 1.5 * slope * longest_edge * (1 + 1e-9);
   std::vector<ByNodes> answers(mesh.tets.size());
   parallel_for(0, mesh.size(), chunk, [&](Index begin, Index end) {
     for (Index t = begin; t < end; ++t) {
-      const ByNodes answer = by_nodes(mesh, phi, slope, t);
+      const ByNodes answer = by_nodes(mesh, phi, slope, far, t);
       answers[static_cast<std::size_t>(t)] = answer;
       out[static_cast<std::size_t>(t)] = answer == ByNodes::changes;
     }
@@ -108,8 +114,12 @@ void sign_changes(const mesh::TetMeshView& mesh, std::span<const double> phi, co
       const double size = std::abs(values[i]);
       if ((values[i] <= 0) != inside || size <= round_off * (points[i].cwiseAbs().maxCoeff() + radii[i]))
         out[tet] = true;
-      else if (size * (1 - 1e-9) <= slope * radii[i] && now[i].divisions < most_divisions)
-        push_children(now[i], open);
+      else if (size * (1 - 1e-9) <= slope * radii[i]) {
+        if (now[i].divisions < most_divisions)
+          push_children(now[i], open);
+        else
+          out[tet] = true;
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "meniscus/numerics/predicates.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace meniscus::surface {
 namespace {
@@ -15,7 +16,7 @@ using Corners = std::array<Point, 4>;
 using TriangleCorners = std::array<Point, 3>;
 
 constexpr Index coarse_run = 512;
-constexpr Index fine_run = 64;
+constexpr std::size_t fine_run = 32;
 
 int filtered_side(const Point& a, const Point& b, const Point& c, const Point& d) {
   return numerics::detail::orient3d_filter(a.data(), b.data(), c.data(), d.data());
@@ -60,7 +61,8 @@ Answer filtered(const Candidate& tet, const TriangleCorners& triangle) {
     const Point& p = tet.x[edge[0]];
     const Point& q = tet.x[edge[1]];
     const int turn = filtered_side(p, q, triangle[0], triangle[1]);
-    if (turn != 0 && turn == filtered_side(p, q, triangle[1], triangle[2]) && turn == filtered_side(p, q, triangle[2], triangle[0]))
+    if (turn != 0 && turn == filtered_side(p, q, triangle[1], triangle[2]) &&
+        turn == filtered_side(p, q, triangle[2], triangle[0]))
       return Answer::yes;
   }
   return Answer::unknown;
@@ -134,9 +136,41 @@ class Frontier {
   std::size_t count_ = 0;
 };
 
-Box box_of(const mesh::TetMeshView& mesh, Index begin, Index end) {
+/// Tetrahedra of a run that may be near the surface, and their box.
+class Nearby {
+ public:
+  void find(const mesh::TetMeshView& mesh, std::span<const double> phi, double longest_edge, Index begin, Index end) {
+    count_ = 0;
+    for (Index t = begin; t < end; ++t)
+      if (phi.empty() || may_be_touched(mesh, phi, longest_edge, t)) tets_[count_++] = t;
+  }
+  std::span<const Index> tets() const { return {tets_.data(), count_}; }
+
+ private:
+  /// A tetrahedron lies in the ball around each corner that reaches the farthest other one.
+  static bool may_be_touched(const mesh::TetMeshView& mesh, std::span<const double> phi, double longest_edge, Index t) {
+    std::size_t farthest = 0;
+    double distance = -1;
+    for (std::size_t k = 0; k < 4; ++k)
+      if (const double d = std::abs(phi[static_cast<std::size_t>(mesh.tet(t)[k])]); d > distance) {
+        distance = d;
+        farthest = k;
+      }
+    if (distance > 1.25 * longest_edge) return false;
+    const Point& corner = mesh.corner(t, static_cast<int>(farthest));
+    double reach = 0;
+    for (int k = 0; k < 4; ++k) reach = std::max(reach, (mesh.corner(t, k) - corner).squaredNorm());
+    // Round-off of a distance is relative to the coordinates.
+    return distance - 1e-12 * corner.cwiseAbs().maxCoeff() <= std::sqrt(reach) * (1 + 1e-9);
+  }
+
+  std::array<Index, coarse_run> tets_;
+  std::size_t count_ = 0;
+};
+
+Box box_of(const mesh::TetMeshView& mesh, std::span<const Index> tets) {
   Box box;
-  for (Index t = begin; t < end; ++t)
+  for (const Index t : tets)
     for (int k = 0; k < 4; ++k) box.add(mesh.corner(t, k));
   return box;
 }
@@ -145,18 +179,22 @@ Box box_of(const mesh::TetMeshView& mesh, Index begin, Index end) {
 
 bool tet_meets_triangle(const Corners& tet, const TriangleCorners& triangle) { return meets(Candidate(tet), triangle); }
 
-void touched_tets(const mesh::TetMeshView& mesh, const mesh::TriangleTree& triangles, std::span<bool> out) {
+void touched_tets(const mesh::TetMeshView& mesh, const mesh::TriangleTree& triangles, std::span<const double> phi,
+                  double longest_edge, std::span<bool> out) {
   const mesh::BoundingVolumeTree& tree = triangles.volumes();
   parallel_for(0, mesh.size(), coarse_run, [&](Index begin, Index end) {
     std::fill(out.begin() + begin, out.begin() + end, false);
+    Nearby nearby;
+    nearby.find(mesh, phi, longest_edge, begin, end);
+    if (nearby.tets().empty()) return;
     Frontier coarse, fine;
-    coarse.narrow(tree, nullptr, box_of(mesh, begin, end));
+    coarse.narrow(tree, nullptr, box_of(mesh, nearby.tets()));
     if (coarse.empty()) return;
-    for (Index first = begin; first < end; first += fine_run) {
-      const Index last = std::min(first + fine_run, end);
-      fine.narrow(tree, &coarse, box_of(mesh, first, last));
+    for (std::size_t first = 0; first < nearby.tets().size(); first += fine_run) {
+      const auto run = nearby.tets().subspan(first, std::min(fine_run, nearby.tets().size() - first));
+      fine.narrow(tree, &coarse, box_of(mesh, run));
       if (fine.empty()) continue;
-      for (Index t = first; t < last; ++t) {
+      for (const Index t : run) {
         const Candidate tet({mesh.corner(t, 0), mesh.corner(t, 1), mesh.corner(t, 2), mesh.corner(t, 3)});
         out[static_cast<std::size_t>(t)] = fine.any(tree, tet.box, [&](const mesh::BoundingVolumeTree::Node& leaf) {
           for (Index slot = leaf.first; slot < Index{leaf.first} + leaf.count; ++slot)

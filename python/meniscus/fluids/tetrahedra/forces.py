@@ -29,7 +29,7 @@ def adhere(stages: Any, geometry: TetGeometry, adhesion: Adhesion, volume: Float
     """
     strengths: Floats = np.zeros(1)
     directions: Floats | None = None
-    normals = geometry.normal
+    normals, _ = geometry.solid_motion()
     if callable(adhesion.strength) or callable(adhesion.direction):
         wet = np.flatnonzero(volume > 0)
         corners = geometry.tets[wet]

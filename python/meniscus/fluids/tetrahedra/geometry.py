@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ class TetGeometry(MemoryOwner):
         self._new_kinds = np.zeros(m, np.uint8)
         self.ranks = np.zeros(m, np.int32)
         self.highest = 0
+        self._closed = np.zeros(m, np.uint8)
+        self._any_closed = False
         self._ranked = False
+        self._warned = False
         self._time: float | None = None
         self._band = 0.0
         self._locators: tuple[Any, Any] = (None, None)
@@ -86,8 +90,8 @@ class TetGeometry(MemoryOwner):
             return
         self._time = None
         self._place(time)
+        self._measure(stages, time, None, band, reuse=False)
         self.before[...] = self.positions
-        self._measure(stages, time, None, band)
         if self.on_tets is not None:
             self._distance_before[...] = self.on_tets.phi
         self._locators = (self._locators[1], self._locators[1])
@@ -101,29 +105,34 @@ class TetGeometry(MemoryOwner):
         if self.on_tets is not None:
             self._distance_before[...] = self.on_tets.phi
         self._place(time + dt)
-        self._measure(stages, time + dt, -dt, band)
+        self._measure(stages, time + dt, -dt, band, reuse=True)
         self._time = time + dt
 
     def _place(self, time: float) -> None:
         self.moving.positions(time, out=self.positions)
         self._locators = (self._locators[1], self.moving._locator_at(self.moving._time("t + dt", time)))
 
-    def _measure(self, stages: Any, time: float, dt: float | None, band: float) -> None:
+    def _measure(self, stages: Any, time: float, dt: float | None, band: float, *, reuse: bool) -> None:
         kinds = self._new_kinds
         kinds[...] = _OPEN
         if self.on_tets is not None:
-            still = isinstance(self.solid, Solid) and not self.solid.moves
-            if not (still and self._band >= band and self._same_positions()):
-                self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge())
+            still = not isinstance(self.solid, Solid) or not self.solid.moves
+            if not (reuse and still and self._band >= band and self._same_positions()):
+                self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
             kinds[self.on_tets.cut] = _CUT
             kinds[self.on_tets.inside] = _INSIDE
+            if not self._warned and not (kinds != _OPEN).any():
+                self._warned = True
+                warnings.warn(f"the solid does not reach into the mesh at {time:g} s; water does not meet it", stacklevel=2)
         self._band = band
         if self.moving._flags is not None:
             kinds[np.repeat(self.moving.disabled(time), 8**self.moving.levels)] = _DISABLED
+            if (kinds == _DISABLED).all():
+                raise ValueError(f"all tetrahedra are disabled at {time:g} s, so that nothing can hold water")
         if not self._ranked or not np.array_equal(kinds, self._kinds):
             self._kinds[...] = kinds
             self._ranked = True
-            self.highest = self.graph.ranks(self._kinds, self.open_boundary, self.ranks)
+            self.highest, self._any_closed = self.graph.ranks(self._kinds, self.open_boundary, self.ranks, self._closed)
         stages.capacity(self.positions, None if self.on_tets is None else self.on_tets.fraction, self.porosity, self._kinds, self.capacity)
 
     def _longest_edge(self) -> float:
@@ -133,19 +142,20 @@ class TetGeometry(MemoryOwner):
         return np.array_equal(self.positions, self.before)
 
     @property
-    def normal(self) -> Floats:
-        """Unit normals (m, 3) away from the solid."""
-        return self._motion()[0]
+    def closed(self) -> npt.NDArray[np.uint8] | None:
+        """Which tetrahedra (m,) have no way out of the mesh, 0 or 1; None where all have."""
+        return self._closed if self._any_closed else None
 
-    @property
-    def velocity(self) -> Floats:
-        """Velocities (m, 3) of the solid, m/s."""
-        return self._motion()[1]
-
-    def _motion(self) -> tuple[Floats, Floats]:
+    def solid_motion(self, layers: int = 0) -> tuple[Floats, Floats]:
+        """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond."""
         if self.on_tets is None:
             raise RuntimeError("there is no solid")
+        self.on_tets.update_motion(layers)
         return self.on_tets.normal, self.on_tets.velocity
+
+    def layers_of(self, volume: Floats) -> int:
+        """Return the highest rank of the tetrahedra with water."""
+        return int(self.ranks.max(initial=0, where=volume > 0))
 
     @property
     def at_boundary(self) -> Bools:

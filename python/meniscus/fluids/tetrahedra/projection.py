@@ -146,7 +146,7 @@ class TetPressureSolver:
             min_aspect: smallest altitude / longest edge of a tetrahedron that is not flat; that of a regular one is 0.816.
             tolerance: norm of the left-hand sides above after, relative to that before.
             pressure: (n,) float64, C-contiguous, gets the pressure, Pa: zero where it is not unknown, mean zero in closed regions.
-            warm_start: start from `pressure`.
+            warm_start: start from `pressure`, unless zero leaves a smaller residual.
             max_iterations: limit.
             raise_on_failure: raise if the tolerance is not met; else accept the result.
 

@@ -49,6 +49,8 @@ class ProjectionOfWater:
         if not wet.any() or dt == 0:
             return None
         solid = g.on_tets
+        if solid is not None:
+            g.solid_motion(g.layers_of(volume))
         return self._solver.project(
             g.positions,
             velocity,

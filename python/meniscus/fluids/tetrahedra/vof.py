@@ -235,7 +235,7 @@ class TetVOF(TetWater):
             return
         g, report = self._geometry, self.running_report
         room = self._room("push_out")
-        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.highest)
+        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest)
         self._collect_left()
 
     @checked_stage
@@ -258,7 +258,7 @@ class TetVOF(TetWater):
         g = self._geometry
         if self.options.conservation != "push-out" or g.on_tets is None:
             return
-        impulse = self._stages.correct(*self._room("correct"), g.normal, g.velocity, g.highest)
+        impulse = self._stages.correct(*self._room("correct"), *g.solid_motion(g.layers_of(self.volume)), g.highest)
         change = self.options.density * np.array(impulse)
         self._accounts.book("body", momentum=change)
         self._feel(change, dt)

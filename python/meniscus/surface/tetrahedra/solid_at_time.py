@@ -43,11 +43,11 @@ class SolidAtTime(ABC):
     def velocity(self, points: Floats) -> Floats:
         """Return the velocity (n, 3), m/s, at points (n, 3) of the surface."""
 
-    def motion(self, points: Floats, step: float) -> tuple[Floats, Floats]:
-        """Return the outward normals (n, 3) of the closest points of the surface and their velocities; `step` (m) is for differences."""
+    def motion(self, points: Floats, step: float) -> tuple[Floats, Floats, Floats]:
+        """Return the closest points (n, 3) of the surface, the outward normals and velocities there; `step` (m) is for differences."""
         closest, normals = np.empty_like(points), np.empty_like(points)
         _surface.closest_points(self.distance, points, step, closest, normals)
-        return normals, self.velocity(closest)
+        return closest, normals, self.velocity(closest)
 
 
 class _AnySolid(SolidAtTime):
@@ -93,11 +93,12 @@ class _RigidMesh(_AnySolid):
     def distance(self, points: Floats) -> Floats:
         return self._queries.signed_distance(self._pose.to_body(points))
 
-    def motion(self, points: Floats, step: float) -> tuple[Floats, Floats]:
+    def motion(self, points: Floats, step: float) -> tuple[Floats, Floats, Floats]:
         closest, normals = np.empty_like(points), np.empty_like(points)
         _surface.closest_points_of_mesh(self._queries._core, self._pose.to_body(points), closest, normals)
         turned = np.ascontiguousarray(normals @ np.array(self._pose.rotation).T)
-        return turned, self.velocity(np.ascontiguousarray(self._pose.apply(closest)))
+        moved = np.ascontiguousarray(self._pose.apply(closest))
+        return moved, turned, self.velocity(moved)
 
 
 class _DeformingMesh(SolidAtTime):
@@ -116,11 +117,11 @@ class _DeformingMesh(SolidAtTime):
     def velocity(self, points: Floats) -> Floats:
         return self._solid._closest_velocity(points, self._vertex_velocity)
 
-    def motion(self, points: Floats, step: float) -> tuple[Floats, Floats]:
+    def motion(self, points: Floats, step: float) -> tuple[Floats, Floats, Floats]:
         closest, normals = np.empty_like(points), np.empty_like(points)
         triangles, barycentric = _surface.closest_points_of_mesh(self._queries._core, points, closest, normals)
         corners = self._vertex_velocity[self._queries._triangles[triangles]]
-        return normals, np.ascontiguousarray(np.einsum("nk,nkd->nd", barycentric, corners))
+        return closest, normals, np.ascontiguousarray(np.einsum("nk,nkd->nd", barycentric, corners))
 
 
 def members_at(solid: TetSolid | None, time: float, dt: float | None) -> list[SolidAtTime]:

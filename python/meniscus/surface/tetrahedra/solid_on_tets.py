@@ -31,16 +31,18 @@ class SolidOnTets(MemoryOwner):
 
     A tetrahedron is cut if the surface touches it, though none of its nodes or samples is inside: a thin plate, a spike, a small ball.
     For surfaces of triangles the test is exact: closed tetrahedra and closed triangles that have a common point. For shapes,
-    tetrahedra are divided, at most to 1/64 of their edges, until a point of the other side is found or none can be there.
+    tetrahedra are divided until a point of the other side is found or none can be there. None is missed, but those that are closer to the
+    surface than 1/64 of their edges may count as cut.
 
     Args:
-        tets: (m, 4) int32, is copied.
+        tets: (m, 4) int32; copied, unless it is read-only.
         vertices: number of vertices.
         fraction: 'level-set': share of the volume below the linear interpolation of the distance, of second order. 'count': share of
             sample points inside, as in the source.
         count: number of these points: 1, 4, 5, 8, 10, 20, 35 or 64 (`mesh.tet_samples`).
         continuation: 'closest': within the band, normal and velocity of each tetrahedron are those of the closest point of the surface
-            to its centroid. 'averaged': of cut ones alone. All others take means of neighbours, layer by layer.
+            to its centroid; the others choose, layer by layer, among the points that their neighbours chose. 'averaged': those of
+            cut ones are such, and all others take means of their neighbours, layer by layer, as in the source.
 
     Raises:
         TypeError, ValueError: wrong dtypes or shapes, a corner that is no vertex, options that do not exist.
@@ -58,7 +60,8 @@ class SolidOnTets(MemoryOwner):
         continuation: Continuation = "closest",
     ) -> None:
         n = _checks.integer("vertices", vertices, at_least=0, below=2**31)
-        self._tets = np.array(checked_tets(tets, n))
+        given = checked_tets(tets, n)
+        self._tets = given if not given.flags.writeable else np.array(given)
         self._tets.flags.writeable = False
         self._fraction_by = _checks.choice("fraction", fraction, FractionBy)
         self._samples = len(tet_samples("fixed", count))
@@ -77,6 +80,8 @@ class SolidOnTets(MemoryOwner):
         self._member_phi = np.zeros(n)
         self._known = np.zeros(m, np.int8)
         self._nodes: Any = None
+        self._moving: Any = None
+        self._motion_layers = -1
         self._stars: Any = None
         self._trees: dict[int, tuple[Ints, Any]] = {}
 
@@ -133,6 +138,7 @@ class SolidOnTets(MemoryOwner):
         dt: float | None = None,
         *,
         band: float | None = None,
+        motion: bool = True,
     ) -> None:
         """Set all arrays to a solid at a time.
 
@@ -142,27 +148,49 @@ class SolidOnTets(MemoryOwner):
             time: s.
             dt: for velocities, as for `Solid.sample`: None: at `time`. A number of either sign, s: their mean between `time` and
                 `time + dt`.
-            band: m; closer to the surface than this, distances are exact. At least the longest edge of the mesh, as it is where it is
-                smaller; default: two. `math.inf`: exact everywhere, also normals and velocities.
+            band: m; closer to the surface than this, distances are exact, and normals and velocities those of closest points. Default, and
+                the least: 1.6 times the longest edge of the mesh, so that tetrahedra
+                with a node beyond are not cut. `math.inf`: everywhere.
+            motion: whether to set `normal` and `velocity`, too; they are left to `update_motion` otherwise.
 
         Raises:
             TypeError, ValueError: wrong types, shapes or dimensions, positions or distances that are not finite.
         """
-        x = _checks.points("positions", positions, np.dtype(np.float64), 3)
+        x: Any = _checks.points("positions", positions, np.dtype(np.float64), 3)
         if len(x) != len(self._phi):
             raise ValueError(f"positions must have {len(self._phi)} rows, one for each vertex, not {len(x)}")
         _checks.require_finite("positions", x)
         when = _checks.number("time", time)
         step = None if dt is None else checked_step(dt)
         edge = _surface.longest_edge(x, self._tets)
-        width = 2.0 * edge if band is None else max(checked_band(band), edge)
+        least = 1.6 * edge
+        width = least if band is None else max(checked_band(band), least)
         members = members_at(solid, when, step)
-        self._time, self._band = math.nan, width
-        self._set_occupancy(members, x, width)
-        self._set_motion(members, x, width, edge)
+        self._time, self._band, self._moving = math.nan, width, None
+        self._set_occupancy(members, x, width, edge)
+        self._motion_layers = -1
+        self._moving = (members, x, width, edge)
         self._time = when
+        if _checks.flag("motion", motion):
+            self.update_motion()
 
-    def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float) -> None:
+    def update_motion(self, layers: int | None = None) -> None:
+        """Set `normal` and `velocity` of the last update, unless they are set. The solid and the positions must still be those of that time.
+
+        Args:
+            layers: how far beyond the band, in steps across corners; elsewhere both are 0. None: everywhere.
+
+        Raises:
+            TypeError, ValueError: a number of layers that is negative; there was no update.
+        """
+        wanted = 2**62 if layers is None else _checks.integer("layers", layers, at_least=0)
+        if self._moving is None:
+            raise ValueError("update_motion needs an update before")
+        if wanted > self._motion_layers:
+            self._set_motion(*self._moving, wanted)
+            self._motion_layers = wanted
+
+    def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
         self._phi.fill(band)
         self._touched.fill(False)
         self._inside.fill(False)
@@ -170,12 +198,18 @@ class SolidOnTets(MemoryOwner):
             self._nodes = _surface.NodeDistances(x)
         for i, member in enumerate(members):
             distance = _finite(member)
-            self._nodes.sample(x, distance, member.slope, band, self._member_phi)
-            if member.surface is not None:
-                _surface.touched_tets(x, self._tets, self._tree(i, *member.surface), self._member_touched)
+            if math.isinf(member.slope):
+                self._nodes.sample(x, distance, math.inf, math.inf, self._member_phi)
+                slope = self._greatest_slope(x, edge)
             else:
-                slope = member.slope if math.isfinite(member.slope) else self._greatest_slope(x)
-                _surface.sign_changes(x, self._tets, self._member_phi, distance, slope, self._member_touched)
+                self._nodes.sample(x, distance, member.slope, band, self._member_phi)
+                slope = member.slope
+            if member.surface is not None:
+                tree = self._tree(i, *member.surface)
+                _surface.touched_tets(x, self._tets, tree, self._member_phi, edge, self._member_touched)
+            else:
+                _surface.sign_changes(x, self._tets, self._member_phi, distance, slope, edge, self._member_touched)
+            np.clip(self._member_phi, -band, band, out=self._member_phi)
             _surface.join_member(self._tets, self._member_phi, self._member_touched, self._phi, self._touched, self._inside)
         _surface.set_occupancy(self._tets, self._phi, self._touched, self._fraction, self._cut, self._inside)
         if self._fraction_by == "count" and members:
@@ -191,17 +225,20 @@ class SolidOnTets(MemoryOwner):
         self._trees[member] = (triangles, tree)
         return tree
 
-    def _greatest_slope(self, x: Floats) -> float:
-        """Return twice the greatest change of the member's values per metre of an edge, at least 1."""
-        slope = 0.5
-        for i, j in ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)):
-            a, b = self._tets[:, i], self._tets[:, j]
-            length = np.linalg.norm(x[b] - x[a], axis=1)
-            change = np.abs(self._member_phi[b] - self._member_phi[a])
-            slope = max(slope, float(np.max(change[length > 0] / length[length > 0], initial=0.0)))
-        return 2.0 * slope
+    def _greatest_slope(self, x: Floats, edge: float) -> float:
+        """Return the greatest change of the member's values per metre along edges that are not far from its surface, and a quarter more."""
+        a, b = (np.concatenate([self._tets[:, k] for k in columns]) for columns in ((0, 0, 0, 1, 1, 2), (1, 2, 3, 2, 3, 3)))
+        length = np.linalg.norm(x[b] - x[a], axis=1)
+        change = np.abs(self._member_phi[b] - self._member_phi[a])
+        slopes = np.divide(change, length, out=np.zeros_like(change), where=length > 0)
+        nearest = np.minimum(np.abs(self._member_phi[a]), np.abs(self._member_phi[b]))
+        slope = float(slopes.max(initial=0.0))
+        # What counts as near depends on the slope.
+        for _ in range(8):
+            slope = float(slopes.max(initial=0.0, where=nearest <= 1.5 * slope * edge))
+        return 1.25 * slope
 
-    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
+    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float, layers: int) -> None:
         self._normal.fill(0.0)
         self._velocity.fill(0.0)
         if not members:
@@ -213,11 +250,14 @@ class SolidOnTets(MemoryOwner):
             return
         corners = self._tets[near]
         centroids = 0.25 * ((x[corners[:, 0]] + x[corners[:, 1]]) + (x[corners[:, 2]] + x[corners[:, 3]]))
-        self._normal[near], self._velocity[near] = _motion_of(members, centroids, 1e-5 * edge)
-        if (self._known == 0).any():
+        feet, self._normal[near], self._velocity[near] = _motion_of(members, centroids, 1e-5 * edge)
+        if layers and (self._known == 0).any():
             if self._stars is None:
                 self._stars = _surface.TetStars(self._tets, len(self._phi))
-            _surface.continue_outward(self._stars, self._known, self._normal, self._velocity)
+            if closest:
+                _surface.continue_closest(self._stars, x, self._known, near, feet, layers, self._normal, self._velocity)
+            else:
+                _surface.continue_averages(self._stars, self._known, layers, self._normal, self._velocity)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by the constructor's arguments; arrays are filled by the next update."""
@@ -228,17 +268,17 @@ class SolidOnTets(MemoryOwner):
         return f"<SolidOnTets at time {self._time:g} s: {len(self._tets)} tetrahedra, {int(self._cut.sum())} cut>"
 
 
-def _motion_of(members: list[SolidAtTime], points: Floats, step: float) -> tuple[Floats, Floats]:
-    """Return normals and velocities of the closest points of the nearest member, the first of equally near ones."""
+def _motion_of(members: list[SolidAtTime], points: Floats, step: float) -> tuple[Floats, Floats, Floats]:
+    """Return closest points of the nearest member, normals and velocities there, the first of equally near ones."""
     if len(members) == 1:
         return members[0].motion(points, step)
     nearest = np.argmin([member.distance(points) for member in members], axis=0)
-    normal, velocity = np.empty_like(points), np.empty_like(points)
+    closest, normal, velocity = np.empty_like(points), np.empty_like(points), np.empty_like(points)
     for i, member in enumerate(members):
         mine = np.flatnonzero(nearest == i)
         if len(mine):
-            normal[mine], velocity[mine] = member.motion(np.ascontiguousarray(points[mine]), step)
-    return normal, velocity
+            closest[mine], normal[mine], velocity[mine] = member.motion(np.ascontiguousarray(points[mine]), step)
+    return closest, normal, velocity
 
 
 def _finite(member: SolidAtTime) -> Any:

@@ -1,0 +1,1 @@
+"""Clipped tetrahedra in rational arithmetic, and rotations."""

@@ -1,0 +1,1 @@
+"""Fluids on meshes for tests."""
