@@ -88,7 +88,7 @@ def test_smear_keeps_a_symmetric_blob_symmetric() -> None:
 SOLIDS: dict[str, Any] = {
     "mesh alone": None,
     "ball": ms.surface.Sphere((0.1, 0.05, -0.1), 0.3),
-    "plate": ms.surface.HalfSpace((0.3, 0.2, 1.0), (0.0, 0.0, -0.2)),
+    "plate": ms.surface.HalfSpace((0.0, 0.0, -0.2), (0.3, 0.2, 1.0)),
     "two balls": ms.surface.Sphere((0.25, 0.05, 0.0), 0.2) | ms.surface.Sphere((-0.25, 0.0, 0.1), 0.21),
 }
 

@@ -248,7 +248,7 @@ def test_what_donors_give_and_keep_is_what_they_had(samples: Any) -> None:
 @pytest.mark.parametrize("samples", ["random", "exact"])
 def test_a_lone_wet_tetrahedron_travels_at_its_speed(samples: Any) -> None:
     found = []
-    for seed in range(1 if samples == "exact" else 12):
+    for seed in range(1 if samples == "exact" else 40):
         vof = alone(still(lattice(EDGE, (8, 8, 8), 2)), samples=samples, seed=seed)
         t = int(np.argmin(np.linalg.norm(centroids(vof), axis=1)))
         u = turned(5)[1]
@@ -261,16 +261,19 @@ def test_a_lone_wet_tetrahedron_travels_at_its_speed(samples: Any) -> None:
 
 
 def test_diverging_flow_leaves_nothing_behind() -> None:
-    vof = alone(still(lattice(EDGE, (8, 8, 8), 2)), samples="random", outside=None)
+    vof = alone(still(lattice(EDGE, (10, 6, 6), 2)), samples="random", outside=None)
     c = centroids(vof)
-    blob = np.linalg.norm(c, axis=1) < 0.4
-    vof.volume[:] = rounded(vof, vof.capacity * blob)
-    vof.velocity[blob] = np.where(c[blob, :1] > 0, 1.0, -1.0) * [1.0, 0, 0]
-    for _ in range(4):
-        advect(vof, EDGE)
-        vof.time, vof.steps, vof._moved_by = vof.time + EDGE, vof.steps + 1, None
-    middle = np.abs(centroids(vof)[:, 0]) < 0.3
-    assert vof.volume[middle].sum() <= 0.01 * vof.ledger().filled
+    axis = turned(2)[:, 0]
+    along = c @ axis
+    vof.volume[:] = rounded(vof, vof.capacity * (np.linalg.norm(c, axis=1) < 0.5))
+    middle = np.abs(along) < 0.15
+    before = vof.volume[middle].sum()
+    for _ in range(8):
+        wet = vof.volume > 0
+        vof.velocity[wet] = along[wet, None] * axis
+        advect(vof, 0.5)
+        vof.time, vof.steps, vof._moved_by = vof.time + 0.5, vof.steps + 1, None
+    assert vof.volume[middle].sum() <= 2 * math.exp(-4) * before
 
 
 # --- smearing ------------------------------------------------------------------------------------------------------------------------
@@ -292,7 +295,7 @@ def smeared(steps: int, **options: Any) -> tuple[float, float, float]:
         wet = vof.volume > 0
         middle = np.cross([0.0, 0.0, 1.0], c)
         # The chord, so that one turn comes back to the begin.
-        vof.velocity[wet] = middle[wet] @ about([0, 0, 1], 0.5 * dt).T * (2 * math.sin(0.5 * dt) / dt)
+        vof.velocity[wet] = middle[wet] @ about([0, 0, 1], -0.5 * dt).T * (2 * math.sin(0.5 * dt) / dt)
         advect(vof, dt)
         vof.time, vof.steps, vof._moved_by = vof.time + dt, vof.steps + 1, None
 
