@@ -2,7 +2,7 @@
 #include "collision/triangle_arrays.hpp"
 #include "mesh/mesh_arrays.hpp"
 
-#include "meniscus/fluids/tet_vof/overflow.hpp"
+#include "meniscus/fluids/tet_vof/mesh_walls.hpp"
 #include "meniscus/fluids/tet_vof/velocity_correction.hpp"
 #include "meniscus/fluids/tet_vof/water_measures.hpp"
 #include "meniscus/fluids/tet_vof/water_transport.hpp"
@@ -45,6 +45,7 @@ struct Step {
   fluids::TetTrace trace;
   fluids::SampleOptions samples;
   bool planes;
+  bool open_boundary;
 
   template <class F>
   void with(F&& f) const {
@@ -60,7 +61,7 @@ struct Step {
     }
     const auto rank = values_of<const std::int32_t>(ranks, "ranks", g.size());
     const auto room = values_of<const double>(capacity, "capacity", g.size());
-    const fluids::TransportStep step{from, to, rank, first, second, room, dt, trace, samples, planes};
+    const fluids::TransportStep step{from, to, rank, first, second, room, dt, trace, samples, planes, open_boundary};
     interruptible([&] { f(step); });
   }
 };
@@ -123,22 +124,22 @@ void bind_graph(py::module_& m) {
 
 void bind_step(py::module_& m) {
   py::class_<Step>(m, "TransportStep")
-      .def(
-          py::init([](const GraphHandle& graph, const py::array& before, const py::array& after, const py::object& locator_before,
-                      const py::object& locator_after, Index level, const py::array& ranks, const OptionalArray& distance_before,
-                      const OptionalArray& distance_after, const py::array& capacity, double dt, fluids::TetTrace trace,
-                      fluids::Sampling sampling, Index count, std::uint64_t seed, std::uint32_t step, bool planes) {
-            require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
-                    count);
-            if (sampling == fluids::Sampling::fixed) static_cast<void>(mesh::fixed_samples(count));
-            const fluids::SampleOptions samples{sampling, count, seed, step};
-            return Step{graph,          before,        after, ranks, distance_before, distance_after, capacity,
-                        locator_before, locator_after, level, dt,    trace,           samples,        planes};
-          }),
-          py::arg("graph"), py::arg("before"), py::arg("after"), py::arg("locator_before"), py::arg("locator_after"),
-          py::arg("level"), py::arg("ranks"), py::arg("distance_before"), py::arg("distance_after"), py::arg("capacity"),
-          py::arg("dt"), py::arg("trace"), py::arg("sampling"), py::arg("count"), py::arg("seed"), py::arg("step"),
-          py::arg("planes"));
+      .def(py::init([](const GraphHandle& graph, const py::array& before, const py::array& after,
+                       const py::object& locator_before, const py::object& locator_after, Index level, const py::array& ranks,
+                       const OptionalArray& distance_before, const OptionalArray& distance_after, const py::array& capacity,
+                       double dt, fluids::TetTrace trace, fluids::Sampling sampling, Index count, std::uint64_t seed,
+                       std::uint32_t step, bool planes, bool open_boundary) {
+             require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
+                     count);
+             if (sampling == fluids::Sampling::fixed) static_cast<void>(mesh::fixed_samples(count));
+             const fluids::SampleOptions samples{sampling, count, seed, step};
+             return Step{graph,         before, after, ranks, distance_before, distance_after, capacity,     locator_before,
+                         locator_after, level,  dt,    trace, samples,         planes,         open_boundary};
+           }),
+           py::arg("graph"), py::arg("before"), py::arg("after"), py::arg("locator_before"), py::arg("locator_after"),
+           py::arg("level"), py::arg("ranks"), py::arg("distance_before"), py::arg("distance_after"), py::arg("capacity"),
+           py::arg("dt"), py::arg("trace"), py::arg("sampling"), py::arg("count"), py::arg("seed"), py::arg("step"),
+           py::arg("planes"), py::arg("open_boundary"));
 }
 
 /// A mesh with water: graph, quantum and scratch memory of all stages.
@@ -157,8 +158,12 @@ struct WaterStages {
 
   fluids::WaterRoom room(const py::array& positions, const py::array& capacity, const py::array& ranks, bool open) const {
     const TetGraph& g = *graph.graph;
-    return {g, vectors_of(positions, "positions", g.vertices()), values_of<const double>(capacity, "capacity", g.size()),
-            values_of<const std::int32_t>(ranks, "ranks", g.size()), {}, open};
+    return {g,
+            vectors_of(positions, "positions", g.vertices()),
+            values_of<const double>(capacity, "capacity", g.size()),
+            values_of<const std::int32_t>(ranks, "ranks", g.size()),
+            {},
+            open};
   }
 };
 
@@ -181,7 +186,9 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
           "forward",
           [](WaterStages& w, const Step& step, const py::array& volume, const py::array& velocity) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
-            step.with([&](const fluids::TransportStep& s) { w.transport.forward(water, s, w.left, w.workspace); });
+            mesh::Point impulse = mesh::Point::Zero();
+            step.with([&](const fluids::TransportStep& s) { impulse = w.transport.forward(water, s, w.left, w.workspace); });
+            return numbers_of(impulse);
           },
           py::arg("step"), py::arg("volume"), py::arg("velocity"))
       .def("outside_points",
@@ -214,6 +221,20 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
         return py::make_tuple(fluids::total_volume(w.transport.remainder(), w.quantum),
                               numbers_of(w.transport.remaining_momentum()));
       });
+}
+
+void bind_walls(py::class_<WaterStages>& type) {
+  type.def(
+      "hold_at_walls",
+      [](const WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& before,
+         const py::array& after, double dt) {
+        const TetGraph& g = *w.graph.graph;
+        const auto water = water_of(g, volume, velocity);
+        const auto x = vectors_of(before, "before", g.vertices());
+        const auto y = vectors_of(after, "after", g.vertices());
+        return numbers_of(interruptible([&] { return fluids::hold_at_walls(water, g, x, y, dt); }));
+      },
+      py::arg("volume"), py::arg("velocity"), py::arg("before"), py::arg("after"), py::arg("dt"));
 }
 
 void bind_measures(py::class_<WaterStages>& type) {
@@ -394,6 +415,7 @@ void bind_tet_vof(py::module_& m) {
   bind_transport_stages(stages);
   bind_conservation_stages(stages);
   bind_measures(stages);
+  bind_walls(stages);
 }
 
 }  // namespace meniscus::bindings

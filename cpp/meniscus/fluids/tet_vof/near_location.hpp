@@ -5,6 +5,8 @@
 #include "meniscus/collision/point_location/subdivision_location.hpp"
 #include "meniscus/fluids/tet_vof/tet_graph.hpp"
 
+#include <utility>
+
 namespace meniscus::fluids {
 
 /// A mesh at one time.
@@ -31,6 +33,7 @@ class NearLocation {
   /// The tetrahedron that holds a point, also a disabled one; -1 outside of all enabled ones. On a face it may be either.
   std::int32_t find(const mesh::Point& p) {
     std::int32_t t = last_;
+    exit_.first = -1;
     for (int step = 0; step < longest_walk; ++step) {
       const Map* const map = met(t);
       if (map->flat) break;
@@ -48,11 +51,18 @@ class NearLocation {
         weights_ = b;
         return t;
       }
-      t = mesh_.graph.neighbours(t)[lowest];
-      if (t < 0) break;
+      const std::int32_t next = mesh_.graph.neighbours(t)[lowest];
+      if (next < 0) {
+        exit_ = {t, lowest};
+        break;
+      }
+      t = next;
     }
     return find_slowly(p);
   }
+
+  /// Where the walk to a point that was not found has left the mesh: tetrahedron, or -1, and face.
+  const std::pair<std::int32_t, std::size_t>& exit() const { return exit_; }
 
   const mesh::Tet& tet(std::int32_t t) const { return mesh_.graph.tet(t); }
 
@@ -101,6 +111,7 @@ class NearLocation {
   std::array<Map, most> maps_;
   int count_ = 0;
   std::int32_t last_ = -1;
+  std::pair<std::int32_t, std::size_t> exit_{-1, 0};
   std::array<double, 4> weights_{};
 };
 

@@ -301,8 +301,8 @@ void Overflow::enqueue(std::int32_t t) {
   queue_[static_cast<std::size_t>(order_[static_cast<std::size_t>(t)] - rank_disabled)].push_back(t);
 }
 
-/// Orders closed parts by how near room is, in steps across faces through full tetrahedra: the nearer, the higher. Returns the highest
-/// value.
+/// Orders closed parts by how near room is, in steps across faces through full tetrahedra: the nearer, the higher. Returns the
+/// highest value.
 std::int32_t Overflow::order_closed(const TetWater& water, const WaterRoom& room, std::int32_t highest) {
   constexpr std::int32_t unknown = -1;
   closed_order_.assign(room.ranks.begin(), room.ranks.end());

@@ -28,8 +28,8 @@ class TetRanks {
 
   std::int32_t highest() const { return highest_; }
 
-  /// Marks the tetrahedra, open or cut, from which no way across faces leads to an open boundary of the mesh. Returns whether there
-  /// are any.
+  /// Marks the tetrahedra, open or cut, from which no way across faces leads to an open boundary of the mesh. Returns whether
+  /// there are any.
   bool find_closed(std::span<const TetKind> kinds, bool open_boundary, std::span<std::uint8_t> closed);
 
   std::size_t nbytes() const { return nodes_.capacity() * 4 + (front_.capacity() + next_.capacity()) * 4; }

@@ -2,6 +2,8 @@
 
 #include "meniscus/core/parallel.hpp"
 
+#include <Eigen/Cholesky>
+
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -12,6 +14,8 @@ namespace {
 constexpr Index chunk = 1024;
 constexpr std::int32_t none = -1;
 constexpr std::int32_t claimed = -2;
+/// Smallest pivot of an affine fit, relative to the largest.
+constexpr double degenerate = 1e-3;
 
 /// The smallest height of a tetrahedron; 0 for flat ones.
 double smallest_height(const std::array<mesh::Point, 4>& x) {
@@ -51,9 +55,8 @@ void TetReach::find_wet(const TetWater& water) {
   wet_ = size();
 }
 
-/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all. Whether the
-/// water can come farther.
-bool TetReach::average_node(std::int32_t v, const TetWater& water) {
+/// The mean over the tetrahedra around a vertex that have slots: of those with water, by volume; without any, of all.
+void TetReach::average_node(std::int32_t v, const TetWater& water) {
   mesh::Point wet = mesh::Point::Zero(), dry = mesh::Point::Zero();
   double volume = 0, count = 0, reach = 0;
   graph_.for_star(v, [&](std::int32_t t) {
@@ -73,7 +76,44 @@ bool TetReach::average_node(std::int32_t v, const TetWater& water) {
   const auto i = static_cast<std::size_t>(v);
   node_velocity_[i] = volume > 0 ? mesh::Point(wet / volume) : count > 0 ? mesh::Point(dry / count) : mesh::Point::Zero();
   node_reach_[i] = reach;
-  return reach > 0;
+  if (!node_gradient_.empty()) fit_node(v);
+}
+
+mesh::Point TetReach::centre(std::int32_t t) const {
+  mesh::Point sum = mesh::Point::Zero();
+  for (const std::int32_t v : graph_.tet(t)) sum += places_[static_cast<std::size_t>(v)];
+  return 0.25 * sum;
+}
+
+/// Replaces the mean by the affine function of position that fits best, where there are enough tetrahedra in all directions.
+void TetReach::fit_node(std::int32_t v) {
+  const auto at = static_cast<std::size_t>(v);
+  node_gradient_[at].setZero();
+  bool any_wet = false;
+  double size = 0;
+  graph_.for_star(v, [&](std::int32_t t) {
+    const std::int32_t s = slot(t);
+    if (s < 0) return;
+    any_wet = any_wet || s < wet_;
+    size = std::max(size, (centre(t) - places_[at]).cwiseAbs().maxCoeff());
+  });
+  if (!(size > 0)) return;
+  Eigen::Matrix4d sum = Eigen::Matrix4d::Zero();
+  Eigen::Matrix<double, 4, 3> right = Eigen::Matrix<double, 4, 3>::Zero();
+  graph_.for_star(v, [&](std::int32_t t) {
+    const std::int32_t s = slot(t);
+    if (s < 0 || (any_wet && s >= wet_)) return;
+    Eigen::Vector4d row;
+    row << 1.0, (centre(t) - places_[at]) / size;
+    sum += row * row.transpose();
+    right += row * velocities_[static_cast<std::size_t>(s)].transpose();
+  });
+  const Eigen::LDLT<Eigen::Matrix4d> factors(sum);
+  const Eigen::Vector4d pivots = factors.vectorD();
+  if (factors.info() != Eigen::Success || !(pivots.minCoeff() > degenerate * pivots.maxCoeff())) return;
+  const Eigen::Matrix<double, 4, 3> fit = factors.solve(right);
+  node_velocity_[at] = fit.row(0).transpose();
+  node_gradient_[at] = fit.bottomRows<3>().transpose() / size;
 }
 
 void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> after, std::span<const std::int32_t> ranks) {
@@ -136,6 +176,7 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
           x[k] = after[v];
           if (round_[v] != rounds_ + 1) continue;
           sum += node_velocity_[v];
+          if (!node_gradient_.empty()) sum += node_gradient_[v] * (centre(t) - places_[v]);
           reach = std::max(reach, node_reach_[v]);
           known += 1;
         }
@@ -150,6 +191,8 @@ void TetReach::add_layers(const TetWater& water, std::span<const mesh::Point> af
 
 void TetReach::gather(const TetWater& water, std::span<const mesh::Point> before, std::span<const mesh::Point> after,
                       std::span<const std::int32_t> ranks, double dt, bool nodes) {
+  places_ = before;
+  node_gradient_.resize(nodes ? static_cast<std::size_t>(graph_.vertices()) : 0);
   find_wet(water);
   velocities_.resize(tets_.size());
   reach_.resize(tets_.size());

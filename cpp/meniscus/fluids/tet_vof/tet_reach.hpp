@@ -12,6 +12,9 @@ namespace meniscus::fluids {
 /// A dry tetrahedron takes the mean velocity of what is next to it across corners, layer by layer, until the water around cannot
 /// come any farther: water in uniform motion then meets tetrahedra that are traced back onto it wherever it goes.
 ///
+/// With velocities of vertices, these and those of dry tetrahedra come from affine fits to the velocities around, so that a mesh
+/// that turns with its water stays in place.
+///
 /// Source: Lee 2018, section 3.3.2, which leaves the velocity of dry tetrahedra open.
 class TetReach {
  public:
@@ -38,7 +41,9 @@ class TetReach {
  private:
   void find_wet(const TetWater& water);
   void add_layers(const TetWater& water, std::span<const mesh::Point> after, std::span<const std::int32_t> ranks);
-  bool average_node(std::int32_t v, const TetWater& water);
+  void average_node(std::int32_t v, const TetWater& water);
+  void fit_node(std::int32_t v);
+  mesh::Point centre(std::int32_t t) const;
 
   const TetGraph& graph_;
   std::vector<std::int32_t> slots_;
@@ -51,6 +56,9 @@ class TetReach {
   std::vector<std::int32_t> round_;
   std::vector<mesh::Point> node_velocity_;
   std::vector<double> node_reach_;
+  /// With velocities of vertices: their gradients, 1/s, and the positions that they belong to.
+  std::vector<Eigen::Matrix3d> node_gradient_;
+  std::span<const mesh::Point> places_;
   std::int32_t rounds_ = 0;
   std::vector<std::int32_t> nodes_;
   std::vector<std::vector<std::int32_t>> pieces_;

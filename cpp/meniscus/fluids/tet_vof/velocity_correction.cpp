@@ -10,8 +10,8 @@ constexpr Index scan_chunk = 1 << 14;
 /// A tetrahedron that lacks no more than this counts as full, quanta.
 constexpr double crumbs = 16;
 
-/// Whether water of a tetrahedron is held up by that of a neighbour of rank `level`: it has a higher rank, or the same and nothing
-/// lower beside it. Ranks count across corners, so that many tetrahedra have none of a lower rank across a face.
+/// Whether water of a tetrahedron is held up by that of a neighbour of rank `level`: it has a higher rank, or the same and
+/// nothing lower beside it. Ranks count across corners, so that many tetrahedra have none of a lower rank across a face.
 bool rests_on(const WaterRoom& room, std::int32_t t, std::int32_t level) {
   const std::int32_t own = room.ranks[static_cast<std::size_t>(t)];
   if (own != level) return own > level;
@@ -41,7 +41,8 @@ mesh::Point VelocityCorrection::correct(const TetWater& water, const WaterRoom& 
   mesh::Point impulse = mesh::Point::Zero();
   for (std::size_t level = 0; level < levels; ++level) {
     auto& list = queue_[level];
-    // First those that are reached from lower ranks, then, ring by ring, those beside them that no lower rank touches across a face.
+    // First those that are reached from lower ranks, then, ring by ring, those beside them that no lower rank touches across a
+    // face.
     for (std::size_t first = 0; first < list.size();) {
       const std::size_t end = list.size();
       std::sort(list.begin() + static_cast<std::ptrdiff_t>(first), list.end());

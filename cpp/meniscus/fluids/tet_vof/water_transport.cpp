@@ -1,6 +1,7 @@
 #include "meniscus/fluids/tet_vof/water_transport.hpp"
 
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/tet_vof/mesh_walls.hpp"
 #include "meniscus/fluids/tet_vof/solid_clipping.hpp"
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
 
@@ -165,11 +166,12 @@ void WaterTransport::deliver(const TetWater& water) {
   });
 }
 
-void WaterTransport::forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left,
-                             Workspace& workspace) {
+mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left,
+                                    Workspace& workspace) {
   const auto pieces = static_cast<Index>(pieces_of(reach_.wet()));
   parcels_.begin(pieces);
   left_.begin(pieces);
+  impulses_.assign(static_cast<std::size_t>(pieces), mesh::Point::Zero());
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / chunk);
     auto& gone = left_.piece(b / chunk);
@@ -197,13 +199,24 @@ void WaterTransport::forward(const TetWater& water, const TransportStep& step, s
         rest -= v;
         if (v == 0) continue;
         const mesh::Point p = at(points[j], y);
-        const std::int32_t k = after.find(p);
+        std::int32_t k = after.find(p);
+        if (k < 0 && !step.open_boundary) {
+          // At a wall it stays in the last tetrahedron on its way, or else where it was.
+          const auto [last, face] = after.exit();
+          k = last >= 0 && step.ranks[static_cast<std::size_t>(last)] >= 0 ? last : t;
+          if (k == last) {
+            const mesh::Point change = held_by_wall(u, graph_.tet(k), face, step.before.positions, step.after.positions, step.dt);
+            impulses_[static_cast<std::size_t>(b / chunk)] += v * change;
+            parcels.push_back({v, u + change, k});
+            continue;
+          }
+        }
         if (k < 0 || step.ranks[static_cast<std::size_t>(k)] == rank_disabled) {
           gone.push_back({p, u, v, t});
           continue;
         }
         std::size_t n = first;
-        while (n < parcels.size() && parcels[n].target != k) ++n;
+        while (n < parcels.size() && (parcels[n].target != k || parcels[n].velocity != u)) ++n;
         if (n == parcels.size())
           parcels.push_back({v, u, k});
         else
@@ -214,6 +227,9 @@ void WaterTransport::forward(const TetWater& water, const TransportStep& step, s
   });
   parcels_.add_to(water, workspace);
   left_.move_to(left);
+  mesh::Point impulse = mesh::Point::Zero();
+  for (const mesh::Point& p : impulses_) impulse += p;
+  return impulse;
 }
 
 mesh::Point WaterTransport::remaining_momentum() const {

@@ -34,6 +34,8 @@ struct TransportStep {
   SampleOptions samples;
   /// With exact overlaps: water lies below a plane in each partly filled tetrahedron, and not everywhere in it.
   bool planes;
+  /// Whether water leaves across faces without a neighbour; else they are walls.
+  bool open_boundary;
 };
 
 /// A point of a tetrahedron that was traced out of the mesh, and the volume that it may bring in.
@@ -55,7 +57,8 @@ class WaterTransport {
   void deliver(const TetWater& water);
 
   /// Stage 3: brings what is left to where it flows. What leaves the mesh, or ends in a disabled tetrahedron, goes to `left`.
-  void forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left, Workspace& workspace);
+  /// Walls stop what comes to them; returns the change of its momentum over density, m^4/s.
+  mesh::Point forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left, Workspace& workspace);
 
   /// Points beyond the mesh, in a fixed order.
   const std::vector<OutsidePoint>& outside_points() const { return outside_; }
@@ -114,6 +117,7 @@ class WaterTransport {
   std::vector<OutsidePoint> outside_;
   Parcels parcels_;
   LeftWaters left_;
+  std::vector<mesh::Point> impulses_;
 };
 
 }  // namespace meniscus::fluids

@@ -15,9 +15,9 @@ Floats = npt.NDArray[np.float64]
 VOLUMES = ("filled", "inflow", "sources", "absorbed", "emitted", "drained")
 """What changes the volume: the first four add, the others take."""
 _ADD = 4
-MOMENTA = ("filled", "inflow", "sources", "absorbed", "gravity", "adhesion", "body", "pressure", "emitted", "drained")
+MOMENTA = ("filled", "inflow", "sources", "absorbed", "gravity", "adhesion", "body", "walls", "pressure", "emitted", "drained")
 """What changes the momentum: the last two take, the others add."""
-_ADD_MOMENTUM = 8
+_ADD_MOMENTUM = 9
 
 
 class Accounts(State):
@@ -100,7 +100,8 @@ class TetLedger:
         emitted: as drops.
         drained: by drains.
         momentum: of the water in the tetrahedra and of what waits, summed anew, kg m/s.
-        impulses: what has changed it, kg m/s, by name: those of `filled`, ..., gravity, adhesion, and of the body.
+        impulses: what has changed it, kg m/s, by name: those of `filled`, ..., gravity, adhesion, of
+            the body, of walls at the boundary of the mesh, and of pressure.
         volume_error: in_tets + waiting less than what the accounts say, m^3.
         momentum_error: likewise, kg m/s (3,).
         momentum_scale: sum of the sizes of all impulses, kg m/s: what round-off is relative to.

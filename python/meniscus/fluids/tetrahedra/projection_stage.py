@@ -62,5 +62,4 @@ class ProjectionOfWater:
             density=options.density,
             boundary="open" if g.open_boundary else "wall",
             pressure=self._pressure,
-            warm_start=True,
         )

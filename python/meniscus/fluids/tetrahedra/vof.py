@@ -165,7 +165,7 @@ class TetVOF(TetWater):
         trace, samples = _TRACE("trace", o.trace), _SAMPLES("samples", o.samples)
         parts = (g.before, g.positions, *g.locators, self.mesh.levels, g.ranks, begin, end, g.capacity)
         step = self.steps % 2**32
-        self._moved_by = _fluids.TransportStep(g.graph, *parts, dt, trace, samples, o.count, o.seed, step, o.planes)
+        self._moved_by = _fluids.TransportStep(g.graph, *parts, dt, trace, samples, o.count, o.seed, step, o.planes, g.open_boundary)
 
     @checked_stage
     def request(self, dt: float) -> None:
@@ -182,7 +182,8 @@ class TetVOF(TetWater):
     @checked_stage
     def forward(self, dt: float) -> None:
         """Stage 4: carry what nobody has requested to where it flows."""
-        self._stages.forward(self._after_move("forward"), self.volume, self.velocity)
+        impulse = self._stages.forward(self._after_move("forward"), self.volume, self.velocity)
+        self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
         self._transit = False
         self._collect_left()
 
@@ -255,7 +256,11 @@ class TetVOF(TetWater):
     @checked_stage
     def correct(self, dt: float) -> None:
         """Stage 10: water at the solid, and in full columns that end there, does not come closer to it than the solid lets it."""
+        self._after_move("correct")
         g = self._geometry
+        if not g.open_boundary and dt > 0:
+            impulse = self._stages.hold_at_walls(self.volume, self.velocity, g.before, g.positions, dt)
+            self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
         if self.options.conservation != "push-out" or g.on_tets is None:
             return
         impulse = self._stages.correct(*self._room("correct"), *g.solid_motion(g.layers_of(self.volume)), g.highest)
