@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tet_vof.meshes import centroids, face_neighbours, inner, lattice, momentum, overfull, rounded, sizes, still
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from support.tet_vof.meshes import centroids, face_neighbours, lattice, momentum, overfull, rounded, still, turned
 
 import meniscus as ms
 from meniscus.fluids import TetVOF
@@ -93,6 +95,15 @@ SOLIDS: dict[str, Any] = {
 }
 
 
+def parts(neighbours: np.ndarray, enabled: np.ndarray) -> np.ndarray:
+    """Numbers of the parts that hang together across faces of enabled tetrahedra."""
+    t, k = np.nonzero((neighbours >= 0) & enabled[:, None])
+    n = neighbours[t, k]
+    both = enabled[n]
+    graph = coo_matrix((np.ones(both.sum()), (t[both], n[both])), shape=(len(enabled), len(enabled)))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
 def check_push_out(vof: TetVOF, dt: float = 1e-3) -> None:
     """Nothing above capacity, exact balance, and a second sweep that changes no bit."""
     total, old = math.fsum(vof.volume), momentum(vof)
@@ -103,11 +114,16 @@ def check_push_out(vof: TetVOF, dt: float = 1e-3) -> None:
     assert np.abs(momentum(vof) + gone_momentum - old).max() <= 1e-13 * scale
     if vof.running_report.enclosed == 0:
         assert overfull(vof) <= 1e-12
-    # A tetrahedron above capacity is enclosed: nothing leads out of it.
-    some = np.flatnonzero(vof.volume > vof.capacity * (1 + 1e-12))
-    assert len(some) == 0 or vof.running_report.enclosed > 0
-    for t in some[vof.rank[some] >= 0]:
-        assert vof.way_out(int(t))[0] == "none"
+    # Above capacity is only what is enclosed: no way to the boundary, and no room in all that can be reached across faces.
+    above = np.flatnonzero((vof.volume > vof.capacity * (1 + 1e-12)) & (vof.volume - vof.capacity > 16 * vof.quantum) & (vof.rank >= 0))
+    assert len(above) == 0 or vof.running_report.enclosed > 0
+    neighbours = face_neighbours(vof.tets)
+    label = parts(neighbours, vof.rank >= 0)
+    for p in np.unique(label[above]):
+        inside = label == p
+        if vof._boundary.open:
+            assert not (neighbours[inside] < 0).any()
+        assert (vof.capacity[inside] - vof.volume[inside]).max() <= 64 * vof.quantum
     volume, velocity = vof.volume.copy(), vof.velocity.copy()
     vof.push_out(dt)
     assert np.array_equal(vof.volume, volume)
@@ -169,3 +185,117 @@ def test_numbers_of_tetrahedra_and_vertices_do_not_matter(solid: Any, seed: int)
     some = b.volume > 1e-6 * b.capacity.max()
     assert np.abs(a.velocity[tets] - b.velocity)[some].max() <= 1e-13 * scale * 100
     assert out_of(a)[0] == pytest.approx(out_of(b)[0], rel=1e-13, abs=1e-13 * a.capacity.max())
+
+
+# --- velocity correction -------------------------------------------------------------------------------------------------------------
+
+
+def column(acceleration: float, seed: int | None = None, gap: bool = False) -> tuple[TetVOF, np.ndarray]:
+    """Water at rest on a plate that moves up with half of the acceleration, m/s, in a mesh that stands; all may be turned."""
+    turn = np.eye(3) if seed is None else turned(seed)
+    up = turn[:, 2]
+    plate = ms.surface.KinematicSolid(
+        ms.surface.HalfSpace((0.0, 0.0, 0.0), tuple(up)), lambda t: tuple(0.5 * acceleration * ((t + 0.5) ** 2 - 0.25) * up)
+    )
+    vof = TetVOF(still(lattice(0.15, (6, 6, 10), seed)), plate, gravity=REST, crumb=0.0)
+    height = centroids(vof) @ up
+    full = (vof.rank >= 0) & (height < 0.5)
+    if gap:
+        full &= ~((height > 0.15) & (height < 0.35))
+    vof.volume[:] = rounded(vof, np.where(full, vof.capacity, 0))
+    return vof, up
+
+
+@pytest.mark.parametrize("seed", [None, 3, 4])
+def test_a_column_on_a_plate_that_rises_moves_with_it(seed: int | None) -> None:
+    vof, up = column(2.0, seed)
+    vof.move(1e-6)
+    vof.correct(1e-6)
+    neighbours = face_neighbours(vof.tets)
+    # Exposed: a column of full tetrahedra, down to the plate.
+    full = vof.volume >= vof.capacity - 64 * vof.quantum
+    found = (vof.rank == 0) & (vof.volume > 0)
+    for _ in range(5 * vof.rank.max()):
+        below = (neighbours >= 0) & (found & full)[neighbours] & (vof.rank[neighbours] <= vof.rank[:, None])
+        found |= (vof.volume > 0) & below.any(axis=1)
+    assert found.sum() > 0.9 * np.count_nonzero(vof.volume)
+    np.testing.assert_allclose(vof.velocity[found] @ up, 1.0, rtol=1e-5)
+    sideways = vof.velocity[found] - (vof.velocity[found] @ up)[:, None] * up
+    assert np.abs(sideways).max() <= 1e-9
+    impulse = vof.ledger().impulses["body"]
+    assert impulse @ up == pytest.approx(1000 * momentum(vof) @ up, rel=1e-12)
+    np.testing.assert_allclose(vof.running_report.force_on_body, -impulse / 1e-6, rtol=1e-12)
+
+
+def test_a_column_on_a_plate_that_falls_is_not_touched() -> None:
+    for seed in (None, 3):
+        vof, _ = column(-2.0, seed)
+        before = vof.volume.copy()
+        vof.move(1e-6)
+        vof.correct(1e-6)
+        assert np.array_equal(vof.volume, before)
+        assert not vof.velocity.any()
+        assert not vof.ledger().impulses["body"].any()
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_a_gap_in_a_column_stops_the_correction(seed: int | None) -> None:
+    vof, up = column(2.0, seed, gap=True)
+    vof.move(1e-6)
+    vof.correct(1e-6)
+    height = centroids(vof) @ up
+    assert (vof.velocity[(height < 0.05) & (vof.volume > 0)] @ up > 0.99).all()
+    assert not vof.velocity[height > 0.4].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_was_corrected_does_not_approach_the_solid(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    solid = ms.surface.KinematicSolid(ms.surface.Sphere((0.0, 0.0, 0.0), 0.3), lambda t: tuple(t * turned(seed)[0]))
+    vof = TetVOF(still(lattice(0.15, (8, 8, 8), seed)), solid, gravity=REST, crumb=0.0)
+    vof.volume[:] = rounded(vof, vof.capacity * rng.uniform(0, 1.0, len(vof.volume)) ** 0.3)
+    wet = vof.volume > 0
+    vof.velocity[wet] = rng.normal(size=(wet.sum(), 3))
+    vof.move(1e-3)
+    before = vof.velocity.copy()
+    vof.correct(1e-3)
+    normal, speed = vof._geometry.solid_motion(50)
+    touched = ((vof.rank == 0) & wet) | (vof.velocity != before).any(axis=1)
+    away = np.einsum("ij,ij->i", vof.velocity - speed, normal)
+    assert touched.sum() > 50
+    assert away[touched].min() >= -1e-14
+    # Only along the normal, and only ever outward.
+    change = vof.velocity - before
+    along = np.einsum("ij,ij->i", change, normal)
+    assert along.min() >= 0
+    np.testing.assert_allclose(change, along[:, None] * normal, atol=1e-13)
+
+
+# --- a column that is overfull -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [1.2, 1.6])
+def test_the_level_of_an_overfull_column_rises_by_what_was_too_much(more: float) -> None:
+    """In a tank: walls and a floor of solid, so that all goes up."""
+    inside = ms.surface.Box((-0.4, -0.4, -0.5), (0.4, 0.4, 3.0))
+    vof = TetVOF(still(lattice(0.1, (10, 10, 15))), around(inside), crumb=0.0)
+    vof.fill(ms.surface.Box((-2.0, -2.0, -2.0), (2.0, 2.0, 0.0)))
+    low = centroids(vof)[:, 2] < -0.1
+    vof.volume[low] = rounded(vof, more * vof.volume[low])
+    total = math.fsum(vof.volume)
+    for _ in range(40):
+        vof.step(1 / 60)
+    assert math.fsum(vof.volume) == total
+    assert overfull(vof) <= 1e-12
+    wet = vof.volume > 0.5 * vof.capacity
+    level = total / 0.64 - 0.5
+    top = centroids(vof)[wet & (vof.rank >= 0), 2].max()
+    assert abs(top - level) <= 0.15
+    # Full below, dry above.
+    z = centroids(vof)[:, 2]
+    deep = (z < level - 0.15) & (vof.capacity > 0) & (vof.rank >= 0)
+    assert vof.volume[deep].sum() / vof.capacity[deep].sum() > 0.97
+
+
+def around(inside: Any) -> Any:
+    return ms.surface.KinematicSolid(lambda p: -inside.signed_distance(p), dimension=3)
