@@ -2,10 +2,11 @@
 #include "collision/triangle_arrays.hpp"
 #include "mesh/mesh_arrays.hpp"
 
-#include "meniscus/fluids/tet_vof/mesh_walls.hpp"
-#include "meniscus/fluids/tet_vof/velocity_correction.hpp"
+#include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
+#include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
+#include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
+#include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 #include "meniscus/fluids/tet_vof/water_measures.hpp"
-#include "meniscus/fluids/tet_vof/water_transport.hpp"
 
 namespace meniscus::bindings {
 namespace {
@@ -72,10 +73,8 @@ py::tuple left_arrays(const std::vector<fluids::LeftWater>& left) {
   py::array_t<std::int32_t> tet(n);
   for (py::ssize_t i = 0; i < n; ++i) {
     const fluids::LeftWater& w = left[static_cast<std::size_t>(i)];
-    for (py::ssize_t d = 0; d < 3; ++d) {
-      position.mutable_at(i, d) = w.position[d];
-      velocity.mutable_at(i, d) = w.velocity[d];
-    }
+    std::copy_n(w.position.data(), 3, position.mutable_data(i));
+    std::copy_n(w.velocity.data(), 3, velocity.mutable_data(i));
     volume.mutable_at(i) = w.volume;
     tet.mutable_at(i) = w.tet;
   }
@@ -127,11 +126,11 @@ void bind_step(py::module_& m) {
       .def(py::init([](const GraphHandle& graph, const py::array& before, const py::array& after,
                        const py::object& locator_before, const py::object& locator_after, Index level, const py::array& ranks,
                        const OptionalArray& distance_before, const OptionalArray& distance_after, const py::array& capacity,
-                       double dt, fluids::TetTrace trace, fluids::Sampling sampling, Index count, std::uint64_t seed,
+                       double dt, fluids::TetTrace trace, fluids::WaterSampling sampling, Index count, std::uint64_t seed,
                        std::uint32_t step, bool planes, bool open_boundary) {
              require(count >= 1 && count <= fluids::most_samples, "count must be in [1, ", fluids::most_samples, "], but is ",
                      count);
-             if (sampling == fluids::Sampling::fixed) static_cast<void>(mesh::fixed_samples(count));
+             if (sampling == fluids::WaterSampling::fixed) static_cast<void>(mesh::fixed_samples(count));
              const fluids::SampleOptions samples{sampling, count, seed, step};
              return Step{graph,         before, after, ranks, distance_before, distance_after, capacity,     locator_before,
                          locator_after, level,  dt,    trace, samples,         planes,         open_boundary};
@@ -199,7 +198,7 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
              py::array_t<std::int32_t> tet(n);
              for (py::ssize_t i = 0; i < n; ++i) {
                const auto& p = points[static_cast<std::size_t>(i)];
-               for (py::ssize_t d = 0; d < 3; ++d) position.mutable_at(i, d) = p.position[d];
+               std::copy_n(p.position.data(), 3, position.mutable_data(i));
                volume.mutable_at(i) = p.volume;
                tet.mutable_at(i) = p.tet;
              }
@@ -383,12 +382,12 @@ void bind_tet_vof(py::module_& m) {
       .value("per_tet", fluids::TetTrace::per_tet)
       .value("per_node", fluids::TetTrace::per_node)
       .finalize();
-  py::native_enum<fluids::Sampling>(m, "TetSampling", "enum.Enum")
-      .value("random", fluids::Sampling::random)
-      .value("independent", fluids::Sampling::independent)
-      .value("fixed", fluids::Sampling::fixed)
-      .value("exact", fluids::Sampling::exact)
-      .value("adaptive", fluids::Sampling::adaptive)
+  py::native_enum<fluids::WaterSampling>(m, "WaterSampling", "enum.Enum")
+      .value("random", fluids::WaterSampling::random)
+      .value("independent", fluids::WaterSampling::independent)
+      .value("fixed", fluids::WaterSampling::fixed)
+      .value("exact", fluids::WaterSampling::exact)
+      .value("adaptive", fluids::WaterSampling::adaptive)
       .finalize();
   py::native_enum<fluids::WayOut>(m, "WayOut", "enum.Enum")
       .value("higher_rank", fluids::WayOut::higher_rank)

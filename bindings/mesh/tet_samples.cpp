@@ -6,7 +6,7 @@
 namespace meniscus::bindings {
 
 void bind_tet_samples(py::module_& m) {
-  py::native_enum<mesh::TetSampling>(m, "TetSampling", "enum.Enum")
+  py::native_enum<mesh::TetSampling>(m, "RandomTetSampling", "enum.Enum")
       .value("stratified", mesh::TetSampling::stratified)
       .value("independent", mesh::TetSampling::independent)
       .finalize();

@@ -157,12 +157,6 @@ class TetGeometry(MemoryOwner):
         """Return the highest rank of the tetrahedra with water."""
         return int(self.ranks.max(initial=0, where=volume > 0))
 
-    @property
-    def at_boundary(self) -> Bools:
-        """Which tetrahedra (m,) have a face without a neighbour."""
-        found: Bools = (self.graph.neighbours < 0).any(axis=1)
-        return found
-
 
 def require_moving(moving: Any) -> MovingTetMesh:
     """Return a moving mesh with tetrahedra. Raises TypeError or ValueError for anything else."""

@@ -39,7 +39,8 @@ class Accounts(State):
 
     def momentum(self, name: str) -> Floats:
         """Return what an account of momentum holds, kg m/s."""
-        return self._momenta[MOMENTA.index(name)].copy()
+        result: Floats = self._momenta[MOMENTA.index(name)].copy()
+        return result
 
     def expected_volume(self) -> float:
         """Return what the mesh should hold, m^3."""

@@ -10,13 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus._options import CoreOption
 
 Floats = npt.NDArray[np.float64]
 
-Samples = Literal["random", "independent", "fixed", "exact", "adaptive"]
+WaterSampling = Literal["random", "independent", "fixed", "exact", "adaptive"]
 """Points that stand for a tetrahedron in transport, or exact overlaps."""
-Trace = Literal["per_tet", "per_node"]
+TetTrace = Literal["per_tet", "per_node"]
 """Whether a tetrahedron is traced with its own velocity, or its corners with theirs."""
+WATER_SAMPLING = CoreOption(WaterSampling, _fluids.WaterSampling)
+TET_TRACE = CoreOption(TetTrace, _fluids.TetTrace)
 Conservation = Literal["push-out", "projection", "push-out and projection"]
 """What keeps water from occupying more than there is room for, figure 3.9: right, left and middle."""
 
@@ -54,10 +58,10 @@ class TetVOFOptions:
         TypeError, ValueError: other values.
     """
 
-    samples: Samples = "random"
+    samples: WaterSampling = "random"
     count: int = 10
     planes: bool = False
-    trace: Trace = "per_tet"
+    trace: TetTrace = "per_tet"
     conservation: Conservation = "push-out"
     smear: int = 1
     crumb: float = 1e-9

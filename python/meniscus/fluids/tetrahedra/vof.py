@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
-from meniscus._options import CoreOption
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.fluids.tetrahedra.drops import jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band
-from meniscus.fluids.tetrahedra.options import Adhesion, Outside, Samples, TetVOFOptions, TetVOFReport, Trace
+from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport
 from meniscus.fluids.tetrahedra.projection_stage import ProjectionOfWater
 from meniscus.fluids.tetrahedra.regions import drained_amounts, source_amounts
 from meniscus.fluids.tetrahedra.water import TetWater
@@ -24,8 +23,7 @@ from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.surface.tetrahedra.solid_at_time import members_at, union_distance
 
 Floats = npt.NDArray[np.float64]
-_SAMPLES = CoreOption(Samples, _fluids.TetSampling)
-_TRACE = CoreOption(Trace, _fluids.TetTrace)
+Ints = npt.NDArray[np.int32]
 
 
 class TetVOF(TetWater):
@@ -162,7 +160,7 @@ class TetVOF(TetWater):
         o, g = self.options, self._geometry
         g.move(self._stages, self.time, dt, self._band())
         begin, end = g.distances()
-        trace, samples = _TRACE("trace", o.trace), _SAMPLES("samples", o.samples)
+        trace, samples = TET_TRACE("trace", o.trace), WATER_SAMPLING("samples", o.samples)
         parts = (g.before, g.positions, *g.locators, self.mesh.levels, g.ranks, begin, end, g.capacity)
         step = self.steps % 2**32
         self._moved_by = _fluids.TransportStep(g.graph, *parts, dt, trace, samples, o.count, o.seed, step, o.planes, g.open_boundary)
@@ -301,7 +299,7 @@ class TetVOF(TetWater):
             raise RuntimeError(f"{stage} needs the mesh at the end of the step: call move(dt) before, or step(dt)")
         return self._moved_by
 
-    def _room(self, stage: str) -> tuple[Any, ...]:
+    def _room(self, stage: str) -> tuple[Floats, Floats, Floats, Floats, Ints]:
         self._after_move(stage)
         g = self._geometry
         return self.volume, self.velocity, g.positions, g.capacity, g.ranks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+_T = TypeVar("_T", bound=np.generic)
 Left = tuple[Floats, Floats, Floats, Ints]
 
 
@@ -304,7 +305,7 @@ def _drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[floa
     return smallest, largest
 
 
-def _sealed(array: npt.NDArray[Any]) -> Any:
-    view = array.view()
+def _sealed(array: npt.NDArray[_T]) -> npt.NDArray[_T]:
+    view: npt.NDArray[_T] = array.view()
     view.flags.writeable = False
     return view

@@ -14,7 +14,7 @@ from meniscus._options import CoreOption
 Floats = npt.NDArray[np.float64]
 RandomTetSampling = Literal["stratified", "independent"]
 TetSampling = Literal["fixed", "stratified", "independent"]
-_RANDOM = CoreOption(RandomTetSampling, _mesh.TetSampling)
+RANDOM_TET_SAMPLING = CoreOption(RandomTetSampling, _mesh.RandomTetSampling)
 
 
 def tet_samples(
@@ -55,7 +55,7 @@ def tet_samples(
     if (ids < 0).any():
         raise ValueError(f"elements must not be negative, but one is {ids.min()}")
     return _mesh.random_tet_samples(
-        _RANDOM("kind", kind),
+        RANDOM_TET_SAMPLING("kind", kind),
         n,
         np.ascontiguousarray(ids, np.int64),
         _checks.integer("seed", seed, at_least=0, below=2**64),

@@ -175,7 +175,7 @@ class SolidOnTets(MemoryOwner):
             self.update_motion()
 
     def update_motion(self, layers: int | None = None) -> None:
-        """Set `normal` and `velocity` of the last update, unless they are set. The solid and the positions must still be those of that time.
+        """Set `normal` and `velocity` of the last update, unless they are set. Solid and positions must still be those of that time.
 
         Args:
             layers: how far beyond the band, in steps across corners; elsewhere both are 0. None: everywhere.
@@ -187,7 +187,8 @@ class SolidOnTets(MemoryOwner):
         if self._moving is None:
             raise ValueError("update_motion needs an update before")
         if wanted > self._motion_layers:
-            self._set_motion(*self._moving, wanted)
+            members, x, width, edge = self._moving
+            self._set_motion(members, x, width, edge, wanted)
             self._motion_layers = wanted
 
     def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:

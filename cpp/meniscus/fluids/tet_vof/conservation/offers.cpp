@@ -1,4 +1,4 @@
-#include "meniscus/fluids/tet_vof/offers.hpp"
+#include "meniscus/fluids/tet_vof/conservation/offers.hpp"
 
 namespace meniscus::fluids {
 

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/tet_vof/tet_reach.hpp"
+#include "meniscus/fluids/tet_vof/transport/tet_reach.hpp"
 
 #include "meniscus/core/parallel.hpp"
 

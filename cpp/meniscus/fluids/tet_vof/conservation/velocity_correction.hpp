@@ -5,7 +5,7 @@
 /// corners: those without a lower rank beside them would fall for ever. Here they inherit from their own rank.
 #pragma once
 
-#include "meniscus/fluids/tet_vof/overflow.hpp"
+#include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 
 namespace meniscus::fluids {
 

@@ -1,4 +1,6 @@
-#include "meniscus/fluids/tet_vof/mesh_walls.hpp"
+#include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
+
+#include "meniscus/core/parallel.hpp"
 
 namespace meniscus::fluids {
 

@@ -3,7 +3,7 @@
 /// Source: Lee 2018, section 3.3.2.
 #pragma once
 
-#include "meniscus/fluids/tet_vof/near_location.hpp"
+#include "meniscus/fluids/tet_vof/transport/near_location.hpp"
 
 namespace meniscus::fluids {
 

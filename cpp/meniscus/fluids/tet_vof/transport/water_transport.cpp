@@ -1,9 +1,9 @@
-#include "meniscus/fluids/tet_vof/water_transport.hpp"
+#include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/fluids/tet_vof/mesh_walls.hpp"
-#include "meniscus/fluids/tet_vof/solid_clipping.hpp"
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
+#include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
+#include "meniscus/fluids/tet_vof/transport/solid_clipping.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -116,11 +116,11 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, b
       const std::size_t first = list.size();
       if (step.ranks[static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)])] >= 0) {
         std::vector<OutsidePoint>* const to = outside ? &beyond : nullptr;
-        const Sampling kind = step.samples.kind;
-        if (kind == Sampling::exact || (kind == Sampling::adaptive && !all_alike(slot, step)))
+        const WaterSampling kind = step.samples.kind;
+        if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(slot, step)))
           request_by_overlap(slot, step, before, search, list, to);
         else
-          request_by_points(slot, kind == Sampling::adaptive ? few : step.samples, step, before, list, to);
+          request_by_points(slot, kind == WaterSampling::adaptive ? few : step.samples, step, before, list, to);
       }
       for (std::size_t j = first; j < list.size(); ++j) {
         const auto donor = static_cast<std::size_t>(list[j].donor);

@@ -7,7 +7,7 @@
 
 namespace meniscus::fluids {
 
-enum class Sampling : std::uint8_t {
+enum class WaterSampling : std::uint8_t {
   random,
   independent,
   fixed,
@@ -18,7 +18,7 @@ enum class Sampling : std::uint8_t {
 };
 
 struct SampleOptions {
-  Sampling kind = Sampling::random;
+  WaterSampling kind = WaterSampling::random;
   /// Points per tetrahedron, up to `most_samples`.
   Index count = 10;
   std::uint64_t seed = 0;
@@ -32,8 +32,8 @@ inline constexpr Index most_samples = 512;
 inline std::span<const mesh::TetWeights> sample_points(const SampleOptions& options, std::int32_t tet, std::uint64_t stream,
                                                        std::array<mesh::TetWeights, most_samples>& out) {
   const auto n = static_cast<std::size_t>(options.count);
-  if (options.kind == Sampling::fixed) return mesh::fixed_samples(options.count);
-  const auto kind = options.kind == Sampling::independent ? mesh::TetSampling::independent : mesh::TetSampling::stratified;
+  if (options.kind == WaterSampling::fixed) return mesh::fixed_samples(options.count);
+  const auto kind = options.kind == WaterSampling::independent ? mesh::TetSampling::independent : mesh::TetSampling::stratified;
   const std::span<mesh::TetWeights> used(out.data(), n);
   mesh::random_samples(kind, options.seed + (stream << 62), static_cast<std::uint64_t>(tet), options.step, used);
   return used;

@@ -1,7 +1,7 @@
 /// All tetrahedra of a placed mesh that overlap with a given one.
 #pragma once
 
-#include "meniscus/fluids/tet_vof/near_location.hpp"
+#include "meniscus/fluids/tet_vof/transport/near_location.hpp"
 #include "meniscus/mesh/clipping/tet_overlap.hpp"
 
 #include <vector>

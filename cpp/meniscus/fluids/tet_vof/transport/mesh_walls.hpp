@@ -1,7 +1,8 @@
 /// Faces at the boundary of a mesh as walls without friction, which move with the mesh.
 #pragma once
 
-#include "meniscus/fluids/tet_vof/overflow.hpp"
+#include "meniscus/fluids/tet_vof/tet_graph.hpp"
+#include "meniscus/fluids/tet_vof/tet_water.hpp"
 
 namespace meniscus::fluids {
 

@@ -1,6 +1,6 @@
 // The requests of WaterTransport by exact overlaps, and the planes of partly filled tetrahedra.
 #include "meniscus/core/parallel.hpp"
-#include "meniscus/fluids/tet_vof/water_transport.hpp"
+#include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 #include "meniscus/mesh/clipping/tet_plane.hpp"
 
 #include <algorithm>

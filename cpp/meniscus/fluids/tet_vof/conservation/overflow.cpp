@@ -1,4 +1,4 @@
-#include "meniscus/fluids/tet_vof/overflow.hpp"
+#include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/tet_vof/velocity_correction.hpp"
+#include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
 
 #include <algorithm>
 

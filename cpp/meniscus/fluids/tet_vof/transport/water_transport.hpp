@@ -8,11 +8,11 @@
 
 #include "meniscus/core/workspace.hpp"
 #include "meniscus/fluids/tet_vof/emission.hpp"
-#include "meniscus/fluids/tet_vof/near_location.hpp"
-#include "meniscus/fluids/tet_vof/overlap_search.hpp"
 #include "meniscus/fluids/tet_vof/parcels.hpp"
-#include "meniscus/fluids/tet_vof/sample_points.hpp"
-#include "meniscus/fluids/tet_vof/tet_reach.hpp"
+#include "meniscus/fluids/tet_vof/transport/near_location.hpp"
+#include "meniscus/fluids/tet_vof/transport/overlap_search.hpp"
+#include "meniscus/fluids/tet_vof/transport/sample_points.hpp"
+#include "meniscus/fluids/tet_vof/transport/tet_reach.hpp"
 
 namespace meniscus::fluids {
 

@@ -1,4 +1,4 @@
-#include "meniscus/fluids/tet_vof/solid_clipping.hpp"
+#include "meniscus/fluids/tet_vof/transport/solid_clipping.hpp"
 
 #include <algorithm>
 

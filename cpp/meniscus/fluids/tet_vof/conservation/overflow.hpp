@@ -7,8 +7,8 @@
 #pragma once
 
 #include "meniscus/core/workspace.hpp"
+#include "meniscus/fluids/tet_vof/conservation/offers.hpp"
 #include "meniscus/fluids/tet_vof/emission.hpp"
-#include "meniscus/fluids/tet_vof/offers.hpp"
 #include "meniscus/fluids/tet_vof/parcels.hpp"
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
 
