@@ -1,0 +1,1 @@
+"""Meshes, measures and audits for tests of water on tetrahedra."""
