@@ -37,6 +37,7 @@ class TetWaterScene(Scene):
     count: int = parameter(10, "points per tetrahedron")
     seed: int = parameter(0, "of random points and of the jitter of drops")
     conservation: Conservation = parameter("push-out", "what keeps water from occupying more than there is room for")
+    columns: Literal["lower", "whole"] = parameter("lower", "whether full columns hand on within a rank that they stand on the solid")
     rate: float = parameter(30.0, "frames per second of time")
     steps: int = parameter(2, "steps per frame")
     end: float = parameter(1.0, "length of the run, s")
@@ -53,7 +54,7 @@ class TetWaterScene(Scene):
 
     def options(self) -> TetVOFOptions:
         """Return the options of the solver that follow from the parameters."""
-        return TetVOFOptions(samples=self.samples, count=self.count, seed=self.seed, conservation=self.conservation)
+        return TetVOFOptions(samples=self.samples, count=self.count, seed=self.seed, conservation=self.conservation, columns=self.columns)
 
     def frame_count(self) -> int:
         """Return the number of frames."""
