@@ -11,13 +11,13 @@ namespace meniscus::fluids {
 
 class Quantum {
  public:
-  /// 2^-48 of the power of two at or below the largest volume of a tetrahedron, m^3: 32 times this volume fit into one
+  /// 2^-45 of the power of two at or below the largest volume of a tetrahedron, m^3: 256 times this volume fit into one
   /// tetrahedron with exact sums.
   explicit Quantum(double largest) {
     int exponent = 0;
     std::frexp(largest, &exponent);
-    size_ = std::ldexp(1.0, exponent - 1 - 48);
-    inverse_ = std::ldexp(1.0, -(exponent - 1 - 48));
+    size_ = std::ldexp(1.0, exponent - 1 - 45);
+    inverse_ = std::ldexp(1.0, -(exponent - 1 - 45));
   }
 
   double size() const { return size_; }

@@ -12,6 +12,7 @@ namespace {
 constexpr Index chunk = 1 << 13;
 /// More than this in a tetrahedron is refused.
 constexpr double most_quanta = 0x1p80;
+constexpr double rounding_quanta = 0x1p16;
 
 /// A whole number of quanta as high * 2^32 + low.
 struct Count {
@@ -66,6 +67,12 @@ double round_volumes(std::span<double> volumes, const Quantum& quantum) {
         double part = 0;
         for (auto i = static_cast<std::size_t>(b); i < static_cast<std::size_t>(e); ++i) {
           if (volumes[i] == 0) continue;
+          // Sums beyond 2^53 quanta are rounded, so that a difference may end just below 0.
+          if (volumes[i] < 0 && volumes[i] >= -rounding_quanta * quantum.size()) {
+            part -= volumes[i];
+            volumes[i] = 0;
+            continue;
+          }
           if (!(volumes[i] >= 0 && volumes[i] <= most_quanta * quantum.size())) {
             valid = false;
             continue;

@@ -124,7 +124,8 @@ class TetGeometry(MemoryOwner):
             if not (reuse and still and self._band >= band and self._same_positions()):
                 self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
             kinds[self.on_tets.cut] = _CUT
-            kinds[self.on_tets.inside] = _INSIDE
+            # What the surface only touches from inside has no room, and must not lead water through a wall.
+            kinds[self.on_tets.inside | (self.on_tets.fraction >= 1)] = _INSIDE
             if not self._warned and not (kinds != _OPEN).any():
                 self._warned = True
                 warnings.warn(f"the solid does not reach into the mesh at {time:g} s; water does not meet it", stacklevel=2)

@@ -66,7 +66,7 @@ class TetVOFOptions:
     planes: bool = False
     trace: TetTrace = "per_tet"
     conservation: Conservation = "push-out"
-    columns: Literal["lower", "whole"] = "lower"
+    columns: Literal["lower", "whole"] = "whole"
     smear: int = 1
     crumb: float = 1e-9
     gravity: Sequence[float] = (0.0, 0.0, -9.81)

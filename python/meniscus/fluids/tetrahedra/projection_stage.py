@@ -11,6 +11,8 @@ from meniscus.fluids.tetrahedra.geometry import TetGeometry
 from meniscus.fluids.tetrahedra.options import TetVOFOptions
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver
 from meniscus.mesh.tet_mesh import TetMesh
+from meniscus.surface.shapes.solid import Solid
+from meniscus.surface.tetrahedra.solid_on_tets import SolidOnTets
 
 Floats = npt.NDArray[np.float64]
 _WET = 0.5  # tetrahedra that are fuller belong to the water whose pressure is found
@@ -57,9 +59,21 @@ class ProjectionOfWater:
             dt,
             wet=wet,
             open_fraction=None if solid is None else 1 - solid.fraction,
-            object_velocity=None if solid is None else solid.velocity,
+            object_velocity=None if solid is None else self._object_velocity(solid, dt),
             enabled=g.ranks > -2,
             density=options.density,
             boundary="open" if g.open_boundary else "wall",
             pressure=self._pressure,
         )
+
+    def _object_velocity(self, on_tets: SolidOnTets, dt: float) -> Floats:
+        """Return the velocity (m, 3) of the solid, also deep inside of it, where a jump would count as a flow through its surface."""
+        g = self._geometry
+        if not isinstance(g.solid, Solid) or not g.solid.moves:
+            return on_tets.velocity
+        velocity = on_tets.velocity.copy()
+        inside = np.flatnonzero(on_tets.inside)
+        if len(inside):
+            centres = np.ascontiguousarray(g.positions[g.tets[inside]].mean(axis=1))
+            velocity[inside] = g.solid.velocity(centres, float(g.time or 0.0), -dt)
+        return velocity

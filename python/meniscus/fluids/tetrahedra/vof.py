@@ -156,12 +156,8 @@ class TetVOF(TetWater):
     @checked_stage
     def move(self, dt: float) -> None:
         """Stage 1: move the mesh and the solid to the end of the step, and find room, ranks, normals and velocities there."""
-        if self._phase not in ("", "emit", "move"):
-            raise RuntimeError(
-                f"the stages of the last step end with {self._phase}: finish them before the mesh moves again, or call step(dt)"
-            )
-        if self._phase == "emit":
-            self._moved_by = None
+        if self._phase == "deliver":
+            raise RuntimeError("water is on its way: call forward(dt) before the mesh moves again")
         self._phase = ""
         self._book_changes()
         o, g = self.options, self._geometry
@@ -214,7 +210,11 @@ class TetVOF(TetWater):
         g, time = self._geometry, self.time + dt
         for source in self.sources:
             if source.is_on(self.time):
-                self._add(*source_amounts(source, g, self.volume, time), "sources")
+                tets, volumes, velocities = source_amounts(source, g, self.volume, time)
+                if not g.open_boundary:  # no more than there is room for in all
+                    room = max(float(g.capacity.sum()) - self.total_volume(), 0.0)
+                    volumes = volumes * min(1.0, room / max(float(volumes.sum()), 1e-300))
+                self._add(tets, volumes, velocities, "sources")
         for drain in self.drains:
             if drain.is_on(self.time):
                 taken = drained_amounts(drain, g, self.volume, time, self.quantum)
@@ -290,9 +290,6 @@ class TetVOF(TetWater):
     def emit(self, dt: float) -> None:
         """Stage 11: make drops of the water that has left the mesh."""
         self._after_move("emit")
-        if self._phase != "forward":
-            raise RuntimeError("emit ends a step whose water has been carried to its new place: call forward(dt) before")
-        self._phase = "emit"
         if not self._left:
             return
         joined = [np.concatenate([part[i] for part in self._left]) for i in range(4)]

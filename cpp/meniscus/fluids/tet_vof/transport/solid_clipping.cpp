@@ -1,15 +1,18 @@
 #include "meniscus/fluids/tet_vof/transport/solid_clipping.hpp"
 
+#include "meniscus/fluids/tet_vof/tet_ranks.hpp"
+
 #include <algorithm>
 
 namespace meniscus::fluids {
 namespace {
 
 constexpr int most_steps = 32;
+constexpr int most_looks = 256;
 
 }  // namespace
 
-void stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
+bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
                    std::span<const double> distance_end, NearLocation& end, std::array<mesh::Point, 4>& y) {
   double edge = 0;
   for (std::size_t k = 1; k < 4; ++k) edge = std::max(edge, (x[k] - x[0]).norm());
@@ -17,14 +20,17 @@ void stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
   // them through to its other side.
   double least = 1;
   bool any_outside = false;
+  bool near = false;
   for (std::size_t k = 0; k < 4; ++k) {
     const double begin = distance_begin[static_cast<std::size_t>(tet[k])];
+    near = near || begin <= 0;
     if (begin <= 0) continue;
     any_outside = true;
     const mesh::Point path = y[k] - x[k];
     const double length = path.norm();
     // The solid itself may come closer during the step, hence the factor.
     if (begin > 2 * length) continue;
+    near = true;
     const int steps = std::clamp(static_cast<int>(std::ceil(length / edge)), 1, most_steps);
     double before = begin;
     for (int i = 1; i <= steps; ++i) {
@@ -45,6 +51,32 @@ void stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
   if (!any_outside) least = 0;
   for (std::size_t k = 0; k < 4 && least < 1; ++k)
     if (distance_begin[static_cast<std::size_t>(tet[k])] <= 0) y[k] = x[k] + (y[k] - x[k]) * least;
+  return near;
+}
+
+std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end, double step, std::span<const std::int32_t> ranks,
+                               NearLocation& mesh) {
+  const mesh::Point path = end - begin;
+  const int steps = std::clamp(static_cast<int>(std::ceil(path.norm() / step)), 1, most_looks);
+  std::int32_t last = mesh.find(begin);
+  if (last < 0 || ranks[static_cast<std::size_t>(last)] == rank_inside) return -1;
+  for (int i = 1; i <= steps; ++i) {
+    const std::int32_t t = mesh.find(begin + path * (static_cast<double>(i) / steps));
+    if (t < 0) continue;  // a notch of the boundary
+    if (ranks[static_cast<std::size_t>(t)] == rank_inside) return last;
+    if (ranks[static_cast<std::size_t>(t)] >= 0) last = t;
+  }
+  return -1;
+}
+
+mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh) {
+  const mesh::Point path = end - begin;
+  const int steps = std::clamp(static_cast<int>(std::ceil(path.norm() / step)), 1, most_looks);
+  for (int i = 1; i < steps; ++i) {
+    const mesh::Point p = begin + path * (static_cast<double>(i) / steps);
+    if (mesh.find(p) < 0) return p;
+  }
+  return end;
 }
 
 }  // namespace meniscus::fluids

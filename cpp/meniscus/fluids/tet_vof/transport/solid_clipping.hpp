@@ -11,7 +11,16 @@ namespace meniscus::fluids {
 /// those that begin inside go no larger part of their paths than any other. `distance_begin` holds signed distances at the
 /// vertices at the time of x, m; `distance_end` those at the time of y, on the mesh of `end`. Between, the distance is taken
 /// along the path at steps of at most an edge.
-void stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
+/// Returns whether the solid may be in the way at all.
+bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
                    std::span<const double> distance_end, NearLocation& end, std::array<mesh::Point, 4>& y);
+
+/// The last tetrahedron on a straight path before it enters one that is inside of the solid; -1 where nothing is in the way, also
+/// if it begins inside. `step` m is how often it is looked at.
+std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end, double step, std::span<const std::int32_t> ranks,
+                               NearLocation& mesh);
+
+/// Where a straight path that ends outside of the mesh leaves it for the first time, to within `step` m.
+mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh);
 
 }  // namespace meniscus::fluids

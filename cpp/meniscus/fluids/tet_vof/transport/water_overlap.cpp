@@ -1,5 +1,6 @@
 // The requests of WaterTransport by exact overlaps, and the planes of partly filled tetrahedra.
 #include "meniscus/core/parallel.hpp"
+#include "meniscus/fluids/tet_vof/transport/solid_clipping.hpp"
 #include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
 #include "meniscus/mesh/clipping/tet_plane.hpp"
 
@@ -18,7 +19,8 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
                                         std::vector<Request>& list, std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
-  const std::array<mesh::Point, 4> y = traced_back(slot, step, before);
+  const Traced traced = traced_back(slot, step, before);
+  const std::array<mesh::Point, 4>& y = traced.y;
   const double volume = std::abs(mesh::signed_volume(y[0], y[1], y[2], y[3]));
   const mesh::Point centre = 0.25 * ((y[0] + y[1]) + (y[2] + y[3]));
   before.begin(t);
@@ -38,11 +40,21 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
       moment -= o.moment;
       const std::int32_t donor = reach_.slot(k);
       const double v = quantum_.nearest(o.volume);
-      if (v > 0 && donor >= 0 && donor < reach_.wet()) list.push_back({v, donor});
+      if (!(v > 0) || donor < 0 || donor >= reach_.wet()) return;
+      if (traced.near_solid) {
+        const mesh::Point middle = 0.25 * ((traced.x[0] + traced.x[1]) + (traced.x[2] + traced.x[3]));
+        before.begin(t);
+        if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, before) >= 0) return;
+      }
+      list.push_back({v, donor});
     });
   }
   // With planes, what a donor keeps dry is not outside.
-  if (outside != nullptr && planes_.empty() && rest > 1e-9 * volume) outside->push_back({moment / rest, rest, t});
+  if (outside != nullptr && planes_.empty() && rest > 1e-9 * volume) {
+    const auto& x = traced.x;
+    const double own = std::abs(mesh::signed_volume(x[0], x[1], x[2], x[3]));
+    outside->push_back({moment / rest, std::min(rest, own), t});
+  }
 }
 
 /// Planes across partly filled tetrahedra: their normals point to where the water around becomes less.

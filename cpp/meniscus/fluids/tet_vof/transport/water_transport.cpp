@@ -60,6 +60,11 @@ void keep_last(std::int32_t& value, std::int32_t candidate) {
   }
 }
 
+mesh::Point middle(const std::array<mesh::Point, 4>& x) { return 0.25 * ((x[0] + x[1]) + (x[2] + x[3])); }
+
+/// How often to look for a solid on a path: several times per tetrahedron.
+double look_length(const std::array<mesh::Point, 4>& x) { return 0.5 * std::cbrt(volume_of(x)); }
+
 std::size_t pieces_of(Index n) { return static_cast<std::size_t>((n + chunk - 1) / chunk); }
 
 }  // namespace
@@ -70,17 +75,20 @@ std::span<const WaterTransport::Request> WaterTransport::requests_of(Index slot)
   return {requests_[static_cast<std::size_t>(slot / chunk)].data() + first, static_cast<std::size_t>(request_end_[s] - first)};
 }
 
-/// The corners of a tetrahedron, traced back from the end of the step and stopped at solids.
-std::array<mesh::Point, 4> WaterTransport::traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const {
+/// A tetrahedron traced back from the end of the step, and stopped at solids.
+WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   const mesh::Point& u = reach_.velocities()[static_cast<std::size_t>(slot)];
-  std::array<mesh::Point, 4> x, y;
+  Traced traced;
   for (std::size_t k = 0; k < 4; ++k) {
-    x[k] = step.after.corner(t, k);
-    y[k] = x[k] - step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
+    traced.x[k] = step.after.corner(t, k);
+    traced.y[k] = traced.x[k] - step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
   }
-  if (!step.distance_before.empty()) stop_at_solid(graph_.tet(t), x, step.distance_after, step.distance_before, before, y);
-  return y;
+  if (!step.distance_before.empty()) {
+    traced.near_solid = stop_at_solid(graph_.tet(t), traced.x, step.distance_after, step.distance_before, before, traced.y);
+    traced.look = look_length(traced.x);
+  }
+  return traced;
 }
 
 void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
@@ -88,18 +96,20 @@ void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& s
                                        std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
-  const std::array<mesh::Point, 4> y = traced_back(slot, step, before);
-  const double volume = volume_of(y);
+  const Traced traced = traced_back(slot, step, before);
+  const double volume = volume_of(traced.y);
   std::array<mesh::TetWeights, most_samples> memory;
   const auto points = sample_points(samples, t, backward_points, memory);
   const auto parts = static_cast<double>(points.size());
   const std::size_t first = list.size();
   before.begin(t);
   for (const mesh::TetWeights& w : points) {
-    const mesh::Point p = at(w, y);
+    const mesh::Point p = at(w, traced.y);
+    if (traced.near_solid && last_before_solid(at(w, traced.x), p, traced.look, step.ranks, before) >= 0) continue;
     const std::int32_t k = before.find(p);
     if (k < 0) {
-      if (outside != nullptr) outside->push_back({p, volume / parts, t});
+      // A tetrahedron that was pulled apart asks for no more than it has room for.
+      if (outside != nullptr) outside->push_back({p, std::min(volume, volume_of(traced.x)) / parts, t});
       continue;
     }
     const std::int32_t donor = reach_.slot(k);
@@ -222,16 +232,19 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
       if (!(remainder_[s] > 0)) continue;
       const std::int32_t t = reach_.tets()[s];
       const mesh::Point& u = reach_.velocities()[s];
-      std::array<mesh::Point, 4> x, y;
+      Traced traced;
       for (std::size_t k = 0; k < 4; ++k) {
-        x[k] = step.before.corner(t, k);
-        y[k] = x[k] + step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
+        traced.x[k] = step.before.corner(t, k);
+        traced.y[k] = traced.x[k] + step.dt * (step.trace == TetTrace::per_node ? reach_.node_velocity(graph_.tet(t)[k]) : u);
       }
       after.begin(t);
-      if (!step.distance_after.empty()) stop_at_solid(graph_.tet(t), x, step.distance_before, step.distance_after, after, y);
+      if (!step.distance_after.empty()) {
+        traced.near_solid = stop_at_solid(graph_.tet(t), traced.x, step.distance_before, step.distance_after, after, traced.y);
+        traced.look = look_length(traced.x);
+      }
       after.begin(t);
       if (step.samples.kind == WaterSampling::exact || step.samples.kind == WaterSampling::adaptive) {
-        forward_by_overlap(static_cast<std::int32_t>(i), step, y, after, search, parcels, gone);
+        forward_by_overlap(static_cast<std::int32_t>(i), step, traced, after, search, parcels, gone);
         remainder_[s] = 0;
         continue;
       }
@@ -243,15 +256,19 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         const double v = j + 1 < points.size() ? part : rest;
         rest -= v;
         if (v == 0) continue;
-        mesh::Point p = at(points[j], y);
-        std::int32_t k = after.find(p);
+        const mesh::Point start = at(points[j], traced.x);
+        mesh::Point p = at(points[j], traced.y);
+        std::int32_t k = traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, after) : -1;
+        if (k < 0) k = after.find(p);
         if (k >= 0 && step.ranks[static_cast<std::size_t>(k)] == rank_inside)
-          k = outside_of_solid(at(points[j], x), step.ranks, after, k, p);
+          k = outside_of_solid(start, step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
           impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, v, u, step, after, parcels);
           continue;
         }
         if (k < 0 || step.ranks[static_cast<std::size_t>(k)] == rank_disabled) {
+          // Beyond the mesh nobody knows where the solid is.
+          if (k < 0 && traced.near_solid) p = leaving_point(start, p, traced.look, after);
           gone.push_back({p, u, v, t});
           continue;
         }
@@ -279,12 +296,12 @@ mesh::Point WaterTransport::remaining_momentum() const {
 }
 
 /// Carries what is left of a donor to where its tetrahedron has moved, y, by the volumes in common.
-void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& step, const std::array<mesh::Point, 4>& y,
-                                        NearLocation& after, OverlapSearch& search, std::vector<Parcel>& parcels,
-                                        std::vector<LeftWater>& gone) {
+void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& step, const Traced& traced, NearLocation& after,
+                                        OverlapSearch& search, std::vector<Parcel>& parcels, std::vector<LeftWater>& gone) {
   const auto s = static_cast<std::size_t>(slot);
   const std::int32_t t = reach_.tets()[s];
   const mesh::Point& u = reach_.velocities()[s];
+  const std::array<mesh::Point, 4>& y = traced.y;
   const double volume = volume_of(y);
   const mesh::Point centre = 0.25 * ((y[0] + y[1]) + (y[2] + y[3]));
   std::int32_t start = after.find(centre);
@@ -304,7 +321,12 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
           moment -= o.moment;
           if (rank == rank_inside) return;
           held += o.volume;
-          parcels.push_back({o.volume, u, k});
+          std::int32_t before_solid = -1;
+          if (traced.near_solid) {
+            after.begin(t);
+            before_solid = last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, after);
+          }
+          parcels.push_back({o.volume, u, before_solid < 0 ? k : before_solid});
           if (o.volume > parcels[largest].volume) largest = parcels.size() - 1;
         });
   double rest = remainder_[s];
@@ -326,7 +348,9 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
   if (!step.open_boundary)
     parcels.push_back({leaving, u, held > 0 ? parcels[largest].target : t});
   else
-    gone.push_back({moment / lost, u, leaving, t});
+    gone.push_back(
+        {traced.near_solid ? leaving_point(middle(traced.x), moment / lost, traced.look, after) : mesh::Point(moment / lost), u,
+         leaving, t});
 }
 
 std::size_t WaterTransport::nbytes() const {

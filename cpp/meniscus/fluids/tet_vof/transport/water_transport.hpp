@@ -88,12 +88,18 @@ class WaterTransport {
   };
 
   std::span<const Request> requests_of(Index slot) const;
-  std::array<mesh::Point, 4> traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const;
+  /// A tetrahedron where it is and where it is traced to, m; whether a solid may be in the way, and how often to look for it, m.
+  struct Traced {
+    std::array<mesh::Point, 4> x, y;
+    bool near_solid = false;
+    double look = 0;
+  };
+  Traced traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const;
   void request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step, NearLocation& before,
                          std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
   void request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
                           std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
-  void forward_by_overlap(std::int32_t slot, const TransportStep& step, const std::array<mesh::Point, 4>& y, NearLocation& after,
+  void forward_by_overlap(std::int32_t slot, const TransportStep& step, const Traced& traced, NearLocation& after,
                           OverlapSearch& search, std::vector<Parcel>& parcels, std::vector<LeftWater>& gone);
   bool all_alike(std::int32_t slot, const TransportStep& step) const;
   void find_planes(const TetWater& water, const TransportStep& step);
