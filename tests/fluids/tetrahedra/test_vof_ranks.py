@@ -175,6 +175,7 @@ def test_a_jaw_that_closes_gives_all_back_when_it_opens() -> None:
     book = vof.ledger()
     assert most > 0  # it was shut in
     assert book.emitted + book.waiting == 0
-    assert math.fsum(vof.volume) == total
+    # Exact but where more than 256 volumes meet in one tetrahedron.
+    assert math.fsum(vof.volume) == pytest.approx(total, rel=1e-15)
     assert report.enclosed == 0
     assert overfull(vof) <= 1e-12
