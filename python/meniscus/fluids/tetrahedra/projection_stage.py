@@ -71,7 +71,7 @@ class ProjectionOfWater:
         g = self._geometry
         if not isinstance(g.solid, Solid) or not g.solid.moves:
             return on_tets.velocity
-        velocity = on_tets.velocity.copy()
+        velocity: Floats = on_tets.velocity.copy()
         inside = np.flatnonzero(on_tets.inside)
         if len(inside):
             centres = np.ascontiguousarray(g.positions[g.tets[inside]].mean(axis=1))

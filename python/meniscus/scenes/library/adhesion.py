@@ -32,6 +32,9 @@ _FORCES: dict[str, tuple[float, str | tuple[float, float, float]]] = {
     "aside": (12.0, (1.0, 0.0, 0.0)),
 }
 
+COLUMNS: Literal["lower"] = "lower"
+"""With whole columns the stream would stop over its whole height where it meets the ball."""
+
 
 @dataclass(kw_only=True)
 class Adhesion(TetWaterScene):
@@ -72,7 +75,7 @@ class Adhesion(TetWaterScene):
             a = _checks.positive("stream", self.stream)
             nozzle = Capsule((0.0, 0.0, r + d - 1.2 * a), (0.0, 0.0, r + d - a), a)
             sources = [LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)))]
-        vof = TetVOF(still, self._ball, adhesion=force, sources=sources, options=self.options())
+        vof = TetVOF(still, self._ball, adhesion=force, sources=sources, options=self.options(), columns=COLUMNS)
         if self.water == "cap":
             vof.fill(self.cap)
         self.leaving = self.declare("leaving", np.zeros(2))

@@ -22,6 +22,9 @@ from meniscus.surface import Capsule, KinematicSolid, Pose, Sphere, enclosing_me
 
 Floats = npt.NDArray[np.float64]
 
+COLUMNS: Literal["lower"] = "lower"
+"""With whole columns the stream would stop over its whole height where it meets the ball."""
+
 
 @dataclass(kw_only=True)
 class TetBall(TetWaterScene):
@@ -76,7 +79,7 @@ class TetBall(TetWaterScene):
         a = _checks.positive("stream", self.stream)
         nozzle = Capsule((0.0, 0.0, top - 2 * a), (0.0, 0.0, top - a), a)
         source = LiquidSource(region=nozzle, velocity=(0.0, 0.0, -_checks.positive("speed", self.speed)))
-        vof = TetVOF(moving, solid, sources=[source], adhesion=self.adhesion, options=self.options())
+        vof = TetVOF(moving, solid, sources=[source], adhesion=self.adhesion, options=self.options(), columns=COLUMNS)
         wide = top + abs(self.swing)
         self.use(vof, ((-wide, -top, -top - 0.5 * r), (wide, top, top + 0.1 * r)), fall=r)
         return TimeStepper(frames / self.rate, frames)
