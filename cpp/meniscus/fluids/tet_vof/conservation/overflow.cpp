@@ -12,6 +12,8 @@ namespace {
 constexpr Index scan_chunk = 1 << 14;
 /// Part of its capacity by which a tetrahedron may be above it.
 constexpr double tolerance = 1e-12;
+/// Rounds in which a source is done or its at most four neighbours lose their room one by one.
+constexpr int most_rounds = 4;
 /// How far beyond the boundary water is put that leaves, in units of the root of twice the area of the face.
 constexpr double beyond = 0.05;
 
@@ -300,7 +302,7 @@ void Overflow::push_far(const TetWater& water, const WaterRoom& room, std::int32
     for (const Parcel& parcel : parcels_.piece(p)) {
       enqueue(parcel.target);
       // What has room may have a lower rank; then another sweep has to look at it.
-      again_ = again_ || order_[static_cast<std::size_t>(parcel.target)] <= level;
+      if (order_[static_cast<std::size_t>(parcel.target)] <= level) again_.push_back(parcel.target);
     }
   parcels_.add_to(water, workspace);
   left_.move_to(left);
@@ -359,18 +361,47 @@ std::int32_t Overflow::order_closed(const TetWater& water, const WaterRoom& room
   return std::max(highest, steps);
 }
 
+/// What neighbours across faces have room for goes there at once, whatever the ranks: the sweep then has less to carry.
+void Overflow::fill_everywhere(const TetWater& water, const WaterRoom& room) {
+  collect(water, room, true);
+  std::erase_if(sources_, [&](std::int32_t t) { return room.ranks[static_cast<std::size_t>(t)] < 0; });
+  measure_excess(water, room);
+  offers_.begin(sources_, water.velocity);
+  for (int round = 0; round < most_rounds && offer_to_neighbours(water, room); ++round) {
+    offers_.take(
+        water, quantum_, [&](std::int32_t t) { return free_of(t, water, room); }, [](std::int32_t, Index) {});
+    settle(water);
+  }
+  offers_.end();
+}
+
+/// What each of the sources has to give away.
+void Overflow::measure_excess(const TetWater& water, const WaterRoom& room) {
+  excess_.resize(sources_.size());
+  parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
+    for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
+      excess_[s] = excess_of(sources_[s], water, room);
+  });
+}
+
 void Overflow::push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                         Workspace& workspace) {
   // Room near by may be less than what comes there; then it is looked for again.
   constexpr int most_sweeps = 16;
   order_ = room.ranks;
+  fill_everywhere(water, room);
   for (int n = 0; n < most_sweeps; ++n) {
     const double before = enclosed_volume_;
     const std::int32_t top = room.closed.empty() ? highest : order_closed(water, room, highest);
-    again_ = false;
+    // Closed parts have a new order; else nothing but what came to lower ranks is left.
+    if (n == 0 || !room.closed.empty())
+      collect(water, room, true);
+    else
+      sources_ = again_;
+    again_.clear();
     sweep(water, room, top, left, workspace);
     const bool closed = enclosed_ > 0 && !room.closed.empty() && (n == 0 || enclosed_volume_ < before);
-    if (!again_ && !closed) break;
+    if (again_.empty() && !closed) break;
   }
 }
 
@@ -380,7 +411,6 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
   const auto levels = static_cast<std::size_t>(highest - rank_disabled + 1);
   if (queue_.size() < levels) queue_.resize(levels);
   for (auto& q : queue_) q.clear();
-  collect(water, room, true);
   for (const std::int32_t t : sources_) enqueue(t);
   enclosed_ = 0;
   enclosed_volume_ = 0;
@@ -389,11 +419,7 @@ void Overflow::sweep(const TetWater& water, const WaterRoom& room, std::int32_t 
     if (!std::is_sorted(sources_.begin(), sources_.end())) std::sort(sources_.begin(), sources_.end());
     sources_.erase(std::unique(sources_.begin(), sources_.end()), sources_.end());
     if (sources_.empty()) continue;
-    excess_.resize(sources_.size());
-    parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
-      for (auto s = static_cast<std::size_t>(b); s < static_cast<std::size_t>(e); ++s)
-        excess_[s] = excess_of(sources_[s], water, room);
-    });
+    measure_excess(water, room);
     offers_.begin(sources_, water.velocity);
     while (static_cast<std::int32_t>(level) + rank_disabled >= 0 && offer_to_neighbours(water, room)) {
       offers_.take(water, quantum_, [&](std::int32_t t) { return free_of(t, water, room); }, [](std::int32_t, Index) {});

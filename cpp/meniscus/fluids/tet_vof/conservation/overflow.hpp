@@ -38,7 +38,7 @@ class Overflow {
   /// across faces. `iterations` times.
   void smear(const TetWater& water, const WaterRoom& room, Index iterations);
 
-  /// In parts with a way out, from the lowest rank to the highest: excess fills neighbours across faces that have room, as evenly
+  /// First, neighbours with room take what they can. Then, in parts with a way out, from the lowest rank to the highest: excess fills neighbours across faces that have room, as evenly
   /// as they can; the rest goes in equal parts to those of higher ranks, or if there are none to the nearest ones, and leaves at
   /// the boundary of the mesh. `highest` is the highest rank. In closed parts, excess goes the same way towards the nearest
   /// tetrahedra with room, instead of higher ranks; where there is no room, it stays. Volumes and momenta are conserved; what
@@ -64,6 +64,8 @@ class Overflow {
   bool offer_to_neighbours(const TetWater& water, const WaterRoom& room);
   bool offer_outward(const WaterRoom& room);
   std::int32_t order_closed(const TetWater& water, const WaterRoom& room, std::int32_t highest);
+  void fill_everywhere(const TetWater& water, const WaterRoom& room);
+  void measure_excess(const TetWater& water, const WaterRoom& room);
   void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
              Workspace& workspace);
   void push_far(const TetWater& water, const WaterRoom& room, std::int32_t level, std::vector<LeftWater>& left,
@@ -84,7 +86,8 @@ class Overflow {
   /// closed.
   std::vector<std::int32_t> closed_order_;
   std::span<const std::int32_t> order_;
-  bool again_ = false;
+  /// What has received water at a rank that the sweep has left behind.
+  std::vector<std::int32_t> again_;
   Index enclosed_ = 0;
   double enclosed_volume_ = 0;
 };
