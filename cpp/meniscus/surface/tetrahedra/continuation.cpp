@@ -36,12 +36,12 @@ struct Mean {
 
 std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has) for tetrahedra at these, at most so many layers; has(i) tells which
-/// tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With
-/// `twice`, a layer is visited again when all of it has values.
+/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has) for tetrahedra at these, at most so many layers; has(i) tells
+/// which tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With `twice`, a
+/// layer is visited again when all of it has values.
 template <class Node, class Tetrahedron>
-void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, bool twice, Index layers,
-                  Node&& node, Tetrahedron&& tet) {
+void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, bool twice, Index layers, Node&& node,
+                  Tetrahedron&& tet) {
   constexpr auto no = static_cast<std::int8_t>(Known::no), yes = static_cast<std::int8_t>(Known::yes);
   constexpr std::int8_t of_this_layer = 3;
   const auto tets = stars.elements();

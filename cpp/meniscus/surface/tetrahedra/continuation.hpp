@@ -19,8 +19,8 @@ void find_known(std::span<const mesh::Tet> tets, std::span<const double> phi, do
                 std::span<const bool> inside, bool closest, std::span<std::int8_t> known);
 
 /// Sets normal and velocity (m/s) of the unknown tetrahedra that are connected with known ones by others that are not apart:
-/// these take no part. Those without connection, and those beyond so many layers, keep their values. A node takes the mean of the tetrahedra at it that have
-/// values, then a tetrahedron the mean of its nodes that have. Normals are renormalised.
+/// these take no part. Those without connection, and those beyond so many layers, keep their values. A node takes the mean of the
+/// tetrahedra at it that have values, then a tetrahedron the mean of its nodes that have. Normals are renormalised.
 void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, Index layers,
                        std::span<mesh::Point> normal, std::span<mesh::Point> velocity);
 

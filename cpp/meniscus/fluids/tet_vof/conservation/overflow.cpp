@@ -368,8 +368,7 @@ void Overflow::fill_everywhere(const TetWater& water, const WaterRoom& room) {
   measure_excess(water, room);
   offers_.begin(sources_, water.velocity);
   for (int round = 0; round < most_rounds && offer_to_neighbours(water, room); ++round) {
-    offers_.take(
-        water, quantum_, [&](std::int32_t t) { return free_of(t, water, room); }, [](std::int32_t, Index) {});
+    offers_.take(water, quantum_, [&](std::int32_t t) { return free_of(t, water, room); }, [](std::int32_t, Index) {});
     settle(water);
   }
   offers_.end();

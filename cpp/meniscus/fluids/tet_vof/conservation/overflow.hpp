@@ -38,11 +38,11 @@ class Overflow {
   /// across faces. `iterations` times.
   void smear(const TetWater& water, const WaterRoom& room, Index iterations);
 
-  /// First, neighbours with room take what they can. Then, in parts with a way out, from the lowest rank to the highest: excess fills neighbours across faces that have room, as evenly
-  /// as they can; the rest goes in equal parts to those of higher ranks, or if there are none to the nearest ones, and leaves at
-  /// the boundary of the mesh. `highest` is the highest rank. In closed parts, excess goes the same way towards the nearest
-  /// tetrahedra with room, instead of higher ranks; where there is no room, it stays. Volumes and momenta are conserved; what
-  /// leaves goes to `left`.
+  /// First, neighbours with room take what they can. Then, in parts with a way out, from the lowest rank to the highest: excess
+  /// fills neighbours across faces that have room, as evenly as they can; the rest goes in equal parts to those of higher ranks,
+  /// or if there are none to the nearest ones, and leaves at the boundary of the mesh. `highest` is the highest rank. In closed
+  /// parts, excess goes the same way towards the nearest tetrahedra with room, instead of higher ranks; where there is no room,
+  /// it stays. Volumes and momenta are conserved; what leaves goes to `left`.
   void push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                 Workspace& workspace);
 
