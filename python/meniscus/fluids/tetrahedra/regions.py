@@ -16,6 +16,7 @@ from meniscus.surface.shapes.sampled import as_shape
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
+_BENT = 0.25  # how far a distance may be from linear, in units of the tetrahedron
 
 
 def fill_fractions(name: str, region: Any, positions: Floats, tets: Ints, pose: Pose | None) -> Floats:
@@ -34,14 +35,17 @@ def fill_fractions(name: str, region: Any, positions: Floats, tets: Ints, pose: 
     mixed = np.flatnonzero(inside.any(axis=1) & ~inside.all(axis=1))
     if len(mixed):
         part[mixed] = fractions_below(np.ascontiguousarray(corners[mixed]))
-    # Regions smaller than a tetrahedron may lie between the vertices.
-    x = points[tets[~inside.any(axis=1)]]
-    reach = np.linalg.norm(x - x.mean(axis=1, keepdims=True), axis=2).max(axis=1, initial=0.0)
-    near = np.flatnonzero(~inside.any(axis=1))[shape.signed_distance(np.ascontiguousarray(x.mean(axis=1))) < reach]
-    if len(near):
+    # Where the region is small for the tetrahedra, or lies between their vertices, points tell more than the vertices.
+    x = points[tets]
+    middle = np.ascontiguousarray(x.mean(axis=1))
+    reach = np.linalg.norm(x - middle[:, None], axis=2).max(axis=1, initial=0.0)
+    at_middle = shape.signed_distance(middle)
+    bent = np.abs(at_middle - corners.mean(axis=1)) > _BENT * reach
+    some = np.flatnonzero((at_middle < reach) & ~inside.all(axis=1) & (bent | ~inside.any(axis=1)))
+    if len(some):
         weights = tet_samples("fixed", 64)
-        within = shape.signed_distance(np.ascontiguousarray((weights @ points[tets[near]]).reshape(-1, 3))) <= 0
-        part[near] = within.reshape(len(near), -1).mean(axis=1)
+        within = shape.signed_distance(np.ascontiguousarray((weights @ x[some]).reshape(-1, 3))) <= 0
+        part[some] = within.reshape(len(some), -1).mean(axis=1)
     return part
 
 
