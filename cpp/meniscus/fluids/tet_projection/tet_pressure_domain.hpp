@@ -1,4 +1,4 @@
-/// Where water, air and solid are on a tetrahedral mesh, and which vertices have an unknown pressure.
+/// Regions of water, air and solid on a tetrahedral mesh, and the vertices of unknown pressure.
 #pragma once
 
 #include "meniscus/fluids/tet_projection/tet_pressure_problem.hpp"

@@ -1,4 +1,4 @@
-/// What a pressure projection on a tetrahedral mesh is given, and what it reports.
+/// Arguments and report of a pressure projection on a tetrahedral mesh.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"

@@ -1,4 +1,4 @@
-/// What a pressure system with one unknown per vertex needs of the topology of a tetrahedral mesh.
+/// Topology of a tetrahedral mesh for a pressure system with one unknown per vertex.
 #pragma once
 
 #include "meniscus/mesh/topology/tet_topology.hpp"

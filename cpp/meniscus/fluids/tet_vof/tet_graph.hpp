@@ -1,4 +1,4 @@
-/// What a tetrahedral mesh in motion never changes: corners, neighbours across faces, tetrahedra at vertices.
+/// Topology of a tetrahedral mesh in motion: corners, neighbours across faces, tetrahedra at vertices.
 #pragma once
 
 #include "meniscus/mesh/tet_mesh.hpp"

@@ -22,36 +22,38 @@ bool claim(std::int32_t& value, std::int32_t from, std::int32_t to) {
 
 TetRanks::TetRanks(const TetGraph& graph) : graph_(graph) {}
 
-/// Makes what the pieces of a loop have found the next front.
-void TetRanks::join_pieces(std::size_t pieces) {
+/// Calls visit(tetrahedron, found) for those of the front, in parallel; what it adds to `found` is the next front. Whether there
+/// is one.
+template <class Visit>
+bool TetRanks::advance(Visit&& visit) {
+  const auto count = static_cast<Index>(front_.size());
+  const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
+  if (pieces_.size() < pieces) pieces_.resize(pieces);
+  parallel_for(0, count, chunk, [&](Index b, Index e) {
+    auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
+    found.clear();
+    for (Index i = b; i < e; ++i) visit(front_[static_cast<std::size_t>(i)], found);
+  });
   next_.clear();
   for (std::size_t p = 0; p < pieces; ++p) next_.insert(next_.end(), pieces_[p].begin(), pieces_[p].end());
   std::swap(front_, next_);
+  return !front_.empty();
 }
 
 /// Ranks all unknown tetrahedra that are reached from those of `front_`, whose rank is `first`. The highest rank.
 std::int32_t TetRanks::spread(std::int32_t first, std::span<std::int32_t> ranks) {
   std::int32_t rank = first;
-  while (!front_.empty()) {
-    const auto count = static_cast<Index>(front_.size());
-    const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
-    if (pieces_.size() < pieces) pieces_.resize(pieces);
-    // A vertex is claimed by one tetrahedron of this level, and then ranks all that are unknown around it. So the ranks do not
-    // depend on who comes first, and each vertex is visited once.
-    parallel_for(0, count, chunk, [&](Index b, Index e) {
-      auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
-      found.clear();
-      for (Index i = b; i < e; ++i)
-        for (const std::int32_t v : graph_.tet(front_[static_cast<std::size_t>(i)])) {
-          if (!claim(nodes_[static_cast<std::size_t>(v)], 0, 1)) continue;
-          graph_.for_star(v, [&](std::int32_t t) {
-            if (claim(ranks[static_cast<std::size_t>(t)], unknown, rank + 1)) found.push_back(t);
-          });
-        }
-    });
-    join_pieces(pieces);
-    if (!front_.empty()) ++rank;
-  }
+  // A vertex is claimed by one tetrahedron of this level, and then ranks all that are unknown around it. So the ranks do not
+  // depend on who comes first, and each vertex is visited once.
+  const auto visit = [&](std::int32_t t, std::vector<std::int32_t>& found) {
+    for (const std::int32_t v : graph_.tet(t)) {
+      if (!claim(nodes_[static_cast<std::size_t>(v)], 0, 1)) continue;
+      graph_.for_star(v, [&](std::int32_t beside) {
+        if (claim(ranks[static_cast<std::size_t>(beside)], unknown, rank + 1)) found.push_back(beside);
+      });
+    }
+  };
+  while (!front_.empty() && advance(visit)) ++rank;
   return rank;
 }
 
@@ -100,22 +102,14 @@ bool TetRanks::find_closed(std::span<const TetKind> kinds, bool open_boundary, s
     closed[i] = 0;
     front_.push_back(t);
   }
-  while (!front_.empty()) {
-    const auto count = static_cast<Index>(front_.size());
-    const auto pieces = static_cast<std::size_t>((count + chunk - 1) / chunk);
-    if (pieces_.size() < pieces) pieces_.resize(pieces);
-    parallel_for(0, count, chunk, [&](Index b, Index e) {
-      auto& found = pieces_[static_cast<std::size_t>(b / chunk)];
-      found.clear();
-      for (Index i = b; i < e; ++i)
-        for (const std::int32_t n : graph_.neighbours(front_[static_cast<std::size_t>(i)])) {
-          if (n < 0) continue;
-          std::atomic_ref<std::uint8_t> c(closed[static_cast<std::size_t>(n)]);
-          if (c.load(std::memory_order_relaxed) == 1 && c.exchange(0, std::memory_order_relaxed) == 1) found.push_back(n);
-        }
-    });
-    join_pieces(pieces);
-  }
+  const auto visit = [&](std::int32_t t, std::vector<std::int32_t>& found) {
+    for (const std::int32_t n : graph_.neighbours(t)) {
+      if (n < 0) continue;
+      std::atomic_ref<std::uint8_t> c(closed[static_cast<std::size_t>(n)]);
+      if (c.load(std::memory_order_relaxed) == 1 && c.exchange(0, std::memory_order_relaxed) == 1) found.push_back(n);
+    }
+  };
+  while (!front_.empty()) advance(visit);
   return std::any_of(closed.begin(), closed.end(), [](std::uint8_t c) { return c != 0; });
 }
 

@@ -35,7 +35,8 @@ class TetRanks {
   std::size_t nbytes() const { return nodes_.capacity() * 4 + (front_.capacity() + next_.capacity()) * 4; }
 
  private:
-  void join_pieces(std::size_t pieces);
+  template <class Visit>
+  bool advance(Visit&& visit);
   std::int32_t spread(std::int32_t first, std::span<std::int32_t> ranks);
 
   const TetGraph& graph_;

@@ -1,4 +1,4 @@
-/// How much of each tetrahedron a solid occupies: fraction, cut cells, and cells inside.
+/// Occupancy of tetrahedra by a solid: fraction, cut cells, and cells inside.
 ///
 /// Source: Lee 2018, section 3.3.1 (cut cells; counted sample points). The fraction below a linear level set, which is second
 /// order, is ours.

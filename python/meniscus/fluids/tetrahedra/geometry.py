@@ -1,4 +1,4 @@
-"""What water meets in a moving tetrahedral mesh: positions at both ends of a step, room, ranks, normals and velocities of a solid."""
+"""Geometry of a moving tetrahedral mesh with water: positions at both ends of a step, room, ranks, motion of a solid."""
 
 from __future__ import annotations
 

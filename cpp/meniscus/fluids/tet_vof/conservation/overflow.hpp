@@ -1,4 +1,4 @@
-/// What keeps tetrahedra from holding more water than they have room for: smear, and the sweep that pushes the rest outward.
+/// Smear and push-out of water beyond what tetrahedra have room for.
 ///
 /// Both are defined for all tetrahedra of a rank at the same time, so that the result depends neither on threads nor, beyond
 /// round-off, on how tetrahedra are numbered. docs/tet_vof.md proves what holds afterwards.
@@ -26,6 +26,14 @@ struct WaterRoom {
   /// Whether water leaves across faces without a neighbour.
   bool open_boundary;
 };
+
+/// Calls f(face, neighbour) for the neighbours across faces that may hold water.
+template <class F>
+void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
+  const mesh::Tet& n = room.graph.neighbours(t);
+  for (std::size_t k = 0; k < 4; ++k)
+    if (n[k] >= 0 && room.ranks[static_cast<std::size_t>(n[k])] >= 0) f(k, n[k]);
+}
 
 class Overflow {
  public:
@@ -55,6 +63,9 @@ class Overflow {
  private:
   /// Below this a tetrahedron counts as full, quanta.
   static constexpr double crumbs = 8;
+
+  /// Tetrahedra that are scanned in one piece.
+  static constexpr Index scan_chunk = 1 << 14;
 
   double excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;

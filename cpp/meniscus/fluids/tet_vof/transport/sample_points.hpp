@@ -1,4 +1,4 @@
-/// How many points of a tetrahedron stand for its volume in a step, and which.
+/// Points of a tetrahedron that stand for its volume in a step.
 #pragma once
 
 #include "meniscus/mesh/quadrature/tet_samples.hpp"

@@ -1,4 +1,4 @@
-/// Where water can come to in a step, and how fast dry tetrahedra are traced there.
+/// Reach of the water in a step, and the velocities of dry tetrahedra within it.
 #pragma once
 
 #include "meniscus/fluids/tet_vof/tet_graph.hpp"
