@@ -115,10 +115,9 @@ void bind_graph(py::module_& m) {
           [](const GraphHandle& g, const py::array& ranks, std::int32_t tet, bool open_boundary) {
             const auto r = values_of<const std::int32_t>(ranks, "ranks", g.graph->size());
             require(tet >= 0 && tet < g.graph->size(), "tet must be in [0, ", g.graph->size(), "), but is ", tet);
-            std::vector<std::int32_t> found, visited;
-            const fluids::WayOut way =
-                fluids::search_outward(*g.graph, r, tet, open_boundary, [](std::int32_t) { return false; }, found, visited);
-            return py::make_tuple(way, taken(std::move(found)));
+            fluids::OutwardSearch search;
+            const fluids::WayOut way = search.run(*g.graph, r, tet, open_boundary, true, [](std::int32_t) { return false; });
+            return py::make_tuple(way, taken(std::vector(search.found().begin(), search.found().end())));
           },
           py::arg("ranks"), py::arg("tet"), py::arg("open_boundary"));
 }
@@ -334,15 +333,17 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
       .def(
           "push_out",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
-             const py::array& capacity, const py::array& ranks, bool open, const OptionalArray& closed, std::int32_t highest) {
+             const py::array& capacity, const py::array& ranks, bool open, const OptionalArray& closed, std::int32_t highest,
+             bool nearest_room) {
             const auto water = water_of(*w.graph.graph, volume, velocity);
             auto room = w.room(positions, capacity, ranks, open);
             if (closed) room.closed = values_of<const std::uint8_t>(*closed, "closed", w.graph.graph->size());
+            room.nearest_room = nearest_room;
             interruptible([&] { w.overflow.push_out(water, room, highest, w.left, w.workspace); });
             return py::make_tuple(w.overflow.enclosed(), w.overflow.enclosed_volume());
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
-          py::arg("open_boundary"), py::arg("closed"), py::arg("highest"))
+          py::arg("open_boundary"), py::arg("closed"), py::arg("highest"), py::arg("nearest_room"))
       .def(
           "correct",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,

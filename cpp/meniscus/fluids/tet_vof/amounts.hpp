@@ -21,8 +21,8 @@ class Quantum {
   }
 
   double size() const { return size_; }
-  /// The largest multiple that does not exceed v.
-  double floor(double v) const { return std::floor(v * inverse_) * size_; }
+  /// The largest multiple that does not exceed v, which must not be negative.
+  double floor(double v) const { return static_cast<double>(static_cast<std::int64_t>(v * inverse_)) * size_; }
   double nearest(double v) const { return std::nearbyint(v * inverse_) * size_; }
 
   /// The largest multiple that does not exceed whole * part / parts, also with rounded arithmetic; whole if part is all.

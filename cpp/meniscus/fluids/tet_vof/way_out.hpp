@@ -7,52 +7,75 @@
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
 #include <unordered_set>
 
 namespace meniscus::fluids {
 
 enum class WayOut : std::uint8_t { room, higher_rank, boundary, none };
 
-/// The tetrahedra at the smallest number of steps across faces that have room; where none has, a higher rank; or lie at an open
-/// boundary of the mesh; ascending. Tetrahedra inside of the solid are crossed only by a search that begins in one, disabled ones
-/// never. `visited` is scratch memory.
-template <class HasRoom>
-WayOut search_outward(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary,
-                      HasRoom&& has_room, std::vector<std::int32_t>& found, std::vector<std::int32_t>& visited) {
-  /// Tetrahedra that are remembered in a row before they are hashed.
-  constexpr std::size_t short_search = 256;
-  visited.assign(1, from);
-  const std::int32_t own = ranks[static_cast<std::size_t>(from)];
-  std::optional<std::unordered_set<std::int32_t>> known;
-  const auto is_new = [&](std::int32_t t) {
-    if (visited.size() <= short_search) return std::find(visited.begin(), visited.end(), t) == visited.end();
-    if (!known) known.emplace(visited.begin(), visited.end());
-    return known->insert(t).second;
-  };
-  const auto select = [&](std::span<const std::int32_t> ring, auto&& wanted) {
-    found.clear();
-    std::copy_if(ring.begin(), ring.end(), std::back_inserter(found), wanted);
-    std::sort(found.begin(), found.end());
-    return !found.empty();
-  };
-  for (std::size_t first = 0, end = 1; first < end; first = end, end = visited.size()) {
-    const auto ring = std::span<const std::int32_t>(visited).subspan(first, end - first);
-    const auto holds = [&](std::int32_t t) { return ranks[static_cast<std::size_t>(t)] >= 0; };
-    if (select(ring, [&](std::int32_t t) { return t != from && holds(t) && has_room(t); })) return WayOut::room;
-    if (select(ring, [&](std::int32_t t) { return ranks[static_cast<std::size_t>(t)] > own; })) return WayOut::higher_rank;
-    if (open_boundary && select(ring, [&](std::int32_t t) { return holds(t) && graph.at_boundary(t); })) return WayOut::boundary;
-    for (std::size_t i = first; i < end; ++i)
-      for (const std::int32_t n : graph.neighbours(visited[i])) {
-        if (n < 0) continue;
-        const std::int32_t r = ranks[static_cast<std::size_t>(n)];
-        if (r == rank_disabled || (r == rank_inside && own != rank_inside) || !is_new(n)) continue;
-        visited.push_back(n);
-      }
+/// A search across faces. Keeps its memory for the next.
+class OutwardSearch {
+ public:
+  /// Finds the tetrahedra at the smallest number of steps across faces that have room; where none has, a higher rank; or lie at
+  /// an open boundary of the mesh; ascending. Without `by_ranks`, ranks do not count. Tetrahedra inside of the solid are crossed
+  /// only by a search that begins in one, disabled ones never.
+  template <class HasRoom>
+  WayOut run(const TetGraph& graph, std::span<const std::int32_t> ranks, std::int32_t from, bool open_boundary, bool by_ranks,
+             HasRoom&& has_room) {
+    const std::int32_t own = ranks[static_cast<std::size_t>(from)];
+    stay(from);
+    if (open_boundary && own >= 0 && graph.at_boundary(from)) return WayOut::boundary;
+    visited_.assign(1, from);
+    known_.clear();
+    for (std::size_t first = 0, end = 1; first < end; first = end, end = visited_.size()) {
+      found_.clear();
+      higher_.clear();
+      for (std::size_t i = first; i < end; ++i)
+        for (const std::int32_t n : graph.neighbours(visited_[i])) {
+          if (n < 0) continue;
+          const std::int32_t r = ranks[static_cast<std::size_t>(n)];
+          if (r == rank_disabled || (r == rank_inside && own != rank_inside) || !is_new(n)) continue;
+          visited_.push_back(n);
+          if (r < 0) continue;
+          if (has_room(n))
+            found_.push_back(n);
+          else if (by_ranks && r > own)
+            higher_.push_back(n);
+        }
+      if (!found_.empty()) return done(WayOut::room);
+      if (!higher_.empty()) return std::swap(found_, higher_), done(WayOut::higher_rank);
+      for (std::size_t i = end; open_boundary && i < visited_.size(); ++i)
+        if (ranks[static_cast<std::size_t>(visited_[i])] >= 0 && graph.at_boundary(visited_[i])) found_.push_back(visited_[i]);
+      if (!found_.empty()) return done(WayOut::boundary);
+    }
+    return WayOut::none;
   }
-  found.clear();
-  return WayOut::none;
-}
+
+  /// Finds a tetrahedron itself.
+  void stay(std::int32_t t) { found_.assign(1, t); }
+  std::span<const std::int32_t> found() const { return found_; }
+
+ private:
+  /// Tetrahedra that are remembered in a row before they are hashed.
+  static constexpr std::size_t short_search = 256;
+
+  WayOut done(WayOut way) {
+    std::sort(found_.begin(), found_.end());
+    return way;
+  }
+
+  bool is_new(std::int32_t t) {
+    if (visited_.size() > short_search) {
+      if (known_.empty()) known_.insert(visited_.begin(), visited_.end());
+      return known_.insert(t).second;
+    }
+    bool known = false;
+    for (const std::int32_t v : visited_) known = known | (v == t);
+    return !known;
+  }
+
+  std::vector<std::int32_t> found_, higher_, visited_;
+  std::unordered_set<std::int32_t> known_;
+};
 
 }  // namespace meniscus::fluids

@@ -2,6 +2,7 @@
 
 #include "meniscus/core/parallel.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -48,16 +49,31 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
   std::vector<std::int8_t> state(known.begin(), known.end());
   std::vector<std::int8_t> reached(static_cast<std::size_t>(stars.vertices()), 0);
   std::vector<std::int32_t> new_tets, new_nodes;
+  std::vector<std::vector<std::int32_t>> pieces;
+  const auto is_first = [](std::int8_t& value, std::int8_t from, std::int8_t to) {
+    std::atomic_ref<std::int8_t> v(value);
+    std::int8_t expected = from;
+    return v.load(std::memory_order_relaxed) == from && v.compare_exchange_strong(expected, to, std::memory_order_relaxed);
+  };
+  // Fills `next` with what visit(i, found) finds from those of a list. Its order does not matter to what is done with it.
+  const auto advance = [&](const std::vector<std::int32_t>& from, std::vector<std::int32_t>& next, auto&& visit) {
+    const std::size_t count = (from.size() + chunk - 1) / chunk;
+    if (pieces.size() < count) pieces.resize(count);
+    parallel_for(0, static_cast<Index>(from.size()), chunk, [&](Index begin, Index end) {
+      auto& found = pieces[static_cast<std::size_t>(begin / chunk)];
+      found.clear();
+      for (Index i = begin; i < end; ++i) visit(from[static_cast<std::size_t>(i)], found);
+    });
+    next.clear();
+    for (std::size_t p = 0; p < count; ++p) next.insert(next.end(), pieces[p].begin(), pieces[p].end());
+  };
   for (std::size_t t = 0; t < tets.size(); ++t)
     if (state[t] == yes) new_tets.push_back(static_cast<std::int32_t>(t));
   for (Index layer = 0; layer < layers && !new_tets.empty(); ++layer) {
-    new_nodes.clear();
-    for (const std::int32_t t : new_tets)
+    advance(new_tets, new_nodes, [&](std::int32_t t, std::vector<std::int32_t>& found) {
       for (const std::int32_t v : tets[z(t)])
-        if (!reached[z(v)]) {
-          reached[z(v)] = 1;
-          new_nodes.push_back(v);
-        }
+        if (is_first(reached[z(v)], 0, 1)) found.push_back(v);
+    });
     const auto visit_nodes = [&] {
       parallel_for(0, static_cast<Index>(new_nodes.size()), chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i)
@@ -65,13 +81,10 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
       });
     };
     visit_nodes();
-    new_tets.clear();
-    for (const std::int32_t v : new_nodes)
+    advance(new_nodes, new_tets, [&](std::int32_t v, std::vector<std::int32_t>& found) {
       for (const std::int32_t corner : stars.at(v))
-        if (std::int8_t& s = state[z(corner / 4)]; s == no) {
-          s = of_this_layer;
-          new_tets.push_back(corner / 4);
-        }
+        if (is_first(state[z(corner / 4)], no, of_this_layer)) found.push_back(corner / 4);
+    });
     const auto visit_tets = [&] {
       parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i)

@@ -29,7 +29,7 @@ def adhere(stages: Any, geometry: TetGeometry, adhesion: Adhesion, volume: Float
     """
     strengths: Floats = np.zeros(1)
     directions: Floats | None = None
-    normals, _ = geometry.solid_motion()
+    normals, _ = geometry.solid_motion(where=volume > 0)
     if callable(adhesion.strength) or callable(adhesion.direction):
         wet = np.flatnonzero(volume > 0)
         corners = geometry.tets[wet]

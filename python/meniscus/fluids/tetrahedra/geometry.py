@@ -157,11 +157,14 @@ class TetGeometry(MemoryOwner):
             self._at_boundary = np.flatnonzero((self.graph.neighbours < 0).any(axis=1)).astype(np.int32)
         return self._at_boundary
 
-    def solid_motion(self, layers: int = 0) -> tuple[Floats, Floats]:
-        """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond."""
+    def solid_motion(self, layers: int = 0, where: npt.NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:
+        """Return unit normals (m, 3) away from the solid and its velocities (m, 3), m/s, in the band and so many layers beyond.
+
+        With `where`, (m,) bool, only of these tetrahedra, and found by way of them.
+        """
         if self.on_tets is None:
             raise RuntimeError("there is no solid")
-        self.on_tets.update_motion(layers)
+        self.on_tets.update_motion(layers, where)
         return self.on_tets.normal, self.on_tets.velocity
 
     def layers_of(self, volume: Floats) -> int:

@@ -252,8 +252,8 @@ class TetVOF(TetWater):
         if self.options.conservation == "projection":
             return
         g, report = self._geometry, self.running_report
-        room = self._room("push_out")
-        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest)
+        room, nearest = self._room("push_out"), self.options.way_out == "room"
+        report.enclosed, report.enclosed_volume = self._stages.push_out(*room, g.open_boundary, g.closed, g.highest, nearest)
         self._collect_left()
 
     @checked_stage
@@ -281,7 +281,8 @@ class TetVOF(TetWater):
         if self.options.conservation != "push-out" or g.on_tets is None:
             return
         whole = self.options.columns == "whole"
-        impulse = self._stages.correct(*self._room("correct"), *g.solid_motion(g.layers_of(self.volume)), g.highest, whole)
+        motion = g.solid_motion(g.layers_of(self.volume), self.volume > 0)
+        impulse = self._stages.correct(*self._room("correct"), *motion, g.highest, whole)
         change = self.options.density * np.array(impulse)
         self._accounts.book("body", momentum=change)
         self._feel(change, dt)

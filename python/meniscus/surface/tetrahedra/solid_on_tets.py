@@ -174,22 +174,28 @@ class SolidOnTets(MemoryOwner):
         if _checks.flag("motion", motion):
             self.update_motion()
 
-    def update_motion(self, layers: int | None = None) -> None:
+    def update_motion(self, layers: int | None = None, where: npt.NDArray[np.bool_] | None = None) -> None:
         """Set `normal` and `velocity` of the last update, unless they are set. Solid and positions must still be those of that time.
 
         Args:
             layers: how far beyond the band, in steps across corners; elsewhere both are 0. None: everywhere.
+            where: (m,) bool, the tetrahedra that matter, such as those with water; the others take no part and have 0. None: all.
 
         Raises:
-            TypeError, ValueError: a number of layers that is negative; there was no update.
+            TypeError, ValueError: a number of layers that is negative, a wrong shape; there was no update.
         """
         wanted = 2**62 if layers is None else _checks.integer("layers", layers, at_least=0)
         if self._moving is None:
             raise ValueError("update_motion needs an update before")
+        if where is not None:
+            where = np.asarray(where)
+            if where.dtype != np.bool_ or where.shape != (len(self._tets),):
+                raise ValueError(f"where must be {len(self._tets)} bools, one for each tetrahedron, not {where.shape} of {where.dtype}")
         if wanted > self._motion_layers:
             members, x, width, edge = self._moving
-            self._set_motion(members, x, width, edge, wanted)
-            self._motion_layers = wanted
+            self._set_motion(members, x, width, edge, wanted, where)
+            # What holds for some tetrahedra says nothing of the others.
+            self._motion_layers = wanted if where is None else -1
 
     def _set_occupancy(self, members: list[SolidAtTime], x: Floats, band: float, edge: float) -> None:
         self._phi.fill(band)
@@ -239,13 +245,15 @@ class SolidOnTets(MemoryOwner):
             slope = float(slopes.max(initial=0.0, where=nearest <= 1.5 * slope * edge))
         return 1.25 * slope
 
-    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float, layers: int) -> None:
+    def _set_motion(self, members: list[SolidAtTime], x: Floats, band: float, edge: float, layers: int, where: Any) -> None:
         self._normal.fill(0.0)
         self._velocity.fill(0.0)
         if not members:
             return
         closest = self._continuation == "closest"
         _surface.find_known(self._tets, self._phi, band, self._cut, self._inside, closest, self._known)
+        if where is not None:
+            self._known[~where] = 2
         near = np.flatnonzero(self._known == 1)
         if not len(near):
             return

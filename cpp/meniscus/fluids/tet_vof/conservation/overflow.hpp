@@ -11,6 +11,7 @@
 #include "meniscus/fluids/tet_vof/emission.hpp"
 #include "meniscus/fluids/tet_vof/parcels.hpp"
 #include "meniscus/fluids/tet_vof/tet_ranks.hpp"
+#include "meniscus/fluids/tet_vof/way_out.hpp"
 
 namespace meniscus::fluids {
 
@@ -25,6 +26,8 @@ struct WaterRoom {
   std::span<const std::uint8_t> closed;
   /// Whether water leaves across faces without a neighbour.
   bool open_boundary;
+  /// Whether excess goes towards the nearest room, and not to higher ranks.
+  bool nearest_room = false;
 };
 
 /// Calls f(face, neighbour) for the neighbours across faces that may hold water.
@@ -37,7 +40,8 @@ void for_open_neighbours(const WaterRoom& room, std::int32_t t, F&& f) {
 
 class Overflow {
  public:
-  Overflow(const TetGraph& graph, Quantum quantum) : graph_(graph), quantum_(quantum), offers_(graph) {}
+  Overflow(const TetGraph& graph, Quantum quantum)
+      : graph_(graph), quantum_(quantum), offers_(graph), waiting_(static_cast<std::size_t>(graph.size()), 0) {}
 
   /// Volumes below a threshold go to the fullest neighbour across a face, if that holds as much as the threshold.
   void merge_crumbs(const TetWater& water, const WaterRoom& room, double threshold, Workspace& workspace);
@@ -49,8 +53,8 @@ class Overflow {
   /// First, neighbours with room take what they can. Then, in parts with a way out, from the lowest rank to the highest: excess
   /// fills neighbours across faces that have room, as evenly as they can; the rest goes in equal parts to those of higher ranks,
   /// or if there are none to the nearest ones, and leaves at the boundary of the mesh. `highest` is the highest rank. In closed
-  /// parts, excess goes the same way towards the nearest tetrahedra with room, instead of higher ranks; where there is no room,
-  /// it stays. Volumes and momenta are conserved; what leaves goes to `left`.
+  /// parts, or everywhere with `nearest_room`, excess goes the same way towards the nearest tetrahedra with room, instead of
+  /// higher ranks; in closed parts without room it stays. Volumes and momenta are conserved; what leaves goes to `left`.
   void push_out(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
                 Workspace& workspace);
 
@@ -69,13 +73,14 @@ class Overflow {
 
   double excess_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
   double free_of(std::int32_t t, const TetWater& water, const WaterRoom& room) const;
-  void collect(const TetWater& water, const WaterRoom& room, bool boundary);
+  void collect(const TetWater& water, const WaterRoom& room, bool boundary, bool measure);
+  bool claim(std::int32_t t);
   void enqueue(std::int32_t t);
-  void fetch_neighbours(Index i, Index end, const TetWater& water, const WaterRoom& room) const;
-  bool offer_to_neighbours(const TetWater& water, const WaterRoom& room);
+  void fetch_neighbours(Index i, Index end) const;
+  void fill_neighbours(const TetWater& water);
+  void drop_settled();
   bool offer_outward(const WaterRoom& room);
-  std::int32_t order_closed(const TetWater& water, const WaterRoom& room, std::int32_t highest);
-  void fill_everywhere(const TetWater& water, const WaterRoom& room);
+  std::int32_t order_by_room(const WaterRoom& room, std::int32_t highest);
   void measure_excess(const TetWater& water, const WaterRoom& room);
   void sweep(const TetWater& water, const WaterRoom& room, std::int32_t highest, std::vector<LeftWater>& left,
              Workspace& workspace);
@@ -89,13 +94,31 @@ class Overflow {
   /// The tetrahedra of a level, and what each has still to give away.
   std::vector<std::int32_t> sources_;
   std::vector<double> excess_;
+  /// Room of all tetrahedra in a push-out, m^3; 0 where it is too little to count.
+  std::vector<double> room_;
+  /// Whether a tetrahedron waits for its turn in the sweep.
+  std::vector<std::uint8_t> waiting_;
+  /// Sources that have found no room beside them, and their excess.
+  std::vector<std::int32_t> stuck_;
+  std::vector<double> stuck_excess_;
   std::vector<std::vector<std::int32_t>> pieces_;
   std::vector<std::vector<std::int32_t>> queue_;
   Parcels parcels_;
+  /// Where water goes that has no way out across a face, what place in the order that has, and whether it has to wait for its
+  /// turn from now on.
+  struct Goal {
+    std::int32_t tet, order;
+    bool first;
+  };
+  struct Far {
+    OutwardSearch search;
+    std::vector<Goal> goals;
+  };
+  std::vector<Far> far_;
   LeftWaters left_;
-  /// Excess goes from lower to higher values: ranks, or in closed parts how near room is. Ranks themselves where nothing is
-  /// closed.
-  std::vector<std::int32_t> closed_order_;
+  /// Excess goes from lower to higher values: ranks, or how near room is.
+  std::vector<std::int32_t> room_order_, front_;
+  bool by_ranks_ = true;
   std::span<const std::int32_t> order_;
   /// What has received water at a rank that the sweep has left behind.
   std::vector<std::int32_t> again_;

@@ -39,7 +39,7 @@ void Overflow::merge_crumbs(const TetWater& water, const WaterRoom& room, double
 
 void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterations) {
   for (Index n = 0; n < iterations; ++n) {
-    collect(water, room, false);
+    collect(water, room, false, false);
     if (sources_.empty()) return;
     offers_.begin(sources_, water.velocity);
     // Sources may be neighbours of sources: all give first, and then all take.
@@ -58,7 +58,8 @@ void Overflow::smear(const TetWater& water, const WaterRoom& room, Index iterati
       }
     });
     offers_.take(
-        water, quantum_, [](std::int32_t) { return std::numeric_limits<double>::infinity(); }, [](std::int32_t, Index) {});
+        water, quantum_, [](std::int32_t) { return std::numeric_limits<double>::infinity(); },
+        [](std::int32_t, Index, double) {});
     parallel_for(0, static_cast<Index>(sources_.size()), Offers::chunk, [&](Index b, Index e) {
       for (Index i = b; i < e; ++i) {
         const auto t = static_cast<std::size_t>(sources_[static_cast<std::size_t>(i)]);
