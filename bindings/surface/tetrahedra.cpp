@@ -133,6 +133,14 @@ void bind_occupancy(py::module_& m) {
       },
       py::arg("vertices"), py::arg("tets"));
   m.def(
+      "tets_of_region",
+      [](const py::array& tets, const py::array& phi, double reach) {
+        const auto rows = tet_rows(tets);
+        const auto p = values_of<double>(phi, "phi", static_cast<std::size_t>(phi.size()));
+        return taken(interruptible([&] { return surface::tets_of_region(rows, p, reach); }));
+      },
+      py::arg("tets"), py::arg("phi"), py::arg("reach"));
+  m.def(
       "join_member",
       [](const py::array& tets, const py::array& member_phi, const py::array& member_touched, const py::array& phi,
          const py::array& touched, const py::array& inside) {

@@ -236,12 +236,12 @@ class TetWater(Stateful):
         with self.exclusive():
             self._require_no_transport()
             now = self._now()
-            share = fill_fractions("region", region, now.positions, now.tets, None)
+            tets, share = fill_fractions("region", region, now.positions, now.tets, None)
             if self._phase in ("", "move"):
                 self._book_changes()
-            lacking = np.floor(part * share * now.capacity / self.quantum) * self.quantum - self.volume
-            tets = np.flatnonzero(lacking > 0).astype(np.int32)
-            return self._add(tets, lacking[tets], np.array(u), "filled")
+            lacking = np.floor(part * share * now.capacity[tets] / self.quantum) * self.quantum - self.volume[tets]
+            some = lacking > 0
+            return self._add(tets[some], lacking[some], np.array(u), "filled")
 
     def absorb(self, tets: npt.ArrayLike, volumes: npt.ArrayLike, velocities: npt.ArrayLike) -> float:
         """Take in water that comes from elsewhere, such as drops: its volume and momentum are added to tetrahedra.
