@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.sparse_backup import SparseBackup
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.tetrahedra.boundary import Boundary
 from meniscus.fluids.tetrahedra.drops import WaitingWater
@@ -55,6 +56,7 @@ class TetWater(Stateful):
         self._velocity = np.zeros((m, 3))
         self.declare("volume", self._volume)
         self.declare("velocity", self._velocity)
+        self._backups |= {"volume": SparseBackup(), "velocity": SparseBackup()}  # few tetrahedra of a large mesh are wet
         self.drops = self.declare("drops", Particles(np.empty((0, 3)), velocity=np.empty((0, 3)), volume=np.empty(0)))
         self.waiting = self.declare("waiting", WaitingWater())
         self._accounts = self.declare("_accounts", Accounts())
