@@ -185,18 +185,20 @@ void bind_tetrahedra(py::module_& m) {
   m.def(
       "touched_tets",
       [](const py::array& vertices, const py::array& tets, const SurfaceTree& surface, const std::optional<py::array>& phi,
-         double longest_edge, const py::array& out) {
+         double longest_edge, bool signs, const py::array& out) {
         const auto mesh = tet_view(vertices, tets);
         const auto distances = phi ? values_of<double>(*phi, "phi", mesh.vertices.size()) : std::span<const double>();
         const auto touched = writable_of<bool>(out, "out", mesh.tets.size());
-        interruptible([&] { surface::touched_tets(mesh, surface.tree(), distances, longest_edge, touched); });
+        interruptible([&] { surface::touched_tets(mesh, surface.tree(), distances, longest_edge, signs, touched); });
       },
-      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("phi"), py::arg("longest_edge"), py::arg("out"));
+      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("phi"), py::arg("longest_edge"), py::arg("signs"),
+      py::arg("out"));
   bind_distances(m);
   bind_occupancy(m);
   py::class_<TetStars>(m, "TetStars")
       .def(py::init([](const py::array& tets, Index vertices) {
-             const auto rows = elements_of<4>(tets, "tets");
+             // In place: the stars refer to these rows as long as they live.
+             const auto rows = tet_rows(tets);
              return interruptible([&] {
                mesh::require_valid_elements(rows, vertices);
                return TetStars{tets, std::make_shared<const mesh::VertexStars<4>>(rows, vertices)};
@@ -228,11 +230,12 @@ void bind_tetrahedra(py::module_& m) {
       py::arg("stars"), py::arg("known"), py::arg("layers"), py::arg("normal"), py::arg("velocity"));
   m.def(
       "continue_closest",
-      [](const TetStars& stars, const py::array& positions, const py::array& known, const py::array& near, const py::array& closest,
-         Index layers, const py::array& normal, const py::array& velocity) {
+      [](const TetStars& stars, const py::array& positions, const py::array& known, const py::array& near,
+         const py::array& closest, Index layers, const py::array& normal, const py::array& velocity) {
         const std::size_t n = stars.stars->elements().size();
         const auto p = positions_of(positions, "positions");
-        require(static_cast<Index>(p.size()) == stars.stars->vertices(), "positions must have ", stars.stars->vertices(), " rows");
+        require(static_cast<Index>(p.size()) == stars.stars->vertices(), "positions must have ", stars.stars->vertices(),
+                " rows");
         const auto k = values_of<std::int8_t>(known, "known", n);
         const auto c = positions_of(closest, "closest");
         const auto i = values_of<std::int64_t>(near, "near", c.size());

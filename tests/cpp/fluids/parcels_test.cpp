@@ -1,6 +1,6 @@
 // Parcels of water: sums in a fixed order, whatever the number of threads.
-#include "meniscus/core/random.hpp"
 #include "meniscus/fluids/tet_vof/parcels.hpp"
+#include "meniscus/core/random.hpp"
 
 #include <doctest/doctest.h>
 

@@ -210,7 +210,7 @@ class SolidOnTets(MemoryOwner):
                 slope = member.slope
             if member.surface is not None:
                 tree = self._tree(i, *member.surface)
-                _surface.touched_tets(x, self._tets, tree, self._member_phi, edge, self._member_touched)
+                _surface.touched_tets(x, self._tets, tree, self._member_phi, edge, True, self._member_touched)
             else:
                 _surface.sign_changes(x, self._tets, self._member_phi, distance, slope, edge, self._member_touched)
             np.clip(self._member_phi, -band, band, out=self._member_phi)
