@@ -1,6 +1,7 @@
 // Threads, vector instructions, memory, random numbers and workspaces.
 #include "index_arrays.hpp"
 
+#include "meniscus/core/nonzero_rows.hpp"
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/core/random.hpp"
 #include "meniscus/core/random_columns.hpp"
@@ -65,6 +66,27 @@ void bind_core(py::module_& m) {
   m.def(
       "philox", [](const Philox4& counter, const std::array<std::uint32_t, 2>& key) { return philox(counter, key); },
       py::arg("counter"), py::arg("key"));
+
+  py::class_<NonzeroRows>(m, "NonzeroRows")
+      .def(py::init<>())
+      .def_property_readonly("nbytes", &NonzeroRows::nbytes)
+      .def(
+          "take",
+          [](NonzeroRows& self, const py::array& values) {
+            require(values.ndim() == 1 || values.ndim() == 2, "values must have shape (n,) or (n, k)");
+            const auto* p = data_of<double>(values, "values");
+            const Index rows = values.shape(0), columns = values.ndim() == 1 ? 1 : values.shape(1);
+            interruptible([&] { self.take(p, rows, columns); });
+          },
+          py::arg("values"))
+      .def(
+          "bring_back",
+          [](const NonzeroRows& self, const py::array& values) {
+            auto* p = data_of<double>(values, "values", self.rows() * self.columns(), true);
+            const WithoutGil released;
+            self.bring_back(p);
+          },
+          py::arg("values"));
 
   py::class_<Workspace>(
       m, "Workspace",

@@ -1,6 +1,7 @@
 // Volume of fluid on moving tetrahedral meshes.
 #include "collision/triangle_arrays.hpp"
 #include "mesh/mesh_arrays.hpp"
+#include "surface/tet_stars.hpp"
 
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
@@ -86,14 +87,10 @@ std::array<double, 3> numbers_of(const mesh::Point& p) { return {p[0], p[1], p[2
 
 void bind_graph(py::module_& m) {
   py::class_<GraphHandle>(m, "TetGraph")
-      .def(py::init([](const py::array& tets, Index vertices) {
-             const auto t = elements_of<4>(tets, "tets");
-             return interruptible([&] {
-               mesh::require_valid_elements(t, vertices);
-               return GraphHandle{tets, std::make_shared<const TetGraph>(t, vertices)};
-             });
+      .def(py::init([](const TetStars& stars) {
+             return interruptible([&] { return GraphHandle{stars.tets, std::make_shared<const TetGraph>(stars.stars)}; });
            }),
-           py::arg("tets"), py::arg("vertices"))
+           py::arg("stars"))
       .def_property_readonly("neighbours", [](const GraphHandle& g) { return read_only(g.graph->neighbours(), py::cast(g)); })
       .def_property_readonly("nbytes", [](const GraphHandle& g) { return g.graph->nbytes(); })
       .def(
@@ -417,7 +414,8 @@ void bind_tet_vof(py::module_& m) {
   stages.def(py::init<const GraphHandle&, double>(), py::arg("graph"), py::arg("largest"))
       .def_property_readonly("quantum", [](const WaterStages& w) { return w.quantum.size(); })
       .def_property_readonly("nbytes", [](const WaterStages& w) {
-        return w.transport.nbytes() + w.overflow.nbytes() + w.correction.nbytes() + w.parcels.nbytes();
+        return w.transport.nbytes() + w.overflow.nbytes() + w.correction.nbytes() + w.parcels.nbytes() +
+               static_cast<std::size_t>(w.workspace.bytes());
       });
   bind_transport_stages(stages);
   bind_conservation_stages(stages);

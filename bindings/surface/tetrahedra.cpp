@@ -1,6 +1,7 @@
 // Solids as tetrahedral meshes see them: touched tetrahedra, distances at nodes, fractions, continuation.
 #include "mesh/mesh_arrays.hpp"
 #include "surface/called_function.hpp"
+#include "surface/tet_stars.hpp"
 
 #include "meniscus/surface/tetrahedra/closest_points.hpp"
 #include "meniscus/surface/tetrahedra/continuation.hpp"
@@ -57,12 +58,6 @@ class SurfaceTree {
   }
   std::vector<mesh::Triangle> triangles_;
   mesh::TriangleTree tree_;
-};
-
-/// Keeps the elements that the stars refer to.
-struct Stars {
-  py::array tets;
-  mesh::VertexStars<4> stars;
 };
 
 void bind_distances(py::module_& m) {
@@ -133,6 +128,14 @@ void bind_occupancy(py::module_& m) {
       },
       py::arg("vertices"), py::arg("tets"));
   m.def(
+      "tets_of_region",
+      [](const py::array& tets, const py::array& phi, double reach) {
+        const auto rows = tet_rows(tets);
+        const auto p = values_of<double>(phi, "phi", static_cast<std::size_t>(phi.size()));
+        return taken(interruptible([&] { return surface::tets_of_region(rows, p, reach); }));
+      },
+      py::arg("tets"), py::arg("phi"), py::arg("reach"));
+  m.def(
       "join_member",
       [](const py::array& tets, const py::array& member_phi, const py::array& member_touched, const py::array& phi,
          const py::array& touched, const py::array& inside) {
@@ -182,20 +185,27 @@ void bind_tetrahedra(py::module_& m) {
   m.def(
       "touched_tets",
       [](const py::array& vertices, const py::array& tets, const SurfaceTree& surface, const std::optional<py::array>& phi,
-         double longest_edge, const py::array& out) {
+         double longest_edge, bool signs, const py::array& out) {
         const auto mesh = tet_view(vertices, tets);
         const auto distances = phi ? values_of<double>(*phi, "phi", mesh.vertices.size()) : std::span<const double>();
         const auto touched = writable_of<bool>(out, "out", mesh.tets.size());
-        interruptible([&] { surface::touched_tets(mesh, surface.tree(), distances, longest_edge, touched); });
+        interruptible([&] { surface::touched_tets(mesh, surface.tree(), distances, longest_edge, signs, touched); });
       },
-      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("phi"), py::arg("longest_edge"), py::arg("out"));
+      py::arg("vertices"), py::arg("tets"), py::arg("surface"), py::arg("phi"), py::arg("longest_edge"), py::arg("signs"),
+      py::arg("out"));
   bind_distances(m);
   bind_occupancy(m);
-  py::class_<Stars>(m, "TetStars")
+  py::class_<TetStars>(m, "TetStars")
       .def(py::init([](const py::array& tets, Index vertices) {
-             return std::make_unique<Stars>(Stars{tets, mesh::VertexStars<4>(tet_rows(tets), vertices)});
+             // In place: the stars refer to these rows as long as they live.
+             const auto rows = tet_rows(tets);
+             return interruptible([&] {
+               mesh::require_valid_elements(rows, vertices);
+               return TetStars{tets, std::make_shared<const mesh::VertexStars<4>>(rows, vertices)};
+             });
            }),
-           py::arg("tets"), py::arg("vertices"));
+           py::arg("tets"), py::arg("vertices"))
+      .def_property_readonly("nbytes", [](const TetStars& s) { return s.stars->nbytes(); });
   m.def(
       "find_known",
       [](const py::array& tets, const py::array& phi, double band, const py::array& cut, const py::array& inside, bool closest,
@@ -210,27 +220,28 @@ void bind_tetrahedra(py::module_& m) {
       py::arg("tets"), py::arg("phi"), py::arg("band"), py::arg("cut"), py::arg("inside"), py::arg("closest"), py::arg("known"));
   m.def(
       "continue_averages",
-      [](const Stars& stars, const py::array& known, Index layers, const py::array& normal, const py::array& velocity) {
-        const std::size_t n = stars.stars.elements().size();
+      [](const TetStars& stars, const py::array& known, Index layers, const py::array& normal, const py::array& velocity) {
+        const std::size_t n = stars.stars->elements().size();
         const auto k = values_of<std::int8_t>(known, "known", n);
         const auto x = vectors_of(normal, "normal", n);
         const auto v = vectors_of(velocity, "velocity", n);
-        interruptible([&] { surface::continue_averages(stars.stars, k, layers, x, v); });
+        interruptible([&] { surface::continue_averages(*stars.stars, k, layers, x, v); });
       },
       py::arg("stars"), py::arg("known"), py::arg("layers"), py::arg("normal"), py::arg("velocity"));
   m.def(
       "continue_closest",
-      [](const Stars& stars, const py::array& positions, const py::array& known, const py::array& near, const py::array& closest,
-         Index layers, const py::array& normal, const py::array& velocity) {
-        const std::size_t n = stars.stars.elements().size();
+      [](const TetStars& stars, const py::array& positions, const py::array& known, const py::array& near,
+         const py::array& closest, Index layers, const py::array& normal, const py::array& velocity) {
+        const std::size_t n = stars.stars->elements().size();
         const auto p = positions_of(positions, "positions");
-        require(static_cast<Index>(p.size()) == stars.stars.vertices(), "positions must have ", stars.stars.vertices(), " rows");
+        require(static_cast<Index>(p.size()) == stars.stars->vertices(), "positions must have ", stars.stars->vertices(),
+                " rows");
         const auto k = values_of<std::int8_t>(known, "known", n);
         const auto c = positions_of(closest, "closest");
         const auto i = values_of<std::int64_t>(near, "near", c.size());
         const auto x = vectors_of(normal, "normal", n);
         const auto v = vectors_of(velocity, "velocity", n);
-        interruptible([&] { surface::continue_closest(stars.stars, p, k, i, c, layers, x, v); });
+        interruptible([&] { surface::continue_closest(*stars.stars, p, k, i, c, layers, x, v); });
       },
       py::arg("stars"), py::arg("positions"), py::arg("known"), py::arg("near"), py::arg("closest"), py::arg("layers"),
       py::arg("normal"), py::arg("velocity"));

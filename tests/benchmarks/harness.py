@@ -32,7 +32,8 @@ TOLERATED_WAIT = 0.05
 TASKS = Path("/proc/self/task")
 
 SCALE = dict.fromkeys(
-    ("Mcell/s", "Mpoint/s", "Mparticle/s", "Mghost/s", "Mtet/s", "Mface/s", "Mspring/s", *("Mray/s", "Mbox/s", "Mquery/s")), 1e6
+    ("Mcell/s", "Mpoint/s", "Mparticle/s", "Mghost/s", "Mtet/s", "Mface/s", "Mspring/s", *("Mray/s", "Mbox/s", "Mquery/s", "Msample/s")),
+    1e6,
 ) | {
     "evaluation/s": 1,
     "iteration/s": 1,

@@ -24,6 +24,7 @@ import smoke
 import solids
 import springs
 import surfaces
+import tet_vof
 import transport
 import vorticity
 from peers import libraries
@@ -66,7 +67,7 @@ def main(given: list[str] | None = None) -> None:
     cases += [c for c in transport.cases(worlds, sizes) if chosen(c.name)]
     cases += [c for c in vorticity.cases(worlds) if chosen(c.name)]
     others = libraries.all_peers(worlds, chosen)
-    for room in (solids, springs, levelsets, surfaces, particles, particle_liquid, liquid, geometry):
+    for room in (solids, springs, levelsets, surfaces, particles, particle_liquid, liquid, geometry, tet_vof):
         cases += room.cases(options.quick, chosen)
         others += room.peers(options.quick, chosen)
     solves = poisson.chosen_cases(poisson.QUICK_SIZES if options.quick else poisson.FULL_SIZES, chosen)

@@ -22,6 +22,7 @@ TITLES = {
     "particles": "Particles of liquids",
     "liquid": "Liquids with a free surface",
     "geometry": "Geometry: rays, location, moving meshes, hash, embedding, meshing, detection",
+    "tet-vof": "Water on moving tetrahedra",
 }
 
 Report = dict[str, Any]

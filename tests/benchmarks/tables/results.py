@@ -37,6 +37,11 @@ GOALS = (
     Goal("particles/128/float32/carry", speedup=1.6),
     Goal("particles/128/float32/correct", speedup=1.6),
     Goal("particles/128/float32/advance", speedup=1.6),
+    Goal("tet-vof/3e5/request", floor=5.0, goal=10.0, speedup=1.6),
+    Goal("tet-vof/3e5/conservation", floor=4.0, goal=10.0, speedup=1.6),
+    Goal("tet-vof/3e5/ranks", goal=5.0, speedup=1.6),
+    Goal("tet-vof/3e5/cut-cells", goal=1.0, speedup=1.6),
+    Goal("tet-vof/3e5/step-all-wet", speedup=1.6),
 )
 
 Timings = dict[str, dict[int, Timing]]

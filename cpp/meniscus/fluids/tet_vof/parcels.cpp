@@ -1,39 +1,113 @@
 #include "meniscus/fluids/tet_vof/parcels.hpp"
 
-namespace meniscus::fluids {
+#include "meniscus/core/error.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <limits>
+
+namespace meniscus::fluids {
 namespace {
-constexpr Index chunk = 1024;
+
+/// Targets that are summed together, in memory that fits into a core's own cache.
+constexpr int bucket_bits = 11;
+constexpr std::size_t width = std::size_t{1} << bucket_bits;
+constexpr std::size_t most_groups = 64;
+
+/// Sums of what goes to consecutive tetrahedra.
+class Sums {
+ public:
+  void add(std::size_t i, double v, const mesh::Point& velocity) {
+    if (!some_[i]) {
+      some_[i] = true;
+      volume_[i] = 0;
+      momentum_[i].setZero();
+    }
+    volume_[i] += v;
+    momentum_[i] += v * velocity;
+  }
+  void mix_into(const TetWater& water, std::size_t first) const {
+    for (std::size_t i = 0; i < width; ++i)
+      if (some_[i]) water.mix(first + i, volume_[i], momentum_[i]);
+  }
+
+ private:
+  std::bitset<width> some_;
+  std::array<double, width> volume_;
+  std::array<mesh::Point, width> momentum_;
+};
+
+std::size_t bucket_of(std::int32_t target) { return static_cast<std::size_t>(target) >> bucket_bits; }
+
+}  // namespace
+
+/// Sorts the numbers of all parcels by the range of their targets; those of a range stay in order.
+void Parcels::group(std::size_t buckets, Workspace& workspace) {
+  const std::size_t pieces = pieces_.size(), count = first_[pieces];
+  // Few groups where there is little to count.
+  const std::size_t groups = std::clamp<std::size_t>(count / (4 * buckets), 1, most_groups);
+  const auto per_group = static_cast<Index>((pieces + groups - 1) / groups);
+  auto lease = workspace.take<std::uint32_t>(static_cast<Index>(groups * buckets));
+  const std::span<std::uint32_t> next(lease.data(), groups * buckets);
+  parallel_for(0, static_cast<Index>(groups), 1, [&](Index g, Index) {
+    const auto row = next.subspan(static_cast<std::size_t>(g) * buckets, buckets);
+    std::fill(row.begin(), row.end(), 0u);
+    for (auto p = static_cast<std::size_t>(g * per_group); p < std::min(static_cast<std::size_t>((g + 1) * per_group), pieces);
+         ++p)
+      for (std::size_t i = 0; i < pieces_[p].size(); ++i) ++row[bucket_of(pieces_[p].target(i))];
+  });
+  bucket_.resize(buckets + 1);
+  std::uint32_t start = 0;
+  for (std::size_t k = 0; k < buckets; ++k) {
+    bucket_[k] = start;
+    for (std::size_t g = 0; g < groups; ++g) start += std::exchange(next[g * buckets + k], start);
+  }
+  bucket_[buckets] = start;
+  resize_anew(order_, count);
+  parallel_for(0, static_cast<Index>(groups), 1, [&](Index g, Index) {
+    const auto row = next.subspan(static_cast<std::size_t>(g) * buckets, buckets);
+    for (auto p = static_cast<std::size_t>(g * per_group); p < std::min(static_cast<std::size_t>((g + 1) * per_group), pieces);
+         ++p)
+      for (std::size_t i = 0; i < pieces_[p].size(); ++i)
+        order_[row[bucket_of(pieces_[p].target(i))]++] = first_[p] + static_cast<std::uint32_t>(i);
+  });
 }
 
 void Parcels::add_to(const TetWater& water, Workspace& workspace) {
-  all_.clear();
-  for (const auto& piece : pieces_)
-    for (const Parcel& p : piece) all_.push_back(&p);
-  const auto n = static_cast<Index>(all_.size());
-  keys_.resize(all_.size());
-  order_.resize(all_.size());
-  for (std::size_t i = 0; i < all_.size(); ++i) keys_[i] = static_cast<std::uint64_t>(all_[i]->target);
-  radix_sort(keys_.data(), order_.data(), n, std::uint64_t{1} << 31, workspace);
-  parallel_for(0, n, chunk, [&](Index b, Index e) {
-    for (Index i = b; i < e; ++i) {
-      const std::uint64_t target = keys_[static_cast<std::size_t>(i)];
-      if (i > 0 && keys_[static_cast<std::size_t>(i - 1)] == target) continue;
-      double volume = 0;
-      mesh::Point momentum = mesh::Point::Zero();
-      for (Index j = i; j < n && keys_[static_cast<std::size_t>(j)] == target; ++j) {
-        const Parcel& p = *all_[static_cast<std::size_t>(order_[static_cast<std::size_t>(j)])];
-        volume += p.volume;
-        momentum += p.volume * p.velocity;
+  first_.resize(pieces_.size() + 1);
+  std::size_t count = 0;
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    first_[p] = static_cast<std::uint32_t>(count);
+    count += pieces_[p].size();
+  }
+  require(count <= std::numeric_limits<std::uint32_t>::max(), "there must be fewer than 2^32 parcels of water, not ", count);
+  first_[pieces_.size()] = static_cast<std::uint32_t>(count);
+  if (count == 0) return;
+  const std::size_t buckets = (water.volume.size() + width - 1) >> bucket_bits;
+  group(buckets, workspace);
+  parallel_for(0, static_cast<Index>(buckets), 1, [&](Index b, Index) {
+    const auto begin = order_.begin() + bucket_[static_cast<std::size_t>(b)];
+    const auto end = order_.begin() + bucket_[static_cast<std::size_t>(b) + 1];
+    if (begin == end) return;
+    Sums sums;
+    std::size_t piece = 0;
+    for (auto n = begin; n != end; ++n) {
+      if (n == begin || *n >= first_[piece + 1]) {
+        const auto after = std::upper_bound(first_.begin() + static_cast<std::ptrdiff_t>(piece), first_.end(), *n);
+        piece = static_cast<std::size_t>(after - first_.begin()) - 1;
       }
-      water.mix(static_cast<std::size_t>(target), volume, momentum);
+      const ParcelList& list = pieces_[piece];
+      const std::size_t i = *n - first_[piece];
+      sums.add(static_cast<std::size_t>(list.target(i)) & (width - 1), list.volume(i), list.velocity(i));
     }
+    sums.mix_into(water, static_cast<std::size_t>(b) << bucket_bits);
   });
 }
 
 std::size_t Parcels::nbytes() const {
-  std::size_t bytes = all_.capacity() * sizeof(all_[0]) + keys_.capacity() * sizeof(keys_[0]) + order_.capacity() * sizeof(Index);
-  for (const auto& p : pieces_) bytes += p.capacity() * sizeof(Parcel);
+  std::size_t bytes = (first_.capacity() + order_.capacity() + bucket_.capacity()) * 4;
+  for (const ParcelList& p : pieces_) bytes += p.nbytes() + sizeof(ParcelList);
   return bytes;
 }
 

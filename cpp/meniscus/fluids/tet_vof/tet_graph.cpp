@@ -5,8 +5,11 @@
 
 namespace meniscus::fluids {
 
-TetGraph::TetGraph(std::span<const mesh::Tet> tets, Index vertices)
-    : tets_(tets), neighbours_(collision::find_neighbours(tets)), back_faces_(tets.size(), 0), stars_(tets, vertices) {
+TetGraph::TetGraph(std::shared_ptr<const mesh::VertexStars<4>> stars)
+    : stars_(std::move(stars)),
+      tets_(stars_->elements()),
+      neighbours_(collision::find_neighbours(tets_)),
+      back_faces_(tets_.size(), 0) {
   parallel_for(0, size(), 1 << 12, [&](Index b, Index e) {
     for (auto t = static_cast<std::int32_t>(b); t < static_cast<std::int32_t>(e); ++t)
       for (std::size_t face = 0; face < 4; ++face) {

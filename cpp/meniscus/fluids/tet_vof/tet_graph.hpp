@@ -4,6 +4,7 @@
 #include "meniscus/mesh/tet_mesh.hpp"
 #include "meniscus/mesh/topology/vertex_stars.hpp"
 
+#include <memory>
 #include <vector>
 
 namespace meniscus::fluids {
@@ -11,10 +12,13 @@ namespace meniscus::fluids {
 class TetGraph {
  public:
   /// Valid tetrahedra, which must stay where they are.
-  TetGraph(std::span<const mesh::Tet> tets, Index vertices);
+  TetGraph(std::span<const mesh::Tet> tets, Index vertices)
+      : TetGraph(std::make_shared<const mesh::VertexStars<4>>(tets, vertices)) {}
+  /// The tetrahedra of stars that others use, too.
+  explicit TetGraph(std::shared_ptr<const mesh::VertexStars<4>> stars);
 
   Index size() const { return static_cast<Index>(tets_.size()); }
-  Index vertices() const { return stars_.vertices(); }
+  Index vertices() const { return stars_->vertices(); }
   std::span<const mesh::Tet> tets() const { return tets_; }
   const mesh::Tet& tet(std::int32_t t) const { return tets_[static_cast<std::size_t>(t)]; }
   /// The tetrahedron across each face; -1 where there is none, or more than one.
@@ -33,19 +37,18 @@ class TetGraph {
   /// Calls f(tetrahedron) for those at a vertex, in ascending order.
   template <class F>
   void for_star(std::int32_t vertex, F&& f) const {
-    for (const std::int32_t corner : stars_.at(vertex)) f(corner >> 2);
+    for (const std::int32_t corner : stars_->at(vertex)) f(corner >> 2);
   }
 
-  std::size_t nbytes() const {
-    return neighbours_.size() * (sizeof(mesh::Tet) + 1) + stars_.starts().size_bytes() + stars_.corners().size_bytes();
-  }
+  /// Without the stars.
+  std::size_t nbytes() const { return neighbours_.size() * (sizeof(mesh::Tet) + 1); }
 
  private:
+  std::shared_ptr<const mesh::VertexStars<4>> stars_;
   std::span<const mesh::Tet> tets_;
   std::vector<mesh::Tet> neighbours_;
   /// Two bits for each face.
   std::vector<std::uint8_t> back_faces_;
-  mesh::VertexStars<4> stars_;
 };
 
 }  // namespace meniscus::fluids

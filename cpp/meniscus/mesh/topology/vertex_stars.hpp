@@ -40,6 +40,8 @@ class VertexStars {
   std::span<const std::int32_t> starts() const { return start_; }
   std::span<const std::int32_t> corners() const { return corners_; }
 
+  std::size_t nbytes() const { return starts().size_bytes() + corners().size_bytes(); }
+
  private:
   std::span<const Element> elements_;
   std::vector<std::int32_t> start_;

@@ -37,9 +37,9 @@ struct Mean {
 
 std::size_t z(std::int32_t i) { return static_cast<std::size_t>(i); }
 
-/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has) for tetrahedra at these, at most so many layers; has(i) tells
-/// which tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With `twice`, a
-/// layer is visited again when all of it has values.
+/// Calls node(v, has) for nodes of known tetrahedra and tet(t, has, last) for tetrahedra at these, at most so many layers; has(i)
+/// tells which tetrahedra at the node, or nodes of the tetrahedron, have values. Calls of one layer run in parallel. With
+/// `twice`, a layer is visited again when all of it has values; `last` is the visit that counts.
 template <class Node, class Tetrahedron>
 void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t> known, bool twice, Index layers, Node&& node,
                   Tetrahedron&& tet) {
@@ -85,17 +85,17 @@ void visit_layers(const mesh::VertexStars<4>& stars, std::span<const std::int8_t
       for (const std::int32_t corner : stars.at(v))
         if (is_first(state[z(corner / 4)], no, of_this_layer)) found.push_back(corner / 4);
     });
-    const auto visit_tets = [&] {
+    const auto visit_tets = [&](bool last) {
       parallel_for(0, static_cast<Index>(new_tets.size()), chunk, [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i)
-          tet(new_tets[static_cast<std::size_t>(i)], [&](std::int32_t v) { return reached[z(v)] != 0; });
+          tet(new_tets[static_cast<std::size_t>(i)], [&](std::int32_t v) { return reached[z(v)] != 0; }, last);
       });
     };
-    visit_tets();
+    visit_tets(!twice);
     for (const std::int32_t t : new_tets) state[z(t)] = yes;
     if (twice) {
       visit_nodes();
-      visit_tets();
+      visit_tets(true);
     }
   }
 }
@@ -126,7 +126,7 @@ void continue_averages(const mesh::VertexStars<4>& stars, std::span<const std::i
           if (has(corner / 4)) mean.add(normal[z(corner / 4)], velocity[z(corner / 4)]);
         mean.store(node_normal[z(v)], node_velocity[z(v)]);
       },
-      [&](std::int32_t t, auto&& has) {
+      [&](std::int32_t t, auto&& has, bool) {
         Mean mean;
         for (const std::int32_t v : stars.elements()[z(t)])
           if (has(v)) mean.add(node_normal[z(v)], node_velocity[z(v)]);
@@ -152,26 +152,28 @@ void continue_closest(const mesh::VertexStars<4>& stars, std::span<const Point> 
       }
     }
   };
-  const auto node = [&](std::int32_t v, auto&& has) {
+  // Those that have values are those that have chosen.
+  const auto node = [&](std::int32_t v, auto&&) {
     Choice choice{positions[z(v)]};
     for (const std::int32_t corner : stars.at(v))
-      if (has(corner / 4)) choice.offer(of_tet[z(corner / 4)], closest[z(of_tet[z(corner / 4)])]);
+      if (const std::int32_t s = of_tet[z(corner / 4)]; s >= 0) choice.offer(s, closest[z(s)]);
     of_node[z(v)] = choice.source;
   };
-  const auto tet = [&](std::int32_t t, auto&& has) {
+  const auto tet = [&](std::int32_t t, auto&&, bool last) {
     const mesh::Tet& corners = stars.elements()[z(t)];
     Choice choice{
         0.25 * ((positions[z(corners[0])] + positions[z(corners[1])]) + (positions[z(corners[2])] + positions[z(corners[3])]))};
     Mean mean;
     for (const std::int32_t v : corners) {
-      if (!has(v)) continue;
       const std::int32_t s = of_node[z(v)];
-      const auto source = static_cast<std::size_t>(near[z(s)]);
+      if (s < 0) continue;
       choice.offer(s, closest[z(s)]);
+      if (!last) continue;
+      const auto source = static_cast<std::size_t>(near[z(s)]);
       mean.add(normal[source], velocity[source]);
     }
     of_tet[z(t)] = choice.source;
-    mean.store(normal[z(t)], velocity[z(t)]);
+    if (last) mean.store(normal[z(t)], velocity[z(t)]);
   };
   // Where layers advance fast, the closest point reaches them from the side.
   visit_layers(stars, known, true, layers, node, tet);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace meniscus::surface {
 namespace {
@@ -33,6 +32,22 @@ double longest_edge(const mesh::TetMeshView& mesh) {
       },
       [](double a, double b) { return std::max(a, b); });
   return std::sqrt(squared);
+}
+
+std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::span<const double> phi, double reach) {
+  const auto count = static_cast<Index>(tets.size());
+  std::vector<std::vector<std::int32_t>> pieces(static_cast<std::size_t>((count + chunk - 1) / chunk));
+  parallel_for(0, count, chunk, [&](Index begin, Index end) {
+    auto& found = pieces[static_cast<std::size_t>(begin / chunk)];
+    for (Index t = begin; t < end; ++t) {
+      const auto value = at_corners(tets[static_cast<std::size_t>(t)], phi);
+      const double most = std::max({value[0], value[1], value[2], value[3]});
+      if (most <= 0 || most < reach) found.push_back(static_cast<std::int32_t>(t));
+    }
+  });
+  std::vector<std::int32_t> all;
+  for (const auto& piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+  return all;
 }
 
 void join_member(std::span<const mesh::Tet> tets, std::span<const double> member_phi, std::span<const bool> member_touched,

@@ -8,10 +8,16 @@
 #include "meniscus/mesh/tet_mesh.hpp"
 #include "meniscus/surface/tetrahedra/signed_distance.hpp"
 
+#include <vector>
+
 namespace meniscus::surface {
 
 /// The longest edge of a mesh, m.
 double longest_edge(const mesh::TetMeshView& mesh);
+
+/// The tetrahedra, ascending, in which a region may be: those whose corners are all in it, where the distances `phi` at the nodes
+/// are not positive, and those with no corner at a distance of `reach`, m, or more.
+std::vector<std::int32_t> tets_of_region(std::span<const mesh::Tet> tets, std::span<const double> phi, double reach);
 
 /// Joins a solid to a union. Of it, `member_phi` (m, at nodes) and `member_touched` (by its surface) are given; the union has
 /// phi, the tetrahedra touched by the surface of a member, and those inside of a member. First call: phi = infinity, the masks

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace meniscus::surface {
 namespace {
@@ -136,34 +137,46 @@ class Frontier {
   std::size_t count_ = 0;
 };
 
-/// Tetrahedra of a run that may be near the surface, and their box.
+/// What distances at its corners say of a tetrahedron.
+Answer by_distances(const mesh::TetMeshView& mesh, std::span<const double> phi, double longest_edge, bool signs, Index t) {
+  std::size_t farthest = 0;
+  double distance = -1, least = std::numeric_limits<double>::infinity(), most = -least;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const double here = phi[static_cast<std::size_t>(mesh.tet(t)[k])];
+    least = std::min(least, here);
+    most = std::max(most, here);
+    if (std::abs(here) > distance) {
+      distance = std::abs(here);
+      farthest = k;
+    }
+  }
+  if (distance > 1.25 * longest_edge) return Answer::no;
+  const Point& corner = mesh.corner(t, static_cast<int>(farthest));
+  // Round-off of a distance is relative to the coordinates.
+  const double rounding = 1e-12 * corner.cwiseAbs().maxCoeff();
+  if (signs && least < -rounding && most > rounding) return Answer::yes;
+  // A tetrahedron lies in the ball around each corner that reaches the farthest other one.
+  double reach = 0;
+  for (int k = 0; k < 4; ++k) reach = std::max(reach, (mesh.corner(t, k) - corner).squaredNorm());
+  return distance - rounding <= std::sqrt(reach) * (1 + 1e-9) ? Answer::unknown : Answer::no;
+}
+
+/// Tetrahedra of a run that may be near the surface.
 class Nearby {
  public:
-  void find(const mesh::TetMeshView& mesh, std::span<const double> phi, double longest_edge, Index begin, Index end) {
+  /// Sets the answers that distances give, and keeps the tetrahedra for which they give none.
+  void find(const mesh::TetMeshView& mesh, std::span<const double> phi, double longest_edge, bool signs, Index begin, Index end,
+            std::span<bool> out) {
     count_ = 0;
-    for (Index t = begin; t < end; ++t)
-      if (phi.empty() || may_be_touched(mesh, phi, longest_edge, t)) tets_[count_++] = t;
+    for (Index t = begin; t < end; ++t) {
+      const Answer answer = phi.empty() ? Answer::unknown : by_distances(mesh, phi, longest_edge, signs, t);
+      out[static_cast<std::size_t>(t)] = answer == Answer::yes;
+      if (answer == Answer::unknown) tets_[count_++] = t;
+    }
   }
   std::span<const Index> tets() const { return {tets_.data(), count_}; }
 
  private:
-  /// A tetrahedron lies in the ball around each corner that reaches the farthest other one.
-  static bool may_be_touched(const mesh::TetMeshView& mesh, std::span<const double> phi, double longest_edge, Index t) {
-    std::size_t farthest = 0;
-    double distance = -1;
-    for (std::size_t k = 0; k < 4; ++k)
-      if (const double d = std::abs(phi[static_cast<std::size_t>(mesh.tet(t)[k])]); d > distance) {
-        distance = d;
-        farthest = k;
-      }
-    if (distance > 1.25 * longest_edge) return false;
-    const Point& corner = mesh.corner(t, static_cast<int>(farthest));
-    double reach = 0;
-    for (int k = 0; k < 4; ++k) reach = std::max(reach, (mesh.corner(t, k) - corner).squaredNorm());
-    // Round-off of a distance is relative to the coordinates.
-    return distance - 1e-12 * corner.cwiseAbs().maxCoeff() <= std::sqrt(reach) * (1 + 1e-9);
-  }
-
   std::array<Index, coarse_run> tets_;
   std::size_t count_ = 0;
 };
@@ -180,12 +193,11 @@ Box box_of(const mesh::TetMeshView& mesh, std::span<const Index> tets) {
 bool tet_meets_triangle(const Corners& tet, const TriangleCorners& triangle) { return meets(Candidate(tet), triangle); }
 
 void touched_tets(const mesh::TetMeshView& mesh, const mesh::TriangleTree& triangles, std::span<const double> phi,
-                  double longest_edge, std::span<bool> out) {
+                  double longest_edge, bool signs, std::span<bool> out) {
   const mesh::BoundingVolumeTree& tree = triangles.volumes();
   parallel_for(0, mesh.size(), coarse_run, [&](Index begin, Index end) {
-    std::fill(out.begin() + begin, out.begin() + end, false);
     Nearby nearby;
-    nearby.find(mesh, phi, longest_edge, begin, end);
+    nearby.find(mesh, phi, longest_edge, signs, begin, end, out);
     if (nearby.tets().empty()) return;
     Frontier coarse, fine;
     coarse.narrow(tree, nullptr, box_of(mesh, nearby.tets()));

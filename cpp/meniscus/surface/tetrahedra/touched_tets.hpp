@@ -17,9 +17,10 @@ namespace meniscus::surface {
 bool tet_meets_triangle(const std::array<mesh::Point, 4>& tet, const std::array<mesh::Point, 3>& triangle);
 
 /// out[t] = whether a triangle of the tree touches tetrahedron t. In parallel. `phi` is empty, or holds for each vertex a number
-/// of any sign that is not above its distance from the surface in size, m; the answer does not depend on it. `longest_edge` is
-/// then a bound of the edges, m.
+/// that is not above its distance from the surface in size, m; the answer does not depend on it. `longest_edge` is then a bound
+/// of the edges, m. `signs`: whether those of phi differ only where the surface lies between; most tetrahedra that it touches
+/// are then known at once.
 void touched_tets(const mesh::TetMeshView& mesh, const mesh::TriangleTree& triangles, std::span<const double> phi,
-                  double longest_edge, std::span<bool> out);
+                  double longest_edge, bool signs, std::span<bool> out);
 
 }  // namespace meniscus::surface

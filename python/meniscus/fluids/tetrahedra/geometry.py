@@ -43,13 +43,18 @@ class TetGeometry(MemoryOwner):
         highest: the highest rank.
     """
 
+    borrowed = ("moving", "solid", "tets")
+
     def __init__(self, moving: MovingTetMesh, solid: Any, open_boundary: bool, fraction: Any) -> None:
         self.moving, self.solid, self.open_boundary = moving, solid, open_boundary
         members_at(solid, moving.start if math.isfinite(moving.start) else 0.0, None)  # refuses what is no solid
         self.tets = moving.tets()
         n, m = moving.vertex_count(), len(self.tets)
-        self.graph = _fluids.TetGraph(self.tets, n)
+        self._stars = _surface.TetStars(self.tets, n)
+        self.graph = _fluids.TetGraph(self._stars)
         self.on_tets = None if solid is None else SolidOnTets(self.tets, n, fraction=fraction)
+        if self.on_tets is not None:
+            self.on_tets._stars = self._stars
         self.porosity: Floats | None = None
         self.positions = np.zeros((n, 3))
         self.before = np.zeros((n, 3))

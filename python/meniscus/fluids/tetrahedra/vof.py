@@ -217,10 +217,10 @@ class TetVOF(TetWater):
                 self._add(tets, volumes, velocities, "sources")
         for drain in self.drains:
             if drain.is_on(self.time):
-                taken = drained_amounts(drain, g, self.volume, time, self.quantum)
-                momentum = (taken[:, None] * self.velocity).sum(axis=0)
-                self.volume -= taken
-                self.velocity[self.volume == 0] = 0
+                tets, taken = drained_amounts(drain, g, self.volume, time, self.quantum)
+                momentum = (taken[:, None] * self.velocity[tets]).sum(axis=0)
+                self.volume[tets] -= taken
+                self.velocity[tets[self.volume[tets] == 0]] = 0
                 self._accounts.book("drained", math.fsum(taken), self.options.density * momentum)
 
     @checked_stage

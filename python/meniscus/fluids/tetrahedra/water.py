@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
+from meniscus.core.sparse_backup import SparseBackup
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.tetrahedra.boundary import Boundary
 from meniscus.fluids.tetrahedra.drops import WaitingWater
@@ -55,6 +56,7 @@ class TetWater(Stateful):
         self._velocity = np.zeros((m, 3))
         self.declare("volume", self._volume)
         self.declare("velocity", self._velocity)
+        self._backups |= {"volume": SparseBackup(), "velocity": SparseBackup()}  # few tetrahedra of a large mesh are wet
         self.drops = self.declare("drops", Particles(np.empty((0, 3)), velocity=np.empty((0, 3)), volume=np.empty(0)))
         self.waiting = self.declare("waiting", WaitingWater())
         self._accounts = self.declare("_accounts", Accounts())
@@ -236,12 +238,12 @@ class TetWater(Stateful):
         with self.exclusive():
             self._require_no_transport()
             now = self._now()
-            share = fill_fractions("region", region, now.positions, now.tets, None)
+            tets, share = fill_fractions("region", region, now.positions, now.tets, None)
             if self._phase in ("", "move"):
                 self._book_changes()
-            lacking = np.floor(part * share * now.capacity / self.quantum) * self.quantum - self.volume
-            tets = np.flatnonzero(lacking > 0).astype(np.int32)
-            return self._add(tets, lacking[tets], np.array(u), "filled")
+            lacking = np.floor(part * share * now.capacity[tets] / self.quantum) * self.quantum - self.volume[tets]
+            some = lacking > 0
+            return self._add(tets[some], lacking[some], np.array(u), "filled")
 
     def absorb(self, tets: npt.ArrayLike, volumes: npt.ArrayLike, velocities: npt.ArrayLike) -> float:
         """Take in water that comes from elsewhere, such as drops: its volume and momentum are added to tetrahedra.

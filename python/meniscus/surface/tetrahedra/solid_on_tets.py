@@ -50,6 +50,8 @@ class SolidOnTets(MemoryOwner):
     Source: Lee 2018, section 3.3.1.
     """
 
+    borrowed = ("_tets", "_moving")
+
     def __init__(
         self,
         tets: Ints,
@@ -61,7 +63,8 @@ class SolidOnTets(MemoryOwner):
     ) -> None:
         n = _checks.integer("vertices", vertices, at_least=0, below=2**31)
         given = checked_tets(tets, n)
-        self._tets = given if not given.flags.writeable else np.array(given)
+        self._own_tets = np.array(given) if given.flags.writeable else None
+        self._tets = given if self._own_tets is None else self._own_tets
         self._tets.flags.writeable = False
         self._fraction_by = _checks.choice("fraction", fraction, FractionBy)
         self._samples = len(tet_samples("fixed", count))
@@ -213,7 +216,7 @@ class SolidOnTets(MemoryOwner):
                 slope = member.slope
             if member.surface is not None:
                 tree = self._tree(i, *member.surface)
-                _surface.touched_tets(x, self._tets, tree, self._member_phi, edge, self._member_touched)
+                _surface.touched_tets(x, self._tets, tree, self._member_phi, edge, True, self._member_touched)
             else:
                 _surface.sign_changes(x, self._tets, self._member_phi, distance, slope, edge, self._member_touched)
             np.clip(self._member_phi, -band, band, out=self._member_phi)

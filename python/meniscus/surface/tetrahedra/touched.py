@@ -35,7 +35,7 @@ def touched_tets(vertices: Floats, tets: Ints, surface_vertices: Floats, triangl
     surface_x = _checks.points("surface_vertices", surface_vertices, np.dtype(np.float64), 3)
     out = np.zeros(len(elements), np.bool_)
     if len(_checks.triangles("triangles", triangles)):
-        _surface.touched_tets(x, elements, _surface.SurfaceTree(surface_x, triangles), None, 0.0, out)
+        _surface.touched_tets(x, elements, _surface.SurfaceTree(surface_x, triangles), None, 0.0, False, out)
     return out
 
 

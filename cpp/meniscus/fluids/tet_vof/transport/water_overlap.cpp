@@ -9,14 +9,13 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 256;
 /// Fuller than this, a tetrahedron has no plane, nor does one that is emptier than the rest.
 constexpr double nearly = 1e-9;
 
 }  // namespace
 
 void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
-                                        std::vector<Request>& list, std::vector<OutsidePoint>* outside) const {
+                                        RequestList& list, std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
   const Traced traced = traced_back(slot, step, before);
@@ -46,7 +45,7 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
         before.begin(t);
         if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, before) >= 0) return;
       }
-      list.push_back({v, donor});
+      list.push(donor, v);
     });
   }
   // With planes, what a donor keeps dry is not outside.

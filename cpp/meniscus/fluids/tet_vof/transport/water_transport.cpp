@@ -12,7 +12,6 @@
 namespace meniscus::fluids {
 namespace {
 
-constexpr Index chunk = 256;
 /// Streams of random points.
 constexpr std::uint64_t backward_points = 1;
 constexpr std::uint64_t forward_points = 2;
@@ -41,7 +40,7 @@ std::int32_t outside_of_solid(const mesh::Point& start, std::span<const std::int
 /// Puts water that has met a wall into the last tetrahedron on its way, or else back to where it was. Returns the change of its
 /// momentum over density.
 mesh::Point put_at_wall(std::int32_t from, double v, const mesh::Point& u, const TransportStep& step, const NearLocation& after,
-                        std::vector<Parcel>& parcels) {
+                        ParcelList& parcels) {
   const auto [last, face] = after.exit();
   if (last < 0 || step.ranks[static_cast<std::size_t>(last)] < 0) {
     parcels.push_back({v, u, from});
@@ -65,15 +64,7 @@ mesh::Point middle(const std::array<mesh::Point, 4>& x) { return 0.25 * ((x[0] +
 /// How often to look for a solid on a path: several times per tetrahedron.
 double look_length(const std::array<mesh::Point, 4>& x) { return 0.5 * std::cbrt(volume_of(x)); }
 
-std::size_t pieces_of(Index n) { return static_cast<std::size_t>((n + chunk - 1) / chunk); }
-
 }  // namespace
-
-std::span<const WaterTransport::Request> WaterTransport::requests_of(Index slot) const {
-  const auto s = static_cast<std::size_t>(slot);
-  const auto first = slot % chunk == 0 ? 0 : request_end_[s - 1];
-  return {requests_[static_cast<std::size_t>(slot / chunk)].data() + first, static_cast<std::size_t>(request_end_[s] - first)};
-}
 
 /// A tetrahedron traced back from the end of the step, and stopped at solids.
 WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const {
@@ -92,8 +83,7 @@ WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const Tran
 }
 
 void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
-                                       NearLocation& before, std::vector<Request>& list,
-                                       std::vector<OutsidePoint>* outside) const {
+                                       NearLocation& before, RequestList& list, std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
   const Traced traced = traced_back(slot, step, before);
@@ -116,13 +106,13 @@ void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& s
     if (donor < 0 || donor >= reach_.wet()) continue;
     // Here the volumes still count points.
     std::size_t i = first;
-    while (i < list.size() && list[i].donor != donor) ++i;
+    while (i < list.size() && list.donor(i) != donor) ++i;
     if (i == list.size())
-      list.push_back({1, donor});
+      list.push(donor, 1);
     else
-      list[i].volume += 1;
+      list.volume(i) += 1;
   }
-  for (std::size_t i = first; i < list.size(); ++i) list[i].volume = quantum_.nearest(volume * (list[i].volume / parts));
+  for (std::size_t i = first; i < list.size(); ++i) list.volume(i) = quantum_.nearest(volume * (list.volume(i) / parts));
 }
 
 void WaterTransport::request(const TetWater& water, const TransportStep& step, const WetBoundary& boundary, bool outside) {
@@ -133,7 +123,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
   remainder_.resize(wet);
   requested_.assign(wet, 0);
   last_.assign(wet, -1);
-  const std::size_t pieces = pieces_of(reach_.size());
+  const std::size_t pieces = static_cast<std::size_t>((reach_.size() + chunk - 1) / chunk);
   if (requests_.size() < pieces) requests_.resize(pieces);
   if (outside_pieces_.size() < pieces) outside_pieces_.resize(pieces);
   request_end_.resize(static_cast<std::size_t>(reach_.size()));
@@ -165,8 +155,8 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
           request_by_points(slot, kind == WaterSampling::adaptive ? few : step.samples, step, before, list, to);
       }
       for (std::size_t j = first; j < list.size(); ++j) {
-        const auto donor = static_cast<std::size_t>(list[j].donor);
-        add_exactly(requested_[donor], list[j].volume);
+        const auto donor = static_cast<std::size_t>(list.donor(j));
+        add_exactly(requested_[donor], list.volume(j));
         keep_last(last_[donor], slot);
       }
       request_end_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(list.size());
@@ -184,26 +174,24 @@ void WaterTransport::deliver(const TetWater& water) {
         same = false;
   });
   require(same, "the water must not be changed between request and deliver, but its volume was");
-  const auto granted = [&](const Request& r) {
-    const auto d = static_cast<std::size_t>(r.donor);
-    return requested_[d] <= old_volume_[d] ? r.volume : quantum_.share(old_volume_[d], r.volume, requested_[d]);
+  const auto granted = [&](std::size_t d, double v) {
+    return requested_[d] <= old_volume_[d] ? v : quantum_.share(old_volume_[d], v, requested_[d]);
   };
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i)
-      for (const Request& r : requests_of(i)) add_exactly(remainder_[static_cast<std::size_t>(r.donor)], -granted(r));
+      for_requests_of(i, [&](std::size_t d, double v) { add_exactly(remainder_[d], -granted(d, v)); });
   });
   // What rounding leaves of a donor that gives all goes to the last that has asked, so that nothing is left there.
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
       double volume = 0;
       mesh::Point momentum = mesh::Point::Zero();
-      for (const Request& r : requests_of(i)) {
-        const auto d = static_cast<std::size_t>(r.donor);
-        double v = granted(r);
+      for_requests_of(i, [&](std::size_t d, double asked) {
+        double v = granted(d, asked);
         if (last_[d] == i && gives_all(d)) v += remainder_[d];
         volume += v;
         momentum += v * reach_.velocities()[d];
-      }
+      });
       const auto t = static_cast<std::size_t>(reach_.tets()[static_cast<std::size_t>(i)]);
       water.volume[t] = volume;
       water.velocity[t] = volume > 0 ? mesh::Point(momentum / volume) : mesh::Point::Zero();
@@ -217,8 +205,8 @@ void WaterTransport::deliver(const TetWater& water) {
 
 mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left,
                                     Workspace& workspace) {
-  const auto pieces = static_cast<Index>(pieces_of(reach_.wet()));
-  parcels_.begin(pieces);
+  const auto pieces = (reach_.wet() + chunk - 1) / chunk;
+  parcels_.begin(pieces, reach_.velocities());
   left_.begin(pieces);
   impulses_.assign(static_cast<std::size_t>(pieces), mesh::Point::Zero());
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
@@ -273,11 +261,11 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
           continue;
         }
         std::size_t n = first;
-        while (n < parcels.size() && (parcels[n].target != k || parcels[n].velocity != u)) ++n;
+        while (n < parcels.size() && (parcels.target(n) != k || parcels.velocity(n) != u)) ++n;
         if (n == parcels.size())
-          parcels.push_back({v, u, k});
+          parcels.push_shared(v, static_cast<std::int32_t>(i), k);
         else
-          parcels[n].volume += v;
+          parcels.volume(n) += v;
       }
       remainder_[s] = 0;
     }
@@ -297,7 +285,7 @@ mesh::Point WaterTransport::remaining_momentum() const {
 
 /// Carries what is left of a donor to where its tetrahedron has moved, y, by the volumes in common.
 void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& step, const Traced& traced, NearLocation& after,
-                                        OverlapSearch& search, std::vector<Parcel>& parcels, std::vector<LeftWater>& gone) {
+                                        OverlapSearch& search, ParcelList& parcels, std::vector<LeftWater>& gone) {
   const auto s = static_cast<std::size_t>(slot);
   const std::int32_t t = reach_.tets()[s];
   const mesh::Point& u = reach_.velocities()[s];
@@ -326,13 +314,13 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
             after.begin(t);
             before_solid = last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, after);
           }
-          parcels.push_back({o.volume, u, before_solid < 0 ? k : before_solid});
-          if (o.volume > parcels[largest].volume) largest = parcels.size() - 1;
+          parcels.push_shared(o.volume, slot, before_solid < 0 ? k : before_solid);
+          if (o.volume > parcels.volume(largest)) largest = parcels.size() - 1;
         });
   double rest = remainder_[s];
   if (lost <= 1e-9 * volume) lost = 0;
   if (held == 0 && lost == 0) {
-    parcels.push_back({rest, u, step.ranks[static_cast<std::size_t>(t)] >= 0 || start < 0 ? t : start});
+    parcels.push_shared(rest, slot, step.ranks[static_cast<std::size_t>(t)] >= 0 || start < 0 ? t : start);
     return;
   }
   const double all = held + lost;
@@ -340,13 +328,13 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
   rest -= leaving;
   double given = 0;
   for (std::size_t n = first; n < parcels.size(); ++n) {
-    parcels[n].volume = quantum_.floor(rest * (parcels[n].volume / held) * (1 - 0x1p-50));
-    given += parcels[n].volume;
+    parcels.volume(n) = quantum_.floor(rest * (parcels.volume(n) / held) * (1 - 0x1p-50));
+    given += parcels.volume(n);
   }
-  if (held > 0) parcels[largest].volume += rest - given;
+  if (held > 0) parcels.volume(largest) += rest - given;
   if (leaving == 0) return;
   if (!step.open_boundary)
-    parcels.push_back({leaving, u, held > 0 ? parcels[largest].target : t});
+    parcels.push_shared(leaving, slot, held > 0 ? parcels.target(largest) : t);
   else
     gone.push_back(
         {traced.near_solid ? leaving_point(middle(traced.x), moment / lost, traced.look, after) : mesh::Point(moment / lost), u,
@@ -357,7 +345,7 @@ std::size_t WaterTransport::nbytes() const {
   std::size_t bytes = reach_.nbytes() + parcels_.nbytes() + request_end_.capacity() * 4 + last_.capacity() * 4 +
                       (old_volume_.capacity() + requested_.capacity() + remainder_.capacity()) * 8 +
                       outside_.capacity() * sizeof(OutsidePoint);
-  for (const auto& p : requests_) bytes += p.capacity() * sizeof(Request);
+  for (const auto& p : requests_) bytes += p.nbytes() + sizeof(RequestList);
   for (const auto& p : outside_pieces_) bytes += p.capacity() * sizeof(OutsidePoint);
   return bytes;
 }

@@ -11,6 +11,7 @@
 #include "meniscus/fluids/tet_vof/parcels.hpp"
 #include "meniscus/fluids/tet_vof/transport/near_location.hpp"
 #include "meniscus/fluids/tet_vof/transport/overlap_search.hpp"
+#include "meniscus/fluids/tet_vof/transport/request_list.hpp"
 #include "meniscus/fluids/tet_vof/transport/sample_points.hpp"
 #include "meniscus/fluids/tet_vof/transport/tet_reach.hpp"
 
@@ -74,20 +75,26 @@ class WaterTransport {
   template <class F>
   void for_requests(F&& f) const {
     for (Index s = 0; s < reach_.size(); ++s)
-      for (const Request& r : requests_of(s))
-        f(reach_.tets()[static_cast<std::size_t>(s)], reach_.tets()[static_cast<std::size_t>(r.donor)], r.volume);
+      for_requests_of(s, [&](std::size_t donor, double volume) {
+        f(reach_.tets()[static_cast<std::size_t>(s)], reach_.tets()[donor], volume);
+      });
   }
 
   std::size_t nbytes() const;
 
  private:
-  struct Request {
-    double volume;
-    /// Slot of the donor.
-    std::int32_t donor;
-  };
+  /// Tetrahedra of the list whose requests and parcels are collected in one piece.
+  static constexpr Index chunk = 256;
 
-  std::span<const Request> requests_of(Index slot) const;
+  /// Calls f(slot of the donor, volume) for the requests of a tetrahedron.
+  template <class F>
+  void for_requests_of(Index slot, F&& f) const {
+    const auto s = static_cast<std::size_t>(slot);
+    const RequestList& list = requests_[static_cast<std::size_t>(slot / chunk)];
+    const auto end = static_cast<std::size_t>(request_end_[s]);
+    for (std::size_t i = slot % chunk == 0 ? 0 : static_cast<std::size_t>(request_end_[s - 1]); i < end; ++i)
+      f(static_cast<std::size_t>(list.donor(i)), list.volume(i));
+  }
   /// A tetrahedron where it is and where it is traced to, m; whether a solid may be in the way, and how often to look for it, m.
   struct Traced {
     std::array<mesh::Point, 4> x, y;
@@ -96,11 +103,11 @@ class WaterTransport {
   };
   Traced traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const;
   void request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step, NearLocation& before,
-                         std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
+                         RequestList& list, std::vector<OutsidePoint>* outside) const;
   void request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
-                          std::vector<Request>& list, std::vector<OutsidePoint>* outside) const;
+                          RequestList& list, std::vector<OutsidePoint>* outside) const;
   void forward_by_overlap(std::int32_t slot, const TransportStep& step, const Traced& traced, NearLocation& after,
-                          OverlapSearch& search, std::vector<Parcel>& parcels, std::vector<LeftWater>& gone);
+                          OverlapSearch& search, ParcelList& parcels, std::vector<LeftWater>& gone);
   bool all_alike(std::int32_t slot, const TransportStep& step) const;
   void find_planes(const TetWater& water, const TransportStep& step);
   bool gives_all(std::size_t donor) const {
@@ -114,7 +121,7 @@ class WaterTransport {
   Quantum quantum_;
   TetReach reach_;
   /// Requests of pieces of the list, and where those of each tetrahedron end in its piece.
-  std::vector<std::vector<Request>> requests_;
+  std::vector<RequestList> requests_;
   std::vector<std::int32_t> request_end_;
   /// Of donors, by slot: volume and velocity before the step, requests, what has been given or is left, the last to request.
   std::vector<double> old_volume_, requested_, remainder_;
