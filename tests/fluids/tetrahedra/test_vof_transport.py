@@ -32,7 +32,7 @@ def requests(vof: TetVOF, dt: float) -> dict[tuple[int, int], float]:
     vof.move(dt)
     vof.request(dt)
     found: dict[tuple[int, int], float] = {}
-    for r, d, v in zip(*vof._stages.requests(), strict=True):
+    for r, d, v in zip(*vof.requests(), strict=True):
         found[int(r), int(d)] = found.get((int(r), int(d)), 0.0) + v
     return found
 
@@ -200,6 +200,31 @@ def test_exact_requests_are_overlaps(edges: float) -> None:
     inside = np.linalg.norm(centroids(vof) - vof.velocity, axis=1) < 0.15
     assert inside.any()
     np.testing.assert_allclose(sums[inside], vof.capacity[inside], rtol=1e-12)
+
+
+def test_requests_may_be_read_from_a_hook() -> None:
+    vof, seen = shifted("random", 10), {}
+
+    def read(stage: str, at: TetVOF) -> None:
+        if stage != "move":
+            seen[stage] = at.requests()
+            return
+        with pytest.raises(RuntimeError, match="requests needs"):
+            at.requests()
+
+    room = vof.capacity.copy()
+    vof.step(1.0, read)
+    with pytest.raises(RuntimeError, match="requests needs"):
+        vof.requests()
+    assert len(seen) == 10
+    first = seen["request"]
+    assert first.receiver.dtype == first.donor.dtype == np.int32
+    for other in seen.values():
+        assert all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+    # Nobody asks for more than its own volume.
+    asked = np.bincount(first.receiver, first.volume, len(room))
+    assert (asked <= room * (1 + 1e-12)).all()
+    assert asked.sum() > 0.5 * room.sum()
 
 
 def share_error(samples: Any, count: int, seeds: int) -> float:

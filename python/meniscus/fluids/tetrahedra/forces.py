@@ -56,7 +56,7 @@ def adhere(stages: Any, geometry: TetGeometry, adhesion: Adhesion, volume: Float
 
 
 def _painted(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    array = np.asarray(value, np.float64)
+    array = _checks.numbers(name, value)
     if array.shape != shape and array.shape != shape[1:]:
         raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
     _checks.require_finite(name, array)

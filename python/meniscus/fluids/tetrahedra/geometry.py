@@ -130,7 +130,7 @@ class TetGeometry(MemoryOwner):
                 self._warned = True
                 warnings.warn(f"the solid does not reach into the mesh at {time:g} s; water does not meet it", stacklevel=2)
         self._band = band
-        if self.moving._flags is not None:
+        if self.may_be_disabled:
             kinds[np.repeat(self.moving.disabled(time), 8**self.moving.levels)] = _DISABLED
             if (kinds == _DISABLED).all():
                 raise ValueError(f"all tetrahedra are disabled at {time:g} s, so that nothing can hold water")
@@ -150,6 +150,11 @@ class TetGeometry(MemoryOwner):
     def closed(self) -> npt.NDArray[np.uint8] | None:
         """Which tetrahedra (m,) have no way out of the mesh, 0 or 1; None where all have."""
         return self._closed if self._any_closed else None
+
+    @property
+    def may_be_disabled(self) -> bool:
+        """Whether there are times at which tetrahedra hold nothing."""
+        return self.moving._flags is not None
 
     def at_boundary(self) -> Ints:
         """Return the tetrahedra with a face without a neighbour, ascending."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 
 WaterSampling = Literal["random", "independent", "fixed", "exact", "adaptive"]
 """Points that stand for a tetrahedron in transport, or exact overlaps."""
@@ -127,6 +128,20 @@ class Adhesion:
             _checks.vector("direction", self.direction, 3)
 
 
+class WaterRequests(NamedTuple):
+    """What tetrahedra have requested in a step, before donors that have less give less. A pair may occur more than once.
+
+    Attributes:
+        receiver: (k,) int32, the tetrahedra of the mesh at the end of the step that request.
+        donor: (k,) int32, those of the mesh at its begin that they request from.
+        volume: (k,) m^3.
+    """
+
+    receiver: Ints
+    donor: Ints
+    volume: Floats
+
+
 @dataclass(kw_only=True)
 class TetVOFReport:
     """Report of one step of `TetVOF`.
@@ -140,6 +155,8 @@ class TetVOFReport:
         inflow: volume that came in from outside, m^3.
         enclosed: number of tetrahedra that keep more than they have room for, since nothing leads outward.
         enclosed_volume: by how much, m^3.
+        points: number of points that were traced, of both traces: what random and fixed points cost.
+        overlaps: number of pairs of tetrahedra of which the common volume was computed: what exact overlaps cost.
         force_on_body: of the water on the solid, N, mean over the step.
         projection: report of the pressure solve, if there was one.
     """
@@ -152,5 +169,7 @@ class TetVOFReport:
     inflow: float = 0.0
     enclosed: int = 0
     enclosed_volume: float = 0.0
+    points: int = 0
+    overlaps: int = 0
     force_on_body: Floats = field(default_factory=lambda: np.zeros(3))
     projection: Any = None

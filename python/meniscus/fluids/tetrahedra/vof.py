@@ -15,7 +15,7 @@ from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.fluids.tetrahedra.drops import cleared, jittered, make_drops
 from meniscus.fluids.tetrahedra.forces import adhere, force_band
-from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport, WaterRequests
 from meniscus.fluids.tetrahedra.projection_stage import ProjectionOfWater
 from meniscus.fluids.tetrahedra.regions import drained_amounts, source_amounts
 from meniscus.fluids.tetrahedra.water import TetWater
@@ -151,6 +151,18 @@ class TetVOF(TetWater):
         self.report = report
         return report
 
+    def requests(self) -> WaterRequests:
+        """Return which tetrahedra have requested how much from which in the step that is under way, see `request`.
+
+        Raises:
+            RuntimeError: before the stage `request`, or after the step.
+
+        Source: Lee 2018, section 3.3.2, figure 3.5.
+        """
+        if self._phase not in ("request", "deliver", "forward"):
+            raise RuntimeError("requests needs what tetrahedra ask for: call request(dt) before, or ask from on_stage")
+        return WaterRequests(*self._stages.requests())
+
     # --- stages --------------------------------------------------------------------------------------------------------------------
 
     @checked_stage
@@ -198,6 +210,7 @@ class TetVOF(TetWater):
         impulse = self._stages.forward(self._follow("forward", "deliver"), self.volume, self.velocity)
         self._accounts.book("walls", momentum=self.options.density * np.array(impulse))
         self._transit, self._phase = False, "forward"
+        self.running_report.points, self.running_report.overlaps = self._stages.count()
         self._collect_left()
 
     @checked_stage
@@ -249,6 +262,8 @@ class TetVOF(TetWater):
     @checked_stage
     def push_out(self, dt: float) -> None:
         """Stage 8: push what is still above capacity into neighbours with room, then outward."""
+        if self._geometry.may_be_disabled and not self._geometry.open_boundary:
+            self._stages.free_shut_in_water(*self._room("push_out"))
         if self.options.conservation == "projection":
             return
         g, report = self._geometry, self.running_report

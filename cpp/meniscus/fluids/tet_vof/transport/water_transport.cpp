@@ -91,9 +91,10 @@ WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const Tran
   return traced;
 }
 
-void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
-                                       NearLocation& before, std::vector<Request>& list,
-                                       std::vector<OutsidePoint>* outside) const {
+/// Returns the number of points.
+Index WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
+                                        NearLocation& before, std::vector<Request>& list,
+                                        std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
   const Traced traced = traced_back(slot, step, before);
@@ -123,6 +124,14 @@ void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& s
       list[i].volume += 1;
   }
   for (std::size_t i = first; i < list.size(); ++i) list[i].volume = quantum_.nearest(volume * (list[i].volume / parts));
+  return static_cast<Index>(points.size());
+}
+
+void WaterTransport::count_pieces(std::size_t pieces) {
+  for (std::size_t p = 0; p < pieces; ++p) {
+    count_.points += counts_[p].points;
+    count_.overlaps += counts_[p].overlaps;
+  }
 }
 
 void WaterTransport::request(const TetWater& water, const TransportStep& step, const WetBoundary& boundary, bool outside) {
@@ -136,6 +145,8 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
   const std::size_t pieces = pieces_of(reach_.size());
   if (requests_.size() < pieces) requests_.resize(pieces);
   if (outside_pieces_.size() < pieces) outside_pieces_.resize(pieces);
+  counts_.assign(pieces, {});
+  count_ = {};
   request_end_.resize(static_cast<std::size_t>(reach_.size()));
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
@@ -153,6 +164,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
     beyond.clear();
     NearLocation before(step.before);
     OverlapSearch search;
+    Index points = 0;
     for (Index i = b; i < e; ++i) {
       const auto slot = static_cast<std::int32_t>(i);
       const std::size_t first = list.size();
@@ -162,7 +174,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
         if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(slot, step)))
           request_by_overlap(slot, step, before, search, list, to);
         else
-          request_by_points(slot, kind == WaterSampling::adaptive ? few : step.samples, step, before, list, to);
+          points += request_by_points(slot, kind == WaterSampling::adaptive ? few : step.samples, step, before, list, to);
       }
       for (std::size_t j = first; j < list.size(); ++j) {
         const auto donor = static_cast<std::size_t>(list[j].donor);
@@ -171,7 +183,9 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
       }
       request_end_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(list.size());
     }
+    counts_[static_cast<std::size_t>(b / chunk)] = {points, search.overlaps()};
   });
+  count_pieces(pieces);
   outside_.clear();
   for (std::size_t p = 0; p < pieces; ++p) outside_.insert(outside_.end(), outside_pieces_[p].begin(), outside_pieces_[p].end());
 }
@@ -221,12 +235,14 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
   parcels_.begin(pieces);
   left_.begin(pieces);
   impulses_.assign(static_cast<std::size_t>(pieces), mesh::Point::Zero());
+  counts_.assign(static_cast<std::size_t>(pieces), {});
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / chunk);
     auto& gone = left_.piece(b / chunk);
     NearLocation after(step.after);
     OverlapSearch search;
     std::array<mesh::TetWeights, most_samples> memory;
+    Index located = 0;
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
       if (!(remainder_[s] > 0)) continue;
@@ -249,6 +265,7 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         continue;
       }
       const auto points = sample_points(step.samples, t, forward_points, memory);
+      located += static_cast<Index>(points.size());
       double rest = remainder_[s];
       const double part = quantum_.floor(rest / static_cast<double>(points.size()));
       const std::size_t first = parcels.size();
@@ -266,7 +283,8 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
           impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, v, u, step, after, parcels);
           continue;
         }
-        if (k < 0 || step.ranks[static_cast<std::size_t>(k)] == rank_disabled) {
+        // Where nothing can leave, what has come into a disabled tetrahedron is let out of it before push-out.
+        if (k < 0 || (step.ranks[static_cast<std::size_t>(k)] == rank_disabled && step.open_boundary)) {
           // Beyond the mesh nobody knows where the solid is.
           if (k < 0 && traced.near_solid) p = leaving_point(start, p, traced.look, after);
           gone.push_back({p, u, v, t});
@@ -281,7 +299,9 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
       }
       remainder_[s] = 0;
     }
+    counts_[static_cast<std::size_t>(b / chunk)] = {located, search.overlaps()};
   });
+  count_pieces(static_cast<std::size_t>(pieces));
   parcels_.add_to(water, workspace);
   left_.move_to(left);
   mesh::Point impulse = mesh::Point::Zero();
@@ -356,7 +376,7 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
 std::size_t WaterTransport::nbytes() const {
   std::size_t bytes = reach_.nbytes() + parcels_.nbytes() + request_end_.capacity() * 4 + last_.capacity() * 4 +
                       (old_volume_.capacity() + requested_.capacity() + remainder_.capacity()) * 8 +
-                      outside_.capacity() * sizeof(OutsidePoint);
+                      outside_.capacity() * sizeof(OutsidePoint) + counts_.capacity() * sizeof(TransportCount);
   for (const auto& p : requests_) bytes += p.capacity() * sizeof(Request);
   for (const auto& p : outside_pieces_) bytes += p.capacity() * sizeof(OutsidePoint);
   return bytes;
