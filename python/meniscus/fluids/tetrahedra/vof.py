@@ -351,7 +351,8 @@ class TetVOF(TetWater):
         """Refuse a step in which something has changed the water without the accounts, such as a hook that writes to the views."""
         inside, waiting, _ = self._present()
         missing = inside + waiting - self._accounts.expected_volume()
-        if abs(missing) > 1e-11 * max(inside, self._accounts.expected_volume()):
+        # Where much has come and gone, and little is left, the accounts are rounded more coarsely than that is large.
+        if abs(missing) > 1e-11 * max(inside, self._accounts.expected_volume()) + 1e-14 * self._accounts.exchanged():
             raise RuntimeError(
                 f"the step has changed the volume by {missing:g} m^3 that no account knows: on_stage must use fill and absorb"
             )
