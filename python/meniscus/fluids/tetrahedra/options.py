@@ -99,33 +99,54 @@ class TetVOFOptions:
                 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Adhesion:
     """A force that holds water to the solid, or leads it along.
 
     Water closer to the solid than `reach` is accelerated by strength (reach - distance) / reach along the direction.
 
     Attributes:
-        strength: m/s^2; or painted: a function of points (k, 3) of the solid's surface and the time that returns (k,).
+        strength: m/s^2; or painted: a function of points (k, 3) of the solid's surface and the time that returns (k,), or an array (n,)
+            with a value for each vertex of the skin, where the solid is one mesh of triangles such as `KDSM.solid`.
         reach: m.
-        direction: 'toward' the solid, 'outward' from it, a fixed vector, or a function like `strength` that returns (k, 3).
+        direction: 'toward' the solid, 'outward' from it, a fixed vector, a function like `strength` that returns (k, 3), or an array
+            (n, 3) with a vector for each vertex, as painted on the skin at the start of the motion of the mesh; it turns with the skin.
+
+    Raises:
+        TypeError, ValueError: other values.
 
     Source: Lee 2018, section 3.3.4, which leaves the unit of the strength open.
     """
 
-    strength: float | Callable[[Floats, float], npt.ArrayLike] = 10.0
+    strength: float | Callable[[Floats, float], npt.ArrayLike] | Floats = 10.0
     reach: float = 0.25
-    direction: Literal["toward", "outward"] | Sequence[float] | Callable[[Floats, float], npt.ArrayLike] = "toward"
+    direction: Literal["toward", "outward"] | Sequence[float] | Callable[[Floats, float], npt.ArrayLike] | Floats = "toward"
 
     def __post_init__(self) -> None:
-        """Check the values."""
-        if not callable(self.strength):
+        """Check the values; arrays are copied, and fixed vectors become tuples."""
+        strength: Any = self.strength
+        direction: Any = self.direction
+        if np.ndim(strength) == 1:
+            object.__setattr__(self, "strength", _painted("strength", strength, (len(strength),)))
+        elif not callable(self.strength):
             _checks.number("strength", self.strength)
         _checks.positive("reach", self.reach)
         if isinstance(self.direction, str):
             _checks.choice("direction", self.direction, Literal["toward", "outward"])
+        elif np.ndim(direction) == 2:
+            object.__setattr__(self, "direction", _painted("direction", direction, (len(direction), 3)))
         elif not callable(self.direction):
-            _checks.vector("direction", self.direction, 3)
+            object.__setattr__(self, "direction", _checks.vector("direction", self.direction, 3))
+
+
+def _painted(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Return a copy of what is painted per vertex that nobody can write to."""
+    array = np.array(_checks.numbers(name, value))
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    _checks.require_finite(name, array)
+    array.flags.writeable = False
+    return array
 
 
 class WaterRequests(NamedTuple):

@@ -14,7 +14,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.fluids.liquid.sources import Drain, LiquidSource
 from meniscus.fluids.staged_solver import checked_stage
 from meniscus.fluids.tetrahedra.drops import cleared, jittered, make_drops
-from meniscus.fluids.tetrahedra.forces import adhere, force_band
+from meniscus.fluids.tetrahedra.forces import adhere, force_band, paint_of
 from meniscus.fluids.tetrahedra.options import TET_TRACE, WATER_SAMPLING, Adhesion, Outside, TetVOFOptions, TetVOFReport, WaterRequests
 from meniscus.fluids.tetrahedra.projection_stage import ProjectionOfWater
 from meniscus.fluids.tetrahedra.regions import drained_amounts, source_amounts
@@ -108,6 +108,7 @@ class TetVOF(TetWater):
             value = Adhesion(strength=strength) if strength else None
         if value is not None and self.solid is None:
             raise ValueError("adhesion needs a solid, but there is none")
+        self._paint = paint_of(value, self._geometry)
         self._adhesion: Adhesion | None = value
 
     def force_on_body(self) -> Floats:
@@ -245,7 +246,8 @@ class TetVOF(TetWater):
         self._accounts.book("gravity", momentum=rho * impulse)
         if self._adhesion is not None:
             self._after_move("accelerate")
-            impulse = adhere(self._stages, self._geometry, self._adhesion, self.volume, self.velocity, self.time + dt, dt)
+            now = (self.volume, self.velocity, self.time + dt, dt)
+            impulse = adhere(self._stages, self._geometry, self._adhesion, self._paint, *now)
             self._accounts.book("adhesion", momentum=rho * impulse)
             self._feel(rho * impulse, dt)
 

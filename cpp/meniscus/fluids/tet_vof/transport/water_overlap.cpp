@@ -44,7 +44,7 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
       if (traced.near_solid) {
         const mesh::Point middle = 0.25 * ((traced.x[0] + traced.x[1]) + (traced.x[2] + traced.x[3]));
         before.begin(t);
-        if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, before) >= 0) return;
+        if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, step.distance_before, before) >= 0) return;
       }
       list.push_back({v, donor});
     });

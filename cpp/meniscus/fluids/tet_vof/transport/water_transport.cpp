@@ -40,8 +40,9 @@ std::int32_t outside_of_solid(const mesh::Point& start, std::span<const std::int
 
 /// Puts water that has met a wall into the last tetrahedron on its way, or else back to where it was. Returns the change of its
 /// momentum over density.
-mesh::Point put_at_wall(std::int32_t from, double v, const mesh::Point& u, const TransportStep& step, const NearLocation& after,
-                        std::vector<Parcel>& parcels) {
+mesh::Point put_at_wall(std::int32_t from, const mesh::Point& start, const mesh::Point& p, double v, const mesh::Point& u,
+                        const TransportStep& step, NearLocation& after, std::vector<Parcel>& parcels) {
+  after.along(start, p, [](std::int32_t) { return true; });
   const auto [last, face] = after.exit();
   if (last < 0 || step.ranks[static_cast<std::size_t>(last)] < 0) {
     parcels.push_back({v, u, from});
@@ -106,7 +107,8 @@ Index WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& 
   before.begin(t);
   for (const mesh::TetWeights& w : points) {
     const mesh::Point p = at(w, traced.y);
-    if (traced.near_solid && last_before_solid(at(w, traced.x), p, traced.look, step.ranks, before) >= 0) continue;
+    if (traced.near_solid && last_before_solid(at(w, traced.x), p, traced.look, step.ranks, step.distance_before, before) >= 0)
+      continue;
     const std::int32_t k = before.find(p);
     if (k < 0) {
       // A tetrahedron that was pulled apart asks for no more than it has room for.
@@ -275,12 +277,13 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         if (v == 0) continue;
         const mesh::Point start = at(points[j], traced.x);
         mesh::Point p = at(points[j], traced.y);
-        std::int32_t k = traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, after) : -1;
+        std::int32_t k =
+            traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, step.distance_after, after) : -1;
         if (k < 0) k = after.find(p);
         if (k >= 0 && step.ranks[static_cast<std::size_t>(k)] == rank_inside)
           k = outside_of_solid(start, step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
-          impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, v, u, step, after, parcels);
+          impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, start, p, v, u, step, after, parcels);
           continue;
         }
         // Where nothing can leave, what has come into a disabled tetrahedron is let out of it before push-out.
@@ -344,7 +347,8 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
           std::int32_t before_solid = -1;
           if (traced.near_solid) {
             after.begin(t);
-            before_solid = last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, after);
+            before_solid =
+                last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, step.distance_after, after);
           }
           parcels.push_back({o.volume, u, before_solid < 0 ? k : before_solid});
           if (o.volume > parcels[largest].volume) largest = parcels.size() - 1;
