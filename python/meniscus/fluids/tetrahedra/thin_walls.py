@@ -13,16 +13,17 @@ Ints = npt.NDArray[np.int32]
 _EDGES = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 _OPPOSED = -0.25  # cosine between the ways from the surface to two vertices, below which they are on different sides of it
 _ON_SURFACE = 1e-9  # of the distances from the surface that there are
-_STEPS = 24  # of the search along an edge
-_TOUCH = 1e-3  # of the length of an edge: as near to the surface it counts as crossed
+_STEPS = 48  # of the search along an edge
+_TOUCH = 1e-6  # of the length of an edge: as near to the surface it counts as crossed
 
 
 def two_sided(tets: Ints, neighbours: Ints, x: Floats, phi: Floats, cut: Bools, inside: Bools, members: list[SolidAtTime]) -> Ints:
     """Return those of the cut tetrahedra in which, or across a face of which, water would get from one side of the solid to the other.
 
     That is where an edge goes through the solid from one side to the other; and where a face has all its vertices in the solid, and the
-    vertices opposite to it are outside on different sides. Without them, and those that are inside, no way across faces leads through a
-    plate, however thin: two tetrahedra that are left have a vertex outside in common, or such a face.
+    way between the vertices opposite to it goes through. Two points are on different sides where the ways to them from the surface are
+    opposed: an edge that grazes a round body has both ends on one side. Without these tetrahedra, and those that are inside, no way across
+    faces leads through a plate, however thin: two that are left and share a face have a vertex outside in common there.
 
     Args:
         tets: (m, 4).
@@ -46,30 +47,28 @@ def two_sided(tets: Ints, neighbours: Ints, x: Floats, phi: Floats, cut: Bools, 
         rows.append(number[some])
         starts.append(corners[some, i])
         ends.append(corners[some, j])
-    row, start, end = np.concatenate(rows), np.concatenate(starts), np.concatenate(ends)
-    # Faces in the solid, with their vertices on either side.
+    # Faces in the solid, with the vertices on either side of them.
     lone = np.flatnonzero((near > nil).sum(axis=1) == 1)
     apex = np.argmax(near[lone] > nil, axis=1)
     beyond = neighbours[number[lone], apex]
     lone, apex, beyond = (a[(beyond >= 0) & ~inside[beyond]] for a in (lone, apex, beyond))
-    here = corners[lone, apex]
     shared = (tets[beyond][:, :, None] == corners[lone][:, None, :]).any(axis=2)
     there = tets[beyond, np.argmin(shared, axis=1)]
     open_there = phi[there] > nil
-    lone, here, there = lone[open_there], here[open_there], there[open_there]
-    asked = np.unique(np.concatenate([start, end, here, there]))
-    if not len(asked):
+    rows.append(number[lone[open_there]])
+    starts.append(corners[lone, apex][open_there])
+    ends.append(there[open_there])
+    row, start, end = np.concatenate(rows), np.concatenate(starts), np.concatenate(ends)
+    if not len(row):
         return np.empty(0, np.int32)
+    asked = np.unique(np.concatenate([start, end]))
     away = x[asked] - _closest(members, np.ascontiguousarray(x[asked]))
-    through = _opposed(away, np.searchsorted(asked, start), np.searchsorted(asked, end))
+    through = np.flatnonzero(_opposed(away[np.searchsorted(asked, start)], away[np.searchsorted(asked, end)]))
     row, start, end = row[through], start[through], end[through]
-    crossed = _crosses(members, x[start], x[end], phi[start])
-    faces = _opposed(away, np.searchsorted(asked, here), np.searchsorted(asked, there))
-    return np.unique(np.concatenate([row[crossed], number[lone[faces]]])).astype(np.int32)
+    return np.unique(row[_crosses(members, x[start], x[end], phi[start], phi[end])]).astype(np.int32)
 
 
-def _opposed(away: Floats, i: npt.NDArray[np.intp], j: npt.NDArray[np.intp]) -> Bools:
-    a, b = away[i], away[j]
+def _opposed(a: Floats, b: Floats) -> Bools:
     size = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     result: Bools = np.einsum("nd,nd->n", a, b) < _OPPOSED * size
     return result
@@ -89,23 +88,24 @@ def _closest(members: list[SolidAtTime], points: Floats) -> Floats:
     return result
 
 
-def _crosses(members: list[SolidAtTime], start: Floats, end: Floats, phi: Floats) -> Bools:
-    """Return which straight ways meet the solid: no step along them is longer than the distance from it."""
+def _crosses(members: list[SolidAtTime], start: Floats, end: Floats, phi_start: Floats, phi_end: Floats) -> Bools:
+    """Return which straight ways between points outside meet the solid: no step along them is longer than the distance from it."""
     distance = union_distance(members)
     way = end - start
     length = np.linalg.norm(way, axis=1)
+    touch = np.minimum(_TOUCH * length, 0.5 * phi_start)
     met = np.zeros(len(way), bool)
-    gone = np.array(phi)
+    gone = np.array(phi_start)
     active = np.arange(len(way))
     for _ in range(_STEPS):
-        active = active[gone[active] < length[active]]
+        active = active[gone[active] < length[active] - phi_end[active]]
         if not len(active):
             break
         part = gone[active] / length[active]
         here = distance(np.ascontiguousarray(start[active] + part[:, None] * way[active]))
-        touched = here <= _TOUCH * length[active]
+        touched = here <= touch[active]
         met[active[touched]] = True
         gone[active] += here
         active = active[~touched]
-    met[active] = True  # grazes it
+    met[active] = True  # what is still on its way grazes the surface
     return met
