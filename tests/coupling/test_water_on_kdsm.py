@@ -17,7 +17,7 @@ from support.tet_vof.meshes import centroids, overfull
 
 import meniscus as ms
 from meniscus.coupling import KDSM
-from meniscus.fluids import TetVOF
+from meniscus.fluids import Adhesion, TetVOF
 
 DT = 1 / 48
 MIDDLE = BALL.vertices.mean(axis=0)
@@ -152,6 +152,32 @@ def test_water_that_moves_with_the_mesh_of_a_creature_is_not_touched(samples: An
         assert np.abs(vof.volume - before).max() <= 1e-12 * largest
         assert np.abs(vof.velocity[vof.volume > 1e-10 * largest] - u).max() <= 1e-12
         assert math.fsum(vof.volume) == math.fsum(before)
+
+
+def test_adhesion_painted_on_the_skin_acts_where_the_skin_has_gone() -> None:
+    kdsm = creature()
+    side = kdsm.skin.vertices[:, 0] > MIDDLE[0]
+    vof = wetted(kdsm, adhesion=Adhesion(strength=np.where(side, 30.0, 0.0), reach=0.3), gravity=REST)
+    vof.volume[:] = np.where(vof.rank >= 0, 0.5 * vof.capacity, 0.0)
+    vof.velocity[:] = 0.0
+    audit = Audit()
+    for _ in range(3):
+        vof.step(DT, audit)
+    before = vof.velocity.copy()
+    vof.move(DT)
+    before = vof.velocity.copy()
+    vof.accelerate(DT)
+    change = np.linalg.norm(vof.velocity - before, axis=1) / DT
+    skin = kdsm.skin_at(vof.time + DT)
+    nearest = np.array([np.argmin(((skin - c) ** 2).sum(axis=1)) for c in centroids(vof)])
+    distance = np.linalg.norm(centroids(vof) - skin[nearest], axis=1)
+    # Not at the line between both, nor where the skin is far away.
+    beside = np.array([side[kdsm.skin.triangles[(kdsm.skin.triangles == v).any(axis=1)]].mean() for v in range(len(side))])
+    close = (vof.volume > 0) & (distance < 0.15) & (vof.rank >= 0)
+    assert (close & (beside[nearest] == 1)).sum() > 300
+    assert (close & (beside[nearest] == 0)).sum() > 300
+    assert change[close & (beside[nearest] == 1)].min() > 5.0
+    assert not change[close & (beside[nearest] == 0)].any()
 
 
 def test_same_bits_on_any_number_of_threads(default_parallelism: None) -> None:
