@@ -39,8 +39,9 @@ class TetVOFOptions:
 
     Attributes:
         samples: 'random': stratified points, keyed by tetrahedron and step. 'independent': without strata. 'fixed': the same points in
-            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra. 'adaptive': exact at the edge of the
-            water, a third of the random points where all around is full or dry.
+            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra. 'adaptive': a third of the
+            random points where a tetrahedron and its neighbours are about as full, within 7.5 %, and exact where they are not, as at the
+            edge of the water; with `planes`, points only where all are full or dry.
         count: points per tetrahedron; fixed ones exist for 1, 4, 5, 8, 10, 20, 35 and 64.
         planes: with exact overlaps, water in a partly filled tetrahedron lies below a plane, which keeps its edge sharp.
         trace: 'per_tet' moves a tetrahedron with its own velocity, 'per_node' its corners with the mean velocities around them.

@@ -66,6 +66,12 @@ mesh::Point middle(const std::array<mesh::Point, 4>& x) { return 0.25 * ((x[0] +
 /// How often to look for a solid on a path: several times per tetrahedron.
 double look_length(const std::array<mesh::Point, 4>& x) { return 0.5 * std::cbrt(volume_of(x)); }
 
+/// The points where all around is alike.
+SampleOptions fewer(SampleOptions samples) {
+  if (samples.kind == WaterSampling::adaptive) samples.count = std::max<Index>(samples.count / 3, 1);
+  return samples;
+}
+
 std::size_t pieces_of(Index n) { return static_cast<std::size_t>((n + chunk - 1) / chunk); }
 
 }  // namespace
@@ -157,8 +163,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
     }
   });
   find_planes(water, step);
-  SampleOptions few = step.samples;
-  few.count = std::max<Index>(step.samples.count / 3, 1);
+  const SampleOptions few = fewer(step.samples);
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     auto& list = requests_[static_cast<std::size_t>(b / chunk)];
     auto& beyond = outside_pieces_[static_cast<std::size_t>(b / chunk)];
@@ -176,7 +181,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
         if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(slot, step)))
           request_by_overlap(slot, step, before, search, list, to);
         else
-          points += request_by_points(slot, kind == WaterSampling::adaptive ? few : step.samples, step, before, list, to);
+          points += request_by_points(slot, few, step, before, list, to);
       }
       for (std::size_t j = first; j < list.size(); ++j) {
         const auto donor = static_cast<std::size_t>(list[j].donor);
@@ -234,6 +239,7 @@ void WaterTransport::deliver(const TetWater& water) {
 mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left,
                                     Workspace& workspace) {
   const auto pieces = static_cast<Index>(pieces_of(reach_.wet()));
+  const SampleOptions few = fewer(step.samples);
   parcels_.begin(pieces);
   left_.begin(pieces);
   impulses_.assign(static_cast<std::size_t>(pieces), mesh::Point::Zero());
@@ -261,12 +267,13 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         traced.look = look_length(traced.x);
       }
       after.begin(t);
-      if (step.samples.kind == WaterSampling::exact || step.samples.kind == WaterSampling::adaptive) {
+      const WaterSampling kind = step.samples.kind;
+      if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(static_cast<std::int32_t>(i), step))) {
         forward_by_overlap(static_cast<std::int32_t>(i), step, traced, after, search, parcels, gone);
         remainder_[s] = 0;
         continue;
       }
-      const auto points = sample_points(step.samples, t, forward_points, memory);
+      const auto points = sample_points(few, t, forward_points, memory);
       located += static_cast<Index>(points.size());
       double rest = remainder_[s];
       const double part = quantum_.floor(rest / static_cast<double>(points.size()));
