@@ -4,6 +4,7 @@
 #include "surface/tet_stars.hpp"
 
 #include "meniscus/fluids/tet_vof/conservation/overflow.hpp"
+#include "meniscus/fluids/tet_vof/conservation/shut_in_water.hpp"
 #include "meniscus/fluids/tet_vof/conservation/velocity_correction.hpp"
 #include "meniscus/fluids/tet_vof/transport/mesh_walls.hpp"
 #include "meniscus/fluids/tet_vof/transport/water_transport.hpp"
@@ -217,6 +218,7 @@ void bind_transport_stages(py::class_<WaterStages>& type) {
              return py::make_tuple(taken(std::move(receiver)), taken(std::move(donor)),
                                    py::array_t<double>(static_cast<py::ssize_t>(volume.size()), volume.data()));
            })
+      .def("count", [](const WaterStages& w) { return std::pair(w.transport.count().points, w.transport.count().overlaps); })
       .def("remainder", [](const WaterStages& w) {
         return py::make_tuple(fluids::total_volume(w.transport.remainder(), w.quantum),
                               numbers_of(w.transport.remaining_momentum()));
@@ -327,6 +329,15 @@ void bind_conservation_stages(py::class_<WaterStages>& type) {
           },
           py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"),
           py::arg("open_boundary"), py::arg("iterations"))
+      .def(
+          "free_shut_in_water",
+          [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,
+             const py::array& capacity, const py::array& ranks) {
+            const auto water = water_of(*w.graph.graph, volume, velocity);
+            const auto room = w.room(positions, capacity, ranks, false);
+            interruptible([&] { fluids::free_shut_in_water(water, room, w.quantum, w.parcels, w.workspace); });
+          },
+          py::arg("volume"), py::arg("velocity"), py::arg("positions"), py::arg("capacity"), py::arg("ranks"))
       .def(
           "push_out",
           [](WaterStages& w, const py::array& volume, const py::array& velocity, const py::array& positions,

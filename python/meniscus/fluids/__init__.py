@@ -26,7 +26,7 @@ from meniscus.fluids.particles.surface import particle_levelset
 from meniscus.fluids.particles.transfer import grid_to_particles, particle_density, particles_to_grid
 from meniscus.fluids.pressure.projection import PressureSolver, ProjectionInfo, Region, divergence, project
 from meniscus.fluids.tetrahedra.ledger import TetLedger
-from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport
+from meniscus.fluids.tetrahedra.options import Adhesion, TetVOFOptions, TetVOFReport, WaterRequests
 from meniscus.fluids.tetrahedra.projection import TetPressureSolver, TetProjectionInfo, TetRegion
 from meniscus.fluids.tetrahedra.vof import TetVOF
 from meniscus.fluids.viscosity.free_surface import LiquidViscositySolver, diffuse_liquid
@@ -67,6 +67,7 @@ __all__ = [
     "VolumeReport",
     "VortexInfo",
     "VortexParticles",
+    "WaterRequests",
     "add_acceleration",
     "add_buoyancy",
     "add_vortex_forces",

@@ -135,7 +135,7 @@ def transport_slice(
     trial = vof.copy()
     trial.move(_checks.positive("dt", dt))
     trial.request(dt)
-    receiver, donor, volume = trial._stages.requests()
+    receiver, donor, volume = trial.requests()
     mine = receiver == number
     donors, index = np.unique(donor[mine], return_inverse=True)
     requested = np.bincount(index, volume[mine], len(donors))

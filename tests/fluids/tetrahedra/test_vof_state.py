@@ -191,6 +191,13 @@ def plain(**options: Any) -> TetVOF:
     return TetVOF(still(lattice(0.25, (3, 3, 3))), **options)
 
 
+def leaving(**options: Any) -> TetVOF:
+    """Water that is about to leave."""
+    vof = plain(**options)
+    vof.fill(lambda p: np.full(len(p), -1.0), (0.0, 0.0, 20.0))
+    return vof
+
+
 BALL = ms.surface.Sphere((0.0, 0.0, 0.0), 0.2)
 BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "a mesh that does not move": (lambda: TetVOF(lattice()), TypeError, "moving_mesh must be a MovingTetMesh"),
@@ -205,6 +212,13 @@ BAD: dict[str, tuple[Any, type[Exception], str]] = {
     "adhesion without a solid": (lambda: plain(adhesion=3.0), ValueError, "adhesion needs a solid"),
     "crumb": (lambda: plain(crumb=1.0), ValueError, "crumb"),
     "jitter": (lambda: plain(jitter=2.0), ValueError, "jitter"),
+    "drops beyond number": (lambda: plain(drop_radius=(1e-7, 1e-6)), ValueError, "the largest of drop_radius must be at least 0.000"),
+    "drops beyond memory": (
+        lambda: leaving(drop_radius=(1e-4, 7e-4)).step(0.1),
+        ValueError,
+        r"would be [0-9.e+]+ drops, which is more than 10000000: choose a larger drop_radius",
+    ),
+    "requests before there are any": (lambda: plain().requests(), RuntimeError, r"call request\(dt\) before"),
     "drop radii": (lambda: plain(drop_radius=(0.1, 0.11)), ValueError, "twice"),
     "density": (lambda: plain(density=-1.0), ValueError, "density"),
     "gravity": (lambda: plain(gravity=(0.0, 1.0)), ValueError, "gravity"),
@@ -276,9 +290,22 @@ def test_the_end_of_the_motion_is_said_and_nothing_is_lost() -> None:
     vof.step(0.05)
 
 
-@pytest.mark.parametrize("returns", [None, 3.0, (np.ones(2), np.zeros((2, 3))), "nan", "two"])
+@pytest.mark.parametrize(
+    "returns",
+    [None, 3.0, (np.ones(2), np.zeros((2, 3))), "nan", "two", "complex", "complex velocity", "column", "ragged", "words"],
+)
 def test_an_outside_that_returns_something_else(returns: Any) -> None:
     def outside(points: np.ndarray, time: float) -> Any:
+        if returns == "complex":
+            return np.full(len(points), 0.5 + 0.1j), np.zeros_like(points)
+        if returns == "complex velocity":
+            return np.full(len(points), 0.5), np.zeros(points.shape, complex)
+        if returns == "column":
+            return np.full((len(points), 1), 0.5), np.zeros_like(points)
+        if returns == "ragged":
+            return np.full(len(points), 0.5), [[0.0, 0.0, 0.0], [1.0]]
+        if returns == "words":
+            return ["wet"] * len(points), np.zeros_like(points)
         if returns == "nan":
             return np.full(len(points), math.nan), np.zeros_like(points)
         if returns == "two":
@@ -289,9 +316,21 @@ def test_an_outside_that_returns_something_else(returns: Any) -> None:
     vof = TetVOF(ms.mesh.MovingTetMesh(rest, lambda t: rest.vertices + t), outside=outside)
     vof.fill(lambda p: np.full(len(p), -1.0))
     before = vof.volume.copy()
-    with pytest.raises((TypeError, ValueError), match="outside"):
+    with pytest.raises((TypeError, ValueError), match="outside") as caught:
         vof.step(0.1)
+    assert "\n" not in str(caught.value)
     assert np.array_equal(vof.volume, before)
+
+
+def test_an_outside_may_say_wet_and_dry() -> None:
+    rest = lattice(0.25, (3, 3, 3))
+    mesh = ms.mesh.MovingTetMesh(rest, lambda t: rest.vertices + t)
+    found = [
+        TetVOF(mesh, outside=lambda p, t, kind=kind: ((p[:, 2] < 0.1).astype(kind), np.zeros_like(p))).step(0.1).inflow
+        for kind in (bool, int, float)
+    ]
+    assert found[0] > 0
+    assert found == [found[0]] * 3
 
 
 def test_a_body_outside_of_the_mesh_is_said() -> None:

@@ -49,7 +49,7 @@ class Boundary:
         result = self._outside(points, time)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError("outside must return a tuple of wetness and velocities")
-        wetness, velocities = (np.ascontiguousarray(a, np.float64) for a in result)
+        wetness, velocities = (_numbers(name, a) for name, a in zip(("wetness", "velocity"), result, strict=True))
         if wetness.shape != (len(points),) or velocities.shape != points.shape:
             raise ValueError(
                 f"outside must return arrays of shapes ({len(points)},) and {points.shape}, not {wetness.shape} and {velocities.shape}"
@@ -65,3 +65,8 @@ class Boundary:
         wetness, velocities = self.at(points, time)
         some = wetness > 0
         return tets[some], volumes[some] * wetness[some], velocities[some]
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    array = value.astype(np.float64) if isinstance(value, np.ndarray) and value.dtype.kind == "b" else value
+    return np.ascontiguousarray(_checks.numbers(f"the {name} outside", array))

@@ -15,6 +15,8 @@ from meniscus.core.state import State
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 _JITTER_DRAW = 7
+_MOST_OF_ONE = 1 << 20  # drops that a tetrahedron becomes at most; the keys of the jitter count that far
+_MOST_AT_ONCE = 10_000_000  # about 1 GB
 
 
 class WaitingWater(State):
@@ -75,6 +77,24 @@ class WaitingWater(State):
         return f"<WaitingWater at {len(self)} tetrahedra, {math.fsum(self.volume):.4g} m^3>"
 
 
+def drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[float, float]:
+    """Return the smallest and the largest volume of drops, m^3, for radii, m, in a mesh whose tetrahedra have a mean volume, m^3.
+
+    Raises:
+        ValueError: radii so small that a tetrahedron would become more drops than can be told apart.
+    """
+    if radius is None:
+        return mean / 64, mean
+    smallest, largest = (4 / 3 * math.pi * r**3 for r in radius)
+    if largest * _MOST_OF_ONE < mean:
+        least = (mean / _MOST_OF_ONE * 3 / (4 * math.pi)) ** (1 / 3)
+        raise ValueError(
+            f"the largest of drop_radius must be at least {least:.3g} m here, so that a tetrahedron becomes no more than {_MOST_OF_ONE} "
+            f"drops, not {radius[1]:g} m"
+        )
+    return smallest, largest
+
+
 def make_drops(
     left: tuple[Floats, Floats, Floats, Ints], waiting: WaitingWater, smallest: float, largest: float, quantum: float
 ) -> tuple[Floats, Floats, Floats, Ints]:
@@ -92,6 +112,9 @@ def make_drops(
 
     Returns:
         Positions, velocities, volumes and tetrahedra of the drops, in the order of their tetrahedra.
+
+    Raises:
+        ValueError: the drops would be too many for the memory.
     """
     position, velocity, volume, tet = left
     few = volume < smallest
@@ -116,7 +139,13 @@ def make_drops(
         tet = np.concatenate([tet[~few], owner[ready].astype(np.int32)])
         order = np.argsort(tet, kind="stable")
         position, velocity, volume, tet = position[order], velocity[order], volume[order], tet[order]
-    parts = np.maximum(np.ceil(volume / largest).astype(np.int64), 1)
+    wanted = np.maximum(np.ceil(volume / largest), 1.0)
+    if wanted.sum() > _MOST_AT_ONCE:
+        raise ValueError(
+            f"the {math.fsum(volume):.3g} m^3 of water that leave in this step would be {wanted.sum():.3g} drops, which is more than "
+            f"{_MOST_AT_ONCE}: choose a larger drop_radius"
+        )
+    parts = wanted.astype(np.int64)
     if (parts > 1).any():
         count = np.rint(volume / quantum)
         each = np.floor(count / parts)

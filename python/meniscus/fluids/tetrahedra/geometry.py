@@ -13,6 +13,7 @@ from meniscus import _checks
 from meniscus._meniscus import fluids as _fluids
 from meniscus._meniscus import surface as _surface
 from meniscus.core.memory import MemoryOwner
+from meniscus.fluids.tetrahedra.thin_walls import two_sided
 from meniscus.mesh.moving_tet_mesh import MovingTetMesh
 from meniscus.surface.shapes.solid import Solid
 from meniscus.surface.tetrahedra.solid_at_time import members_at
@@ -67,6 +68,7 @@ class TetGeometry(MemoryOwner):
         self._closed = np.zeros(m, np.uint8)
         self._any_closed = False
         self._at_boundary: Ints | None = None
+        self._thin: Ints | None = None
         self._ranked = False
         self._warned = False
         self._time: float | None = None
@@ -128,14 +130,16 @@ class TetGeometry(MemoryOwner):
             still = not isinstance(self.solid, Solid) or not self.solid.moves
             if not (reuse and still and self._band >= band and self._same_positions()):
                 self.on_tets.update(self.solid, self.positions, time, dt, band=band + 2.0 * self._longest_edge(), motion=False)
+                self._thin = None
             kinds[self.on_tets.cut] = _CUT
             # What the surface only touches from inside has no room, and must not lead water through a wall.
             kinds[self.on_tets.inside | (self.on_tets.fraction >= 1)] = _INSIDE
+            self._close_thin_walls(kinds)
             if not self._warned and not (kinds != _OPEN).any():
                 self._warned = True
                 warnings.warn(f"the solid does not reach into the mesh at {time:g} s; water does not meet it", stacklevel=2)
         self._band = band
-        if self.moving._flags is not None:
+        if self.may_be_disabled:
             kinds[np.repeat(self.moving.disabled(time), 8**self.moving.levels)] = _DISABLED
             if (kinds == _DISABLED).all():
                 raise ValueError(f"all tetrahedra are disabled at {time:g} s, so that nothing can hold water")
@@ -144,6 +148,19 @@ class TetGeometry(MemoryOwner):
             self._ranked = True
             self.highest, self._any_closed = self.graph.ranks(self._kinds, self.open_boundary, self.ranks, self._closed)
         stages.capacity(self.positions, None if self.on_tets is None else self.on_tets.fraction, self.porosity, self._kinds, self.capacity)
+
+    def _close_thin_walls(self, kinds: npt.NDArray[np.uint8]) -> None:
+        """Let no water into tetrahedra with both sides of the solid; those next to them stand on it in their place."""
+        if self._thin is None:
+            solid: Any = self.on_tets
+            parts = (solid.phi, kinds == _CUT, kinds == _INSIDE, solid.members)
+            self._thin = two_sided(self.tets, self.graph.neighbours, self.positions, *parts)
+        if not len(self._thin):
+            return
+        kinds[self._thin] = _INSIDE
+        beside = self.graph.neighbours[self._thin]
+        beside = beside[beside >= 0]
+        kinds[beside[kinds[beside] == _OPEN]] = _CUT
 
     def _longest_edge(self) -> float:
         return float(_surface.longest_edge(self.positions, self.tets))
@@ -155,6 +172,11 @@ class TetGeometry(MemoryOwner):
     def closed(self) -> npt.NDArray[np.uint8] | None:
         """Which tetrahedra (m,) have no way out of the mesh, 0 or 1; None where all have."""
         return self._closed if self._any_closed else None
+
+    @property
+    def may_be_disabled(self) -> bool:
+        """Whether there are times at which tetrahedra hold nothing."""
+        return self.moving._flags is not None
 
     def at_boundary(self) -> Ints:
         """Return the tetrahedra with a face without a neighbour, ascending."""

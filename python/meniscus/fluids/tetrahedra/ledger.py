@@ -51,6 +51,10 @@ class Accounts(State):
         total: Floats = self._momenta[:_ADD_MOMENTUM].sum(axis=0) - self._momenta[_ADD_MOMENTUM:].sum(axis=0)
         return total
 
+    def exchanged(self) -> float:
+        """Return the sum of all volumes booked, m^3: what the rounding of the accounts is relative to."""
+        return float(np.abs(self._volumes).sum())
+
     def turnover(self) -> float:
         """Return the sum of all sizes of momenta booked, kg m/s: what round-off is relative to."""
         return float(np.abs(self._momenta).sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus._options import CoreOption
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int32]
 
 WaterSampling = Literal["random", "independent", "fixed", "exact", "adaptive"]
 """Points that stand for a tetrahedron in transport, or exact overlaps."""
@@ -38,8 +39,9 @@ class TetVOFOptions:
 
     Attributes:
         samples: 'random': stratified points, keyed by tetrahedron and step. 'independent': without strata. 'fixed': the same points in
-            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra. 'adaptive': exact at the edge of the
-            water, a third of the random points where all around is full or dry.
+            every step; slow motion relative to the mesh is then lost. 'exact': overlaps of tetrahedra. 'adaptive': a third of the
+            random points where a tetrahedron and its neighbours are about as full, within 7.5 %, and exact where they are not, as at the
+            edge of the water; with `planes`, points only where all are full or dry.
         count: points per tetrahedron; fixed ones exist for 1, 4, 5, 8, 10, 20, 35 and 64.
         planes: with exact overlaps, water in a partly filled tetrahedron lies below a plane, which keeps its edge sharp.
         trace: 'per_tet' moves a tetrahedron with its own velocity, 'per_node' its corners with the mean velocities around them.
@@ -101,33 +103,68 @@ class TetVOFOptions:
                 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Adhesion:
     """A force that holds water to the solid, or leads it along.
 
     Water closer to the solid than `reach` is accelerated by strength (reach - distance) / reach along the direction.
 
     Attributes:
-        strength: m/s^2; or painted: a function of points (k, 3) of the solid's surface and the time that returns (k,).
+        strength: m/s^2; or painted: a function of points (k, 3) of the solid's surface and the time that returns (k,), or an array (n,)
+            with a value for each vertex of the skin, where the solid is one mesh of triangles such as `KDSM.solid`.
         reach: m.
-        direction: 'toward' the solid, 'outward' from it, a fixed vector, or a function like `strength` that returns (k, 3).
+        direction: 'toward' the solid, 'outward' from it, a fixed vector, a function like `strength` that returns (k, 3), or an array
+            (n, 3) with a vector for each vertex, as painted on the skin at the start of the motion of the mesh; it turns with the skin.
+
+    Raises:
+        TypeError, ValueError: other values.
 
     Source: Lee 2018, section 3.3.4, which leaves the unit of the strength open.
     """
 
-    strength: float | Callable[[Floats, float], npt.ArrayLike] = 10.0
+    strength: float | Callable[[Floats, float], npt.ArrayLike] | Floats = 10.0
     reach: float = 0.25
-    direction: Literal["toward", "outward"] | Sequence[float] | Callable[[Floats, float], npt.ArrayLike] = "toward"
+    direction: Literal["toward", "outward"] | Sequence[float] | Callable[[Floats, float], npt.ArrayLike] | Floats = "toward"
 
     def __post_init__(self) -> None:
-        """Check the values."""
-        if not callable(self.strength):
+        """Check the values; arrays are copied, and fixed vectors become tuples."""
+        strength: Any = self.strength
+        direction: Any = self.direction
+        if np.ndim(strength) == 1:
+            object.__setattr__(self, "strength", _painted("strength", strength, (len(strength),)))
+        elif not callable(self.strength):
             _checks.number("strength", self.strength)
         _checks.positive("reach", self.reach)
         if isinstance(self.direction, str):
             _checks.choice("direction", self.direction, Literal["toward", "outward"])
+        elif np.ndim(direction) == 2:
+            object.__setattr__(self, "direction", _painted("direction", direction, (len(direction), 3)))
         elif not callable(self.direction):
-            _checks.vector("direction", self.direction, 3)
+            object.__setattr__(self, "direction", _checks.vector("direction", self.direction, 3))
+
+
+def _painted(name: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Return a copy of what is painted per vertex that nobody can write to."""
+    array = np.array(_checks.numbers(name, value))
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
+    _checks.require_finite(name, array)
+    array.flags.writeable = False
+    return array
+
+
+class WaterRequests(NamedTuple):
+    """What tetrahedra have requested in a step, before donors that have less give less. A pair may occur more than once.
+
+    Attributes:
+        receiver: (k,) int32, the tetrahedra of the mesh at the end of the step that request.
+        donor: (k,) int32, those of the mesh at its begin that they request from.
+        volume: (k,) m^3.
+    """
+
+    receiver: Ints
+    donor: Ints
+    volume: Floats
 
 
 @dataclass(kw_only=True)
@@ -143,6 +180,8 @@ class TetVOFReport:
         inflow: volume that came in from outside, m^3.
         enclosed: number of tetrahedra that keep more than they have room for, since nothing leads outward.
         enclosed_volume: by how much, m^3.
+        points: number of points that were traced, of both traces: what random and fixed points cost.
+        overlaps: number of pairs of tetrahedra of which the common volume was computed: what exact overlaps cost.
         force_on_body: of the water on the solid, N, mean over the step.
         projection: report of the pressure solve, if there was one.
     """
@@ -155,5 +194,7 @@ class TetVOFReport:
     inflow: float = 0.0
     enclosed: int = 0
     enclosed_volume: float = 0.0
+    points: int = 0
+    overlaps: int = 0
     force_on_body: Floats = field(default_factory=lambda: np.zeros(3))
     projection: Any = None

@@ -15,7 +15,7 @@ from meniscus._meniscus import fluids as _fluids
 from meniscus.core.sparse_backup import SparseBackup
 from meniscus.core.stateful import Stateful
 from meniscus.fluids.tetrahedra.boundary import Boundary
-from meniscus.fluids.tetrahedra.drops import WaitingWater
+from meniscus.fluids.tetrahedra.drops import WaitingWater, drop_volumes
 from meniscus.fluids.tetrahedra.geometry import TetGeometry, require_moving
 from meniscus.fluids.tetrahedra.ledger import MOMENTA, Accounts, TetLedger
 from meniscus.fluids.tetrahedra.options import Outside, TetVOFOptions
@@ -62,7 +62,7 @@ class TetWater(Stateful):
         self._accounts = self.declare("_accounts", Accounts())
         self._stages = _fluids.TetWaterStages(self._geometry.graph, largest)
         self._mean_volume = mean
-        self._drop_volumes = _drop_volumes(self.options.drop_radius, mean)
+        self._drop_volumes = drop_volumes(self.options.drop_radius, mean)
         self._left: list[Left] = []
         self._moved_by: Any = None
         self._transit = False
@@ -354,14 +354,6 @@ def _row_values(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> Floa
     if array.shape not in ((), shape):
         raise ValueError(f"{name} must have shape {shape}, not {array.shape}")
     return array
-
-
-def _drop_volumes(radius: tuple[float, float] | None, mean: float) -> tuple[float, float]:
-    """Return the smallest and the largest volume of drops, m^3."""
-    if radius is None:
-        return mean / 64, mean
-    smallest, largest = (4 / 3 * math.pi * r**3 for r in radius)
-    return smallest, largest
 
 
 def _sealed(array: npt.NDArray[_T]) -> npt.NDArray[_T]:

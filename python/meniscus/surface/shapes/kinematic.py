@@ -199,6 +199,7 @@ class DeformingSolid(Solid):
         start, self._triangles = triangle_mesh(self._evaluate("vertices", vertices, 0.0, None), triangles)
         self._count = len(start)
         self._queries = MeshDistance(start, self._triangles)
+        self._placed_at = math.nan  # the time that the queries are at
 
     @property
     def moves(self) -> bool:
@@ -237,7 +238,9 @@ class DeformingSolid(Solid):
         return self._evaluate("vertices", self._vertices, time, self._count)
 
     def _mesh(self, time: float) -> MeshSolid:
+        self._placed_at = math.nan
         self._queries.update(self._at(time))
+        self._placed_at = time
         return MeshSolid(self._queries)
 
     def _vertex_velocity(self, time: float, dt: float | None) -> Floats:

@@ -34,6 +34,8 @@ class SolidAtTime(ABC):
     """The most by which the distance changes per metre; infinite: not known."""
     surface: tuple[Floats, Ints] | None = None
     """Vertices (n, 3), m, and triangles (m, 3) of its surface, where it is one of triangles."""
+    has_skin = False
+    """Whether `on_surface` answers."""
 
     @abstractmethod
     def distance(self, points: Floats) -> Floats:
@@ -48,6 +50,10 @@ class SolidAtTime(ABC):
         closest, normals = np.empty_like(points), np.empty_like(points)
         _surface.closest_points(self.distance, points, step, closest, normals)
         return closest, normals, self.velocity(closest)
+
+    def on_surface(self, points: Floats) -> tuple[Ints, Floats]:
+        """Return the vertices (n, 3) of the triangle with the closest point of the surface, and its barycentric coordinates (n, 3)."""
+        raise TypeError(f"{type(self).__name__} has no triangles")
 
 
 class _AnySolid(SolidAtTime):
@@ -84,6 +90,8 @@ class _RigidShape(_AnySolid):
 class _RigidMesh(_AnySolid):
     """A mesh in rigid motion."""
 
+    has_skin = True
+
     def __init__(self, solid: KinematicSolid, queries: MeshDistance, time: float, dt: float | None) -> None:
         super().__init__(solid, time, dt)
         self._pose = solid.pose(time)
@@ -100,24 +108,45 @@ class _RigidMesh(_AnySolid):
         moved = np.ascontiguousarray(self._pose.apply(closest))
         return moved, turned, self.velocity(moved)
 
+    def on_surface(self, points: Floats) -> tuple[Ints, Floats]:
+        closest = self._queries.closest(self._pose.to_body(points))
+        return self._queries.triangles[closest.triangles], closest.barycentric
+
 
 class _DeformingMesh(SolidAtTime):
-    """A mesh whose vertices move each in its own way."""
+    """A mesh whose vertices move each in its own way.
+
+    The solid has one set of queries for all times: who asks it about another time in between moves them, and they are moved back here.
+    """
+
+    has_skin = True
 
     def __init__(self, solid: DeformingSolid, time: float, dt: float | None) -> None:
-        self._solid = solid
+        self._solid, self._time = solid, time
         solid._mesh(time)
         self._queries = solid._queries
         self._vertex_velocity = solid._vertex_velocity(time, dt)
         self.surface = (self._queries.vertices, self._queries.triangles)
 
     def distance(self, points: Floats) -> Floats:
+        self._return()
         return self._queries.signed_distance(points)
 
     def velocity(self, points: Floats) -> Floats:
+        self._return()
         return self._solid._closest_velocity(points, self._vertex_velocity)
 
+    def on_surface(self, points: Floats) -> tuple[Ints, Floats]:
+        self._return()
+        closest = self._queries.closest(points)
+        return self._queries.triangles[closest.triangles], closest.barycentric
+
+    def _return(self) -> None:
+        if self._solid._placed_at != self._time:
+            self._solid._mesh(self._time)
+
     def motion(self, points: Floats, step: float) -> tuple[Floats, Floats, Floats]:
+        self._return()
         closest, normals = np.empty_like(points), np.empty_like(points)
         triangles, barycentric = _surface.closest_points_of_mesh(self._queries._core, points, closest, normals)
         corners = self._vertex_velocity[self._queries._triangles[triangles]]

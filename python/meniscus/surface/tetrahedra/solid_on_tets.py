@@ -133,6 +133,11 @@ class SolidOnTets(MemoryOwner):
         """Distance up to which `phi` is exact, m; NaN before the first update."""
         return self._band
 
+    @property
+    def members(self) -> list[SolidAtTime]:
+        """The members of the solid of the last update; none before the first."""
+        return [] if self._moving is None else list(self._moving[0])
+
     def update(
         self,
         solid: TetSolid | None,

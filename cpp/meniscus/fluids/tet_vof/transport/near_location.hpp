@@ -5,6 +5,7 @@
 #include "meniscus/collision/point_location/subdivision_location.hpp"
 #include "meniscus/fluids/tet_vof/tet_graph.hpp"
 
+#include <limits>
 #include <utility>
 
 namespace meniscus::fluids {
@@ -37,12 +38,7 @@ class NearLocation {
     for (int step = 0; step < longest_walk; ++step) {
       const Map* const map = met(t);
       if (map->flat) break;
-      const mesh::Point d = p - map->origin;
-      std::array<double, 4> b;
-      b[1] = map->gradient[0].dot(d);
-      b[2] = map->gradient[1].dot(d);
-      b[3] = map->gradient[2].dot(d);
-      b[0] = 1 - ((b[1] + b[2]) + b[3]);
+      const std::array<double, 4> b = coordinates(*map, p);
       const std::size_t k = b[1] < b[0] ? 1 : 0;
       const std::size_t l = b[3] < b[2] ? 3 : 2;
       const std::size_t lowest = b[l] < b[k] ? l : k;
@@ -61,7 +57,39 @@ class NearLocation {
     return find_slowly(p);
   }
 
-  /// Where the walk to a point that was not found has left the mesh: tetrahedron, or -1, and face.
+  /// Calls f(tetrahedron) for those that a straight way meets, in their order and with the first, until it returns false. Returns
+  /// whether all were met: not where the way leaves the mesh, or a tetrahedron is flat or inverted.
+  template <class F>
+  bool along(const mesh::Point& begin, const mesh::Point& end, F&& f) {
+    std::int32_t t = find(begin), came_from = -1;
+    if (t < 0 || !f(t)) return t >= 0;
+    for (int step = 0; step < longest_way; ++step) {
+      const Map* const map = met(t);
+      if (map->flat) return false;
+      const std::array<double, 4> a = coordinates(*map, begin), b = coordinates(*map, end);
+      double first = std::numeric_limits<double>::infinity();
+      std::size_t face = 4;
+      for (std::size_t k = 0; k < 4; ++k) {
+        if (!(b[k] < 0 && b[k] < a[k])) continue;
+        const std::int32_t n = mesh_.graph.neighbours(t)[k];
+        const double part = a[k] / (a[k] - b[k]);
+        if ((n >= 0 && n == came_from) || !(part < first)) continue;
+        first = part;
+        face = k;
+      }
+      if (face == 4) return true;
+      came_from = t;
+      t = mesh_.graph.neighbours(t)[face];
+      if (t < 0) {
+        exit_ = {came_from, face};
+        return false;
+      }
+      if (!f(t)) return true;
+    }
+    return false;
+  }
+
+  /// Where the walk to a point that was not found, or the way of `along`, has left the mesh: tetrahedron, or -1, and face.
   const std::pair<std::int32_t, std::size_t>& exit() const { return exit_; }
 
   const mesh::Tet& tet(std::int32_t t) const { return mesh_.graph.tet(t); }
@@ -71,6 +99,7 @@ class NearLocation {
 
  private:
   static constexpr int longest_walk = 24;
+  static constexpr int longest_way = 256;
   static constexpr double tolerance = 1e-12;
   static constexpr int most = 32;
 
@@ -81,6 +110,16 @@ class NearLocation {
     std::int32_t tet;
     bool flat;
   };
+
+  static std::array<double, 4> coordinates(const Map& map, const mesh::Point& p) {
+    const mesh::Point d = p - map.origin;
+    std::array<double, 4> b;
+    b[1] = map.gradient[0].dot(d);
+    b[2] = map.gradient[1].dot(d);
+    b[3] = map.gradient[2].dot(d);
+    b[0] = 1 - ((b[1] + b[2]) + b[3]);
+    return b;
+  }
 
   const Map* met(std::int32_t t) {
     for (int i = 0; i < count_; ++i)

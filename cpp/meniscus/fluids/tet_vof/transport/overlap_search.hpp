@@ -28,10 +28,15 @@ class OverlapSearch {
         if (o.crosses[k] && beside[k] >= 0 && std::find(found_.begin(), found_.end(), beside[k]) == found_.end())
           found_.push_back(beside[k]);
     }
+    overlaps_ += static_cast<Index>(found_.size());
   }
+
+  /// How many overlaps were computed so far.
+  Index overlaps() const { return overlaps_; }
 
  private:
   std::vector<std::int32_t> found_;
+  Index overlaps_ = 0;
 };
 
 }  // namespace meniscus::fluids

@@ -10,6 +10,13 @@ namespace {
 constexpr int most_steps = 32;
 constexpr int most_looks = 256;
 
+/// Whether two tetrahedra share a vertex outside of the solid, and so are on the same side of it.
+bool have_outside_in_common(const mesh::Tet& a, const mesh::Tet& b, std::span<const double> distance) {
+  return std::any_of(a.begin(), a.end(), [&](std::int32_t v) {
+    return distance[static_cast<std::size_t>(v)] > 0 && std::find(b.begin(), b.end(), v) != b.end();
+  });
+}
+
 }  // namespace
 
 bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, std::span<const double> distance_begin,
@@ -55,16 +62,38 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
 }
 
 std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end, double step, std::span<const std::int32_t> ranks,
-                               NearLocation& mesh) {
-  const mesh::Point path = end - begin;
-  const int steps = std::clamp(static_cast<int>(std::ceil(path.norm() / step)), 1, most_looks);
-  std::int32_t last = mesh.find(begin);
+                               std::span<const double> distance, NearLocation& mesh) {
+  std::int32_t last = -1, entered = -1;
+  bool inside = false;
+  const bool all = mesh.along(begin, end, [&](std::int32_t t) {
+    const std::int32_t rank = ranks[static_cast<std::size_t>(t)];
+    inside = rank == rank_inside;
+    if (last < 0) {
+      last = t;
+      return !inside;
+    }
+    if (inside) {
+      if (entered < 0) entered = last;
+      return true;
+    }
+    if (rank < 0) return true;
+    if (entered >= 0 && !have_outside_in_common(mesh.tet(entered), mesh.tet(t), distance)) return false;
+    entered = -1;
+    last = t;
+    return true;
+  });
   if (last < 0 || ranks[static_cast<std::size_t>(last)] == rank_inside) return -1;
+  if (all || entered >= 0) return entered;
+  // The way leaves the mesh. Where it comes back, the solid may have been in between.
+  const mesh::Point path = end - begin;
+  const int steps = std::clamp(static_cast<int>(std::ceil(4 * path.norm() / step)), 1, most_looks);
+  last = mesh.find(begin);
   for (int i = 1; i <= steps; ++i) {
     const std::int32_t t = mesh.find(begin + path * (static_cast<double>(i) / steps));
-    if (t < 0) continue;  // a notch of the boundary
-    if (ranks[static_cast<std::size_t>(t)] == rank_inside) return last;
-    if (ranks[static_cast<std::size_t>(t)] >= 0) last = t;
+    if (t < 0 || t == last) continue;
+    const std::int32_t rank = ranks[static_cast<std::size_t>(t)];
+    if (rank == rank_inside || !have_outside_in_common(mesh.tet(last), mesh.tet(t), distance)) return last;
+    if (rank >= 0) last = t;
   }
   return -1;
 }

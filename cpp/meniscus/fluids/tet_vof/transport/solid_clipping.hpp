@@ -16,9 +16,11 @@ bool stop_at_solid(const mesh::Tet& tet, const std::array<mesh::Point, 4>& x, st
                    std::span<const double> distance_end, NearLocation& end, std::array<mesh::Point, 4>& y);
 
 /// The last tetrahedron on a straight path before it enters one that is inside of the solid; -1 where nothing is in the way, also
-/// if it begins inside. `step` m is how often it is looked at.
+/// if it begins inside. What only cuts a corner, and comes out next to where it went in, goes on: there the tetrahedra have a
+/// vertex outside of the solid in common, by the signed distances at the vertices. `step` m is how often a path is looked at that
+/// leaves the mesh.
 std::int32_t last_before_solid(const mesh::Point& begin, const mesh::Point& end, double step, std::span<const std::int32_t> ranks,
-                               NearLocation& mesh);
+                               std::span<const double> distance, NearLocation& mesh);
 
 /// Where a straight path that ends outside of the mesh leaves it for the first time, to within `step` m.
 mesh::Point leaving_point(const mesh::Point& begin, const mesh::Point& end, double step, NearLocation& mesh);

@@ -11,6 +11,9 @@ namespace {
 
 /// Fuller than this, a tetrahedron has no plane, nor does one that is emptier than the rest.
 constexpr double nearly = 1e-9;
+/// Tetrahedra whose fills differ by no more than this are alike for adaptive samples; with planes, full ones that are fuller.
+constexpr double alike = 0.075;
+constexpr double full = 0.99;
 
 }  // namespace
 
@@ -43,7 +46,7 @@ void WaterTransport::request_by_overlap(std::int32_t slot, const TransportStep& 
       if (traced.near_solid) {
         const mesh::Point middle = 0.25 * ((traced.x[0] + traced.x[1]) + (traced.x[2] + traced.x[3]));
         before.begin(t);
-        if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, before) >= 0) return;
+        if (last_before_solid(middle, o.moment / o.volume, traced.look, step.ranks, step.distance_before, before) >= 0) return;
       }
       list.push(donor, v);
     });
@@ -99,23 +102,24 @@ void WaterTransport::find_planes(const TetWater& water, const TransportStep& ste
   });
 }
 
-/// Whether a tetrahedron and its neighbours across faces are all full, or all dry.
+/// Whether a tetrahedron and its neighbours across faces are about as full, so that it does not matter much from which it
+/// requests.
 bool WaterTransport::all_alike(std::int32_t slot, const TransportStep& step) const {
-  const auto is_full = [&](std::int32_t t) {
+  const auto fill = [&](std::int32_t t) {
     const std::int32_t s = reach_.slot(t);
-    return s >= 0 && s < reach_.wet() &&
-           old_volume_[static_cast<std::size_t>(s)] > 0.99 * step.capacity[static_cast<std::size_t>(t)];
-  };
-  const auto is_dry = [&](std::int32_t t) {
-    const std::int32_t s = reach_.slot(t);
-    return s < 0 || s >= reach_.wet();
+    if (s < 0 || s >= reach_.wet()) return 0.0;
+    const double room = step.capacity[static_cast<std::size_t>(t)];
+    return room > 0 ? std::min(old_volume_[static_cast<std::size_t>(s)] / room, 1.0) : 1.0;
   };
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
-  const bool full = is_full(t);
-  if (!full && !is_dry(t)) return false;
-  for (const std::int32_t n : graph_.neighbours(t))
-    if (n < 0 || (full ? !is_full(n) : !is_dry(n))) return false;
-  return true;
+  double least = fill(t), most = least;
+  for (const std::int32_t n : graph_.neighbours(t)) {
+    if (n < 0) return false;
+    const double f = fill(n);
+    least = std::min(least, f);
+    most = std::max(most, f);
+  }
+  return step.planes ? least > full || most == 0 : most - least <= alike;
 }
 
 }  // namespace meniscus::fluids

@@ -39,8 +39,9 @@ std::int32_t outside_of_solid(const mesh::Point& start, std::span<const std::int
 
 /// Puts water that has met a wall into the last tetrahedron on its way, or else back to where it was. Returns the change of its
 /// momentum over density.
-mesh::Point put_at_wall(std::int32_t from, double v, const mesh::Point& u, const TransportStep& step, const NearLocation& after,
-                        ParcelList& parcels) {
+mesh::Point put_at_wall(std::int32_t from, const mesh::Point& start, const mesh::Point& p, double v, const mesh::Point& u,
+                        const TransportStep& step, NearLocation& after, ParcelList& parcels) {
+  after.along(start, p, [](std::int32_t) { return true; });
   const auto [last, face] = after.exit();
   if (last < 0 || step.ranks[static_cast<std::size_t>(last)] < 0) {
     parcels.push_back({v, u, from});
@@ -64,6 +65,12 @@ mesh::Point middle(const std::array<mesh::Point, 4>& x) { return 0.25 * ((x[0] +
 /// How often to look for a solid on a path: several times per tetrahedron.
 double look_length(const std::array<mesh::Point, 4>& x) { return 0.5 * std::cbrt(volume_of(x)); }
 
+/// The points where all around is alike.
+SampleOptions fewer(SampleOptions samples) {
+  if (samples.kind == WaterSampling::adaptive) samples.count = std::max<Index>(samples.count / 3, 1);
+  return samples;
+}
+
 }  // namespace
 
 /// A tetrahedron traced back from the end of the step, and stopped at solids.
@@ -82,8 +89,9 @@ WaterTransport::Traced WaterTransport::traced_back(std::int32_t slot, const Tran
   return traced;
 }
 
-void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
-                                       NearLocation& before, RequestList& list, std::vector<OutsidePoint>* outside) const {
+/// Returns the number of points.
+Index WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step,
+                                        NearLocation& before, RequestList& list, std::vector<OutsidePoint>* outside) const {
   const std::int32_t t = reach_.tets()[static_cast<std::size_t>(slot)];
   before.begin(t);
   const Traced traced = traced_back(slot, step, before);
@@ -95,7 +103,8 @@ void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& s
   before.begin(t);
   for (const mesh::TetWeights& w : points) {
     const mesh::Point p = at(w, traced.y);
-    if (traced.near_solid && last_before_solid(at(w, traced.x), p, traced.look, step.ranks, before) >= 0) continue;
+    if (traced.near_solid && last_before_solid(at(w, traced.x), p, traced.look, step.ranks, step.distance_before, before) >= 0)
+      continue;
     const std::int32_t k = before.find(p);
     if (k < 0) {
       // A tetrahedron that was pulled apart asks for no more than it has room for.
@@ -113,6 +122,14 @@ void WaterTransport::request_by_points(std::int32_t slot, const SampleOptions& s
       list.volume(i) += 1;
   }
   for (std::size_t i = first; i < list.size(); ++i) list.volume(i) = quantum_.nearest(volume * (list.volume(i) / parts));
+  return static_cast<Index>(points.size());
+}
+
+void WaterTransport::count_pieces(std::size_t pieces) {
+  for (std::size_t p = 0; p < pieces; ++p) {
+    count_.points += counts_[p].points;
+    count_.overlaps += counts_[p].overlaps;
+  }
 }
 
 void WaterTransport::request(const TetWater& water, const TransportStep& step, const WetBoundary& boundary, bool outside) {
@@ -126,6 +143,8 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
   const std::size_t pieces = static_cast<std::size_t>((reach_.size() + chunk - 1) / chunk);
   if (requests_.size() < pieces) requests_.resize(pieces);
   if (outside_pieces_.size() < pieces) outside_pieces_.resize(pieces);
+  counts_.assign(pieces, {});
+  count_ = {};
   request_end_.resize(static_cast<std::size_t>(reach_.size()));
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     for (Index i = b; i < e; ++i) {
@@ -134,8 +153,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
     }
   });
   find_planes(water, step);
-  SampleOptions few = step.samples;
-  few.count = std::max<Index>(step.samples.count / 3, 1);
+  const SampleOptions few = fewer(step.samples);
   parallel_for(0, reach_.size(), chunk, [&](Index b, Index e) {
     auto& list = requests_[static_cast<std::size_t>(b / chunk)];
     auto& beyond = outside_pieces_[static_cast<std::size_t>(b / chunk)];
@@ -143,6 +161,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
     beyond.clear();
     NearLocation before(step.before);
     OverlapSearch search;
+    Index points = 0;
     for (Index i = b; i < e; ++i) {
       const auto slot = static_cast<std::int32_t>(i);
       const std::size_t first = list.size();
@@ -152,7 +171,7 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
         if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(slot, step)))
           request_by_overlap(slot, step, before, search, list, to);
         else
-          request_by_points(slot, kind == WaterSampling::adaptive ? few : step.samples, step, before, list, to);
+          points += request_by_points(slot, few, step, before, list, to);
       }
       for (std::size_t j = first; j < list.size(); ++j) {
         const auto donor = static_cast<std::size_t>(list.donor(j));
@@ -161,7 +180,9 @@ void WaterTransport::request(const TetWater& water, const TransportStep& step, c
       }
       request_end_[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(list.size());
     }
+    counts_[static_cast<std::size_t>(b / chunk)] = {points, search.overlaps()};
   });
+  count_pieces(pieces);
   outside_.clear();
   for (std::size_t p = 0; p < pieces; ++p) outside_.insert(outside_.end(), outside_pieces_[p].begin(), outside_pieces_[p].end());
 }
@@ -206,15 +227,18 @@ void WaterTransport::deliver(const TetWater& water) {
 mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left,
                                     Workspace& workspace) {
   const auto pieces = (reach_.wet() + chunk - 1) / chunk;
+  const SampleOptions few = fewer(step.samples);
   parcels_.begin(pieces, reach_.velocities());
   left_.begin(pieces);
   impulses_.assign(static_cast<std::size_t>(pieces), mesh::Point::Zero());
+  counts_.assign(static_cast<std::size_t>(pieces), {});
   parallel_for(0, reach_.wet(), chunk, [&](Index b, Index e) {
     auto& parcels = parcels_.piece(b / chunk);
     auto& gone = left_.piece(b / chunk);
     NearLocation after(step.after);
     OverlapSearch search;
     std::array<mesh::TetWeights, most_samples> memory;
+    Index located = 0;
     for (Index i = b; i < e; ++i) {
       const auto s = static_cast<std::size_t>(i);
       if (!(remainder_[s] > 0)) continue;
@@ -231,12 +255,14 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         traced.look = look_length(traced.x);
       }
       after.begin(t);
-      if (step.samples.kind == WaterSampling::exact || step.samples.kind == WaterSampling::adaptive) {
+      const WaterSampling kind = step.samples.kind;
+      if (kind == WaterSampling::exact || (kind == WaterSampling::adaptive && !all_alike(static_cast<std::int32_t>(i), step))) {
         forward_by_overlap(static_cast<std::int32_t>(i), step, traced, after, search, parcels, gone);
         remainder_[s] = 0;
         continue;
       }
-      const auto points = sample_points(step.samples, t, forward_points, memory);
+      const auto points = sample_points(few, t, forward_points, memory);
+      located += static_cast<Index>(points.size());
       double rest = remainder_[s];
       const double part = quantum_.floor(rest / static_cast<double>(points.size()));
       const std::size_t first = parcels.size();
@@ -246,15 +272,17 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
         if (v == 0) continue;
         const mesh::Point start = at(points[j], traced.x);
         mesh::Point p = at(points[j], traced.y);
-        std::int32_t k = traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, after) : -1;
+        std::int32_t k =
+            traced.near_solid ? last_before_solid(start, p, traced.look, step.ranks, step.distance_after, after) : -1;
         if (k < 0) k = after.find(p);
         if (k >= 0 && step.ranks[static_cast<std::size_t>(k)] == rank_inside)
           k = outside_of_solid(start, step.ranks, after, k, p);
         if (k < 0 && !step.open_boundary) {
-          impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, v, u, step, after, parcels);
+          impulses_[static_cast<std::size_t>(b / chunk)] += put_at_wall(t, start, p, v, u, step, after, parcels);
           continue;
         }
-        if (k < 0 || step.ranks[static_cast<std::size_t>(k)] == rank_disabled) {
+        // Where nothing can leave, what has come into a disabled tetrahedron is let out of it before push-out.
+        if (k < 0 || (step.ranks[static_cast<std::size_t>(k)] == rank_disabled && step.open_boundary)) {
           // Beyond the mesh nobody knows where the solid is.
           if (k < 0 && traced.near_solid) p = leaving_point(start, p, traced.look, after);
           gone.push_back({p, u, v, t});
@@ -269,7 +297,9 @@ mesh::Point WaterTransport::forward(const TetWater& water, const TransportStep& 
       }
       remainder_[s] = 0;
     }
+    counts_[static_cast<std::size_t>(b / chunk)] = {located, search.overlaps()};
   });
+  count_pieces(static_cast<std::size_t>(pieces));
   parcels_.add_to(water, workspace);
   left_.move_to(left);
   mesh::Point impulse = mesh::Point::Zero();
@@ -312,7 +342,8 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
           std::int32_t before_solid = -1;
           if (traced.near_solid) {
             after.begin(t);
-            before_solid = last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, after);
+            before_solid =
+                last_before_solid(middle(traced.x), o.moment / o.volume, traced.look, step.ranks, step.distance_after, after);
           }
           parcels.push_shared(o.volume, slot, before_solid < 0 ? k : before_solid);
           if (o.volume > parcels.volume(largest)) largest = parcels.size() - 1;
@@ -344,7 +375,7 @@ void WaterTransport::forward_by_overlap(std::int32_t slot, const TransportStep& 
 std::size_t WaterTransport::nbytes() const {
   std::size_t bytes = reach_.nbytes() + parcels_.nbytes() + request_end_.capacity() * 4 + last_.capacity() * 4 +
                       (old_volume_.capacity() + requested_.capacity() + remainder_.capacity()) * 8 +
-                      outside_.capacity() * sizeof(OutsidePoint);
+                      outside_.capacity() * sizeof(OutsidePoint) + counts_.capacity() * sizeof(TransportCount);
   for (const auto& p : requests_) bytes += p.nbytes() + sizeof(RequestList);
   for (const auto& p : outside_pieces_) bytes += p.capacity() * sizeof(OutsidePoint);
   return bytes;

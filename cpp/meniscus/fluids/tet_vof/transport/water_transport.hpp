@@ -46,6 +46,12 @@ struct OutsidePoint {
   std::int32_t tet;
 };
 
+/// How much was asked of a mesh in a step: points located, and overlaps of two tetrahedra.
+struct TransportCount {
+  Index points = 0;
+  Index overlaps = 0;
+};
+
 class WaterTransport {
  public:
   WaterTransport(const TetGraph& graph, Quantum quantum) : graph_(graph), quantum_(quantum), reach_(graph) {}
@@ -57,12 +63,15 @@ class WaterTransport {
   /// Stage 2: gives each what it gets. Afterwards the water that is left in its old place is not part of `water`.
   void deliver(const TetWater& water);
 
-  /// Stage 3: brings what is left to where it flows. What leaves the mesh, or ends in a disabled tetrahedron, goes to `left`.
-  /// Walls stop what comes to them; returns the change of its momentum over density, m^4/s.
+  /// Stage 3: brings what is left to where it flows. What leaves the mesh, or ends in a disabled tetrahedron of an open one,
+  /// goes to `left`. Walls stop what comes to them; returns the change of its momentum over density, m^4/s.
   mesh::Point forward(const TetWater& water, const TransportStep& step, std::vector<LeftWater>& left, Workspace& workspace);
 
   /// Points beyond the mesh, in a fixed order.
   const std::vector<OutsidePoint>& outside_points() const { return outside_; }
+
+  /// What the last request, and the forward transport since, have cost.
+  const TransportCount& count() const { return count_; }
 
   const TetReach& reach() const { return reach_; }
   /// Volume requested from the donors, of the tetrahedra with water in `reach`.
@@ -102,12 +111,13 @@ class WaterTransport {
     double look = 0;
   };
   Traced traced_back(std::int32_t slot, const TransportStep& step, NearLocation& before) const;
-  void request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step, NearLocation& before,
-                         RequestList& list, std::vector<OutsidePoint>* outside) const;
+  Index request_by_points(std::int32_t slot, const SampleOptions& samples, const TransportStep& step, NearLocation& before,
+                          RequestList& list, std::vector<OutsidePoint>* outside) const;
   void request_by_overlap(std::int32_t slot, const TransportStep& step, NearLocation& before, OverlapSearch& search,
                           RequestList& list, std::vector<OutsidePoint>* outside) const;
   void forward_by_overlap(std::int32_t slot, const TransportStep& step, const Traced& traced, NearLocation& after,
                           OverlapSearch& search, ParcelList& parcels, std::vector<LeftWater>& gone);
+  void count_pieces(std::size_t pieces);
   bool all_alike(std::int32_t slot, const TransportStep& step) const;
   void find_planes(const TetWater& water, const TransportStep& step);
   bool gives_all(std::size_t donor) const {
@@ -133,6 +143,8 @@ class WaterTransport {
   Parcels parcels_;
   LeftWaters left_;
   std::vector<mesh::Point> impulses_;
+  std::vector<TransportCount> counts_;
+  TransportCount count_;
 };
 
 }  // namespace meniscus::fluids
