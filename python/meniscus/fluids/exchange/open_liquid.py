@@ -81,7 +81,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             if values.shape != (len(volume), dim):
                 raise ValueError(f"{name} must have shape ({len(volume)}, {dim}) for as many volumes, not {values.shape}")
         dtype = self.velocity.dtype
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             places, speeds = x.astype(dtype), v.astype(dtype)
             radius = (np.sqrt(volume / math.pi) if dim == 2 else np.cbrt(0.75 * volume / math.pi)).astype(dtype)
         for name, values in (("positions", places), ("velocities", speeds), ("volumes", volume)):
