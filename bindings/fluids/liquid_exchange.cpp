@@ -1,5 +1,6 @@
 // What liquids exchange with others: momentum, drops, room for what they absorb, pressure gradients.
 #include "masks.hpp"
+#include "vectors.hpp"
 
 #include "meniscus/fluids/exchange/drop_absorption.hpp"
 #include "meniscus/fluids/exchange/gathered_drops.hpp"
@@ -67,6 +68,16 @@ void bind_face_exchange(py::module_& m) {
         return vector_tuple<D>(interruptible([&] { return fluids::blend_velocity<T, D>(velocity, levelset, mask, v, w); }));
       },
       py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("values"), py::arg("weights"));
+  m.def(
+      "give_to_region",
+      [](M& velocity, F& levelset, const Mask& outside, const F& region, const std::array<py::array, D>& before, double volume,
+         const std::array<double, D>& given) {
+        const auto* mask = mask_of(outside, "outside", product<D>(levelset.extents()));
+        const auto b = face_values_of<double, D>(before, "before", levelset.extents());
+        interruptible([&] { fluids::give_to_region<T, D>(velocity, levelset, mask, region, b, volume, vector_of<D>(given)); });
+      },
+      py::arg("velocity"), py::arg("levelset"), py::arg("outside"), py::arg("region"), py::arg("before"), py::arg("volume"),
+      py::arg("given"));
   m.def(
       "sample_pressure_gradient",
       [](const grid::Field<double, D>& pressure, const F& levelset, const Mask& solved_air, double air_pressure,

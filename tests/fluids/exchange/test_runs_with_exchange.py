@@ -1,4 +1,4 @@
-"""Runs in which water is exchanged: they go on from snapshots and copies bit by bit, on any number of threads, and errors change nothing."""
+"""Runs in which water is exchanged: they go on bit by bit from snapshots and copies, and on any number of threads."""
 
 import pickle
 from typing import Any

@@ -97,11 +97,57 @@ VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& leve
   return gained;
 }
 
-#define MENISCUS_INSTANTIATE(T, D)                                                                                \
-  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                        \
-  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*); \
-  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,         \
-                                          const std::array<const T*, D>&, const std::array<const T*, D>&);
+template <class T, int D>
+void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+                    const grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
+                    const Vec<double, D>& given) {
+  const grid::Grid<D>& grid = velocity.grid();
+  require(grid == levelset.grid() && grid == region.grid(), "the level set and the region must have the grid of the velocity");
+  grid::require_one_block(grid, "water for a region");
+  levelset.fill_ghosts(0.0);
+  const FaceLiquid<T, D> liquid(levelset, outside);
+  const grid::FieldView<const T, D> inside = region.view();
+  const Coord<D> cells = levelset.extents();
+  const double whole = volume / std::pow(grid.spacing(), D);
+  const NoInterrupts commit;
+  for (int d = 0; d < D; ++d) {
+    const auto axis = static_cast<std::size_t>(d);
+    const auto new_liquid = [&](const Coord<D>& face, Index i) {
+      return std::max(liquid.around(d, face) - before[axis][i], 0.0);
+    };
+    const auto liquid_in_region = [&](const Coord<D>& face, Index) {
+      for (const Index upper : {0, 1}) {
+        Coord<D> cell = face;
+        cell[axis] = grid::image_of_cell(grid, d, face[axis] - 1 + upper);
+        if (cell[axis] >= 0 && *inside.at(cell) <= 0) return liquid.around(d, face);
+      }
+      return 0.0;
+    };
+    const auto give = [&](auto&& weight) {
+      const double sum = sum_faces<D>(cells, d, [&](const Coord<D>& face, Index i) {
+        return standing_face(grid, d, face[axis]) == face[axis] ? weight(face, i) : 0.0;
+      });
+      if (sum == 0.0) return false;
+      const grid::FieldView<T, D> u = velocity.component(d).view();
+      sum_faces<D>(cells, d, [&](const Coord<D>& face, Index i) {
+        const double share = whole * (weight(face, i) / sum), old = before[axis][i];
+        T& to = *u.at(face);
+        if (share > 0.0) to = static_cast<T>((old * static_cast<double>(to) + share * given[d]) / (old + share));
+        return 0.0;
+      });
+      return true;
+    };
+    if (!give(new_liquid)) give(liquid_in_region);
+  }
+}
+
+#define MENISCUS_INSTANTIATE(T, D)                                                                                             \
+  template void face_volumes<T, D>(grid::Field<T, D>&, const std::uint8_t*, int, double*);                                     \
+  template VectorSum liquid_momentum<T, D>(const grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*);              \
+  template VectorSum blend_velocity<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*,                      \
+                                          const std::array<const T*, D>&, const std::array<const T*, D>&);                     \
+  template void give_to_region<T, D>(grid::MacField<T, D>&, grid::Field<T, D>&, const std::uint8_t*, const grid::Field<T, D>&, \
+                                     const std::array<const double*, D>&, double, const Vec<double, D>&);
 MENISCUS_INSTANTIATE(float, 2)
 MENISCUS_INSTANTIATE(double, 2)
 MENISCUS_INSTANTIATE(float, 3)

@@ -22,4 +22,13 @@ template <class T, int D>
 VectorSum blend_velocity(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
                          const std::array<const T*, D>& values, const std::array<const T*, D>& weights);
 
+/// Gives a volume (m^D) with a velocity to the faces of a region (on cells, <= 0) that was filled: shares in proportion to the
+/// liquid that has come to them since `before` (per axis as of `face_volumes`), or where none has come to any, to the liquid
+/// around the faces of the region's cells. Each face takes the mean velocity by volume of the liquid before and of its share.
+/// Fills the ghosts of the level set.
+template <class T, int D>
+void give_to_region(grid::MacField<T, D>& velocity, grid::Field<T, D>& levelset, const std::uint8_t* outside,
+                    const grid::Field<T, D>& region, const std::array<const double*, D>& before, double volume,
+                    const Vec<double, D>& given);
+
 }  // namespace meniscus::fluids

@@ -46,9 +46,9 @@ class Expansion(Stateful):
         self._dtype = np.dtype(dtype)
         self._cell = grid.spacing**grid.dimension
         self._target: CellField | None = None
-        self.cells = self.declare("cells", np.empty(0, np.int64), resizable=True)
-        self.volume = self.declare("volume", np.empty(0), resizable=True)
-        self.rate = self.declare("rate", np.empty(0), resizable=True)
+        self.cells: npt.NDArray[np.int64] = self.declare("cells", np.empty(0, np.int64), resizable=True)
+        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True)
+        self.rate: Floats = self.declare("rate", np.empty(0), resizable=True)
 
     @property
     def waiting(self) -> float:
@@ -134,7 +134,9 @@ class Expansion(Stateful):
         every, index = np.unique(np.concatenate([self.cells, cells]), return_inverse=True)
         rate = np.zeros(len(every))
         rate[index[: len(self.cells)]] = self.rate
-        self.volume = np.bincount(index, np.concatenate([self.volume, volumes]), len(every))
+        sums = np.zeros(len(every))
+        np.add.at(sums, index, np.concatenate([self.volume, volumes]))
+        self.volume = sums
         self.cells, self.rate = every, rate
 
     def _keep(self, which: npt.NDArray[np.bool_]) -> None:

@@ -18,7 +18,7 @@ from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport
 from meniscus.fluids.liquid.pockets import AirPockets
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
-from meniscus.fluids.staged_solver import StagedSolver
+from meniscus.fluids.staged_solver import Acceleration, StagedSolver
 from meniscus.grid import Particles
 from meniscus.grid.fields import CellField, MacField, component_shapes
 from meniscus.surface import LevelSet, ParticleLevelSet, SolidBoundary, SprayFlight
@@ -38,6 +38,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
     volume: LiquidVolume
     expansion: Expansion
     pockets: AirPockets | None
+    gravity: Acceleration
     _curvature: CellField | None
 
     @property
@@ -88,10 +89,12 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             _checks.require_finite(name, values)
         if not (volume > 0).all():
             raise ValueError(f"volumes must be positive, not {volume[~(volume > 0)][0]:g}")
-        low = np.asarray(self.grid.origin)
-        outside = ((x < low) | (x > low + self.grid.spacing * np.asarray(self.grid.shape))) & ~np.asarray(self.grid.periodic)
-        if outside.any():
-            raise ValueError(f"positions must be in the domain, but drop {int(outside.any(axis=1).argmax())} is not")
+        for side in self.grid.sides:
+            d = "xyz".index(side[0])
+            low = self.grid.origin[d]
+            outside = x[:, d] < low if side[1] == "-" else x[:, d] > low + self.grid.extent[d]
+            if outside.any():
+                raise ValueError(f"positions must be in the domain, but drop {int(outside.argmax())} is not")
         where = spray.append(places, velocity=speeds, radius=radius)
         added = self._exchanged(spray.positions[where], speeds, radius)[1]
         self.volume.totals["received"] += added.volume
@@ -232,7 +235,9 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             change = self.volume.update_after_sources("received", self.levelset, nodes)
         received = change if volume is None else float(volume)
         if given is not None:
-            self._mix(phi, wet, received, given)
+            core: Any = _fluids  # overloaded over dimension and scalar
+            args = self.velocity._core, self.levelset.field._core, self._outside_cells(), phi._core
+            core.give_to_region(*args, wet, received, given.tolist())
         gained = np.array(self.momentum()) - before
         if filling:
             self.surface.redistance(solid)
@@ -386,27 +391,3 @@ class OpenLiquid(StagedSolver[LiquidReport]):
         for d, v in enumerate(volumes):
             core.face_volumes(self.levelset.field._core, self._outside_cells(), d, v)
         return volumes
-
-    def _mix(self, region: CellField, before: list[Floats], volume: float, velocity: Floats) -> None:
-        """Give a volume with a velocity to the faces of a region, in proportion to the liquid that has come to them, or is there."""
-        inside = region.array <= 0
-        for d, (old, now) in enumerate(zip(before, self._face_volumes(), strict=True)):
-            new = np.maximum(now - old, 0.0)
-            once = np.ones(new.shape, bool)
-            if self.grid.periodic[d]:  # its first and its last faces are the same ones
-                once[(slice(None),) * d + (0,)] = False
-            if not new[once].any():
-                beside = np.zeros(new.shape, bool)
-                for part in (slice(1, None), slice(None, -1)):
-                    beside[(slice(None),) * d + (part,)] |= inside
-                if self.grid.periodic[d]:
-                    ends = [(slice(None),) * d + (i,) for i in (0, -1)]
-                    beside[ends[0]] = beside[ends[1]] = beside[ends[0]] | beside[ends[1]]
-                new = np.where(beside, now, 0.0)
-            total = float(new[once].sum())
-            if total == 0.0:
-                continue
-            added = new * (volume / self.grid.spacing**self.grid.dimension / total)
-            u = self.velocity.component(d)
-            mean = (old * u + added * velocity[d]) / np.maximum(old + added, np.finfo(float).tiny)
-            u[...] = np.where(added > 0, mean, u)
