@@ -4,6 +4,7 @@
 #include "meniscus/core/parallel.hpp"
 #include "meniscus/fluids/pressure/free_surface.hpp"
 #include "meniscus/grid/particles/cell_images.hpp"
+#include "meniscus/grid/particles/cell_location.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,15 +28,10 @@ class Gradients {
   }
 
   double at(const T* x, int axis) const {
-    Coord<D> first;
-    std::array<double, D> offset;
-    for (int d = 0; d < D; ++d) {
-      const auto e = static_cast<std::size_t>(d);
-      const double c = (static_cast<double>(x[d]) - grid_.origin()[d]) / grid_.spacing() - (d == axis ? 0.0 : 0.5);
-      const double whole = std::clamp(std::floor(c), -4.0, static_cast<double>(grid_.shape()[e]) + 4.0);
-      first[e] = static_cast<Index>(whole);
-      offset[e] = c - whole;
-    }
+    std::array<double, D> from_face;
+    for (int d = 0; d < D; ++d)
+      from_face[static_cast<std::size_t>(d)] = static_cast<double>(x[d]) - (d == axis ? 0.0 : 0.5 * grid_.spacing());
+    const auto [first, offset] = grid::locate(grid_, from_face.data());
     double sum = 0.0, weights = 0.0;
     for (int corner = 0; corner < 1 << D; ++corner) {
       Coord<D> face = first;
