@@ -1,6 +1,5 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
-from meniscus.fluids.exchange.expansion import Expansion
 from meniscus.fluids.exchange.reports import Drops, Exchange
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter
@@ -44,7 +43,6 @@ __all__ = [
     "Drops",
     "Emitter",
     "Exchange",
-    "Expansion",
     "Flow",
     "LiquidOptions",
     "LiquidReport",

@@ -167,6 +167,18 @@ def test_what_is_too_much_for_one_step_waits(dimension: int) -> None:
     assert report.liquid - before == pytest.approx(report.received, rel=0.02)
 
 
+def test_a_step_of_another_length_makes_no_more_room_than_there_is(dimension: int) -> None:
+    """After a step of a millisecond, one that is a thousand times as long would have room for a hundred cells in each."""
+    solver = pool(dimension, 0.5)
+    h = solver.grid.spacing
+    solver.expand(np.full((1, dimension), 0.2), [2.0 * h**dimension])
+    solver.step(0.001)
+    assert len(solver.expansion.cells) == 3**dimension
+    solver.step(1.0)
+    assert abs(solver.expansion.waiting) <= 0.2 * 3**dimension * h**dimension
+    books_close(solver)
+
+
 def test_a_liquid_closes_up_after_what_it_gives(dimension: int) -> None:
     solver = pool(dimension, 0.5, drift_correction=False)
     before = solver.volume_report().liquid
@@ -262,6 +274,7 @@ def test_dry_solvers_and_those_without_drops_say_so() -> None:
         (lambda s: s.add_drops([[0.5, 1.5]], [[0.0, 0.0]], [1.0]), ValueError, "positions must be in the domain, but drop 0 is not"),
         (lambda s: s.add_drops([[0.5, np.nan]], [[0.0, 0.0]], [1.0]), ValueError, "positions must be finite"),
         (lambda s: s.add_drops([[0.5, 0.5]], [[0.0, np.inf]], [1.0]), ValueError, "velocities must be finite"),
+        (lambda s: s.add_drops([[0.5, 0.5]], [[0.0, 1e7]], [1.0]), ValueError, "velocities must be at most 1e\\+06 m/s, not 1e\\+07"),
         (lambda s: s.add_drops("here", [[0.0, 0.0]], [1.0]), TypeError, "positions must be an array of numbers"),
         (lambda s: s.take_drops([True, False]), ValueError, r"which must have shape \(1,\)"),
         (lambda s: s.take_drops("all"), TypeError, "which must be a Shape"),

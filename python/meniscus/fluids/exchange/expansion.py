@@ -100,7 +100,9 @@ class Expansion(Stateful):
         """Expect of the liquid what it has made room for by moving for dt seconds."""
         if not len(self.cells):
             return
-        made = self.rate * dt
+        # Of a step that is many times as long as the one of the projection, no flow makes as much room as the rate says.
+        most = np.maximum(np.abs(self.volume), 2 * self._limit * self._cell)
+        made = np.clip(self.rate * dt, -most, most)
         made = np.where(np.abs(made - self.volume) <= _WHOLE * np.abs(self.volume), self.volume, made)
         volume.add_volumes(self._centres(slice(None)), made, solid)
         self.volume = self.volume - made

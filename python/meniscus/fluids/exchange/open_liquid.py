@@ -25,6 +25,7 @@ from meniscus.surface import LevelSet, ParticleLevelSet, SolidBoundary, SprayFli
 from meniscus.surface.shapes.sampled import as_shape
 
 Floats = npt.NDArray[np.float64]
+_FASTEST = 1e6  # m/s; the path of a drop is followed around solids in steps of parts of a cell
 
 
 class OpenLiquid(StagedSolver[LiquidReport]):
@@ -65,7 +66,7 @@ class OpenLiquid(StagedSolver[LiquidReport]):
 
         Args:
             positions: (n, dim), m, in the domain.
-            velocities: (n, dim), m/s.
+            velocities: (n, dim), m/s, at most 1e6.
             volumes: (n,), m^3 (in 2-D m^2), positive.
 
         Returns:
@@ -87,6 +88,8 @@ class OpenLiquid(StagedSolver[LiquidReport]):
             radius = (np.sqrt(volume / math.pi) if dim == 2 else np.cbrt(0.75 * volume / math.pi)).astype(dtype)
         for name, values in (("positions", places), ("velocities", speeds), ("volumes", volume)):
             _checks.require_finite(name, values)
+        if len(speeds) and np.abs(speeds).max() > _FASTEST:
+            raise ValueError(f"velocities must be at most {_FASTEST:g} m/s, not {np.abs(speeds).max():g}")
         if not (volume > 0).all():
             raise ValueError(f"volumes must be positive, not {volume[~(volume > 0)][0]:g}")
         for side in self.grid.sides:

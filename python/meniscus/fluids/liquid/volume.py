@@ -145,7 +145,7 @@ class LiquidVolume(Stateful):
         """Move the surface of each part so that it has the volume it should have; returns the largest distance, m."""
         return float(self._budget.correct(*self._liquid(levelset, solid), self._workspace))
 
-    def report(self, levelset: LevelSet, solid: NodeField | None, spray: float, waiting: float) -> VolumeReport:
+    def report(self, levelset: LevelSet, solid: NodeField | None, spray: float, waiting: float = 0.0) -> VolumeReport:
         """Return the volumes as they are, with those of drops and of what waits for room."""
         labels, volumes = measure_components(levelset, solid, self._scratch)
         expected = self.expected
