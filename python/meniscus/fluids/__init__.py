@@ -1,5 +1,6 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
+from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.exchange.reports import Drops, Exchange
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter
@@ -49,6 +50,7 @@ __all__ = [
     "LiquidSolver",
     "LiquidSource",
     "LiquidViscositySolver",
+    "OpenLiquid",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",

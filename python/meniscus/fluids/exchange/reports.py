@@ -18,8 +18,8 @@ class Exchange:
         count: number of drops; zero for a region.
         volume: m^3 (in 2-D m^2).
         momentum: per density: the sum of volume * velocity, m^4/s (in 2-D m^3/s).
-        impulse: the part of the momentum that has changed the velocity of liquid that was there, m^4/s; the rest came with the volume. Empty
-            where it is not measured.
+        impulse: the part of the momentum that has changed the velocity of liquid that was there, m^4/s; the rest came with the volume.
+            Empty where it is not measured.
     """
 
     count: int = 0
