@@ -41,6 +41,7 @@ void bind_buoyancy(py::module_& m);
 void bind_liquid(py::module_& m);
 void bind_emission(py::module_& m);
 void bind_volume_budget(py::module_& m);
+void bind_liquid_exchange(py::module_& m);
 void bind_liquid_seeding(py::module_& m);
 void bind_particle_liquid(py::module_& m);
 void bind_vorticity(py::module_& m);
@@ -109,6 +110,7 @@ PYBIND11_MODULE(_meniscus, m) {
   bind_volume_budget(fluids);
   bind_particle_liquid(fluids);
   bind_tet_vof(fluids);
+  bind_liquid_exchange(fluids);
   bind_liquid_seeding(fluids);
   bind_tet_projection(fluids);
   auto solids = m.def_submodule("solids", "Deformable bodies and their forces.");

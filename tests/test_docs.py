@@ -253,3 +253,13 @@ def test_the_script_of_the_page_on_the_kdsm_builds_one(
     assert float(match[3]) < 0.7
     assert (tmp_path / "whale.png").stat().st_size > 5000
     assert (tmp_path / "whale.h5").stat().st_size > 100_000
+
+
+def test_the_script_of_the_page_on_shared_water_raises_the_pool(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "docs" / "shared_water.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    variables: dict[str, Any] = {}
+    exec(compile(code, "shared_water.md", "exec"), variables)
+    match = re.fullmatch(r"([\d.]+) m\^2 of drops have raised the pool by ([\d.]+) m\^2\n", capsys.readouterr().out)
+    assert match is not None
+    assert float(match[2]) == pytest.approx(float(match[1]), rel=0.02)

@@ -160,6 +160,15 @@ void bind_volume_budget_type(py::module_& m, const char* name) {
              const ComponentVolumes& unassigned,
              const ComponentVolumes& sprayed) { b.set(volumes, expected, families, unassigned, sprayed); },
           py::arg("volumes"), py::arg("expected"), py::arg("families"), py::arg("unassigned"), py::arg("sprayed"))
+      .def(
+          "add_volumes",
+          [](B& b, const py::array& positions, const py::array& volumes, std::optional<grid::Field<double, D>*> solid,
+             Workspace& workspace) {
+            const double* v = data_of<double>(volumes, "volumes");
+            const double* x = data_of<double>(positions, "positions", volumes.size() * D);
+            return interruptible([&] { return b.add_volumes(x, v, volumes.size(), solid.value_or(nullptr), workspace); });
+          },
+          py::arg("positions"), py::arg("volumes"), py::arg("solid"), py::arg("workspace"))
       .def("distribute_unassigned", &B::distribute_unassigned);
   bind_budget_functions<float, D>(type);
   bind_budget_functions<double, D>(type);

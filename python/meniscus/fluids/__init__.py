@@ -1,5 +1,7 @@
 """Fluids: transport (re-exported from `meniscus.grid`), pressure projection, vorticity, vortex particles and procedural flows."""
 
+from meniscus.fluids.exchange.open_liquid import OpenLiquid
+from meniscus.fluids.exchange.reports import Drops, Exchange
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import Emitter
 from meniscus.fluids.flows.given import given_flow
@@ -39,13 +41,16 @@ __all__ = [
     "Adhesion",
     "ComponentVolume",
     "Drain",
+    "Drops",
     "Emitter",
+    "Exchange",
     "Flow",
     "LiquidOptions",
     "LiquidReport",
     "LiquidSolver",
     "LiquidSource",
     "LiquidViscositySolver",
+    "OpenLiquid",
     "ParticleLiquidOptions",
     "ParticleLiquidReport",
     "ParticleLiquidSolver",

@@ -98,8 +98,8 @@ def tet_slice(
     Raises:
         TypeError, ValueError: wrong types or shapes.
     """
-    x = np.asarray(_checks.points("positions", np.asarray(positions, np.float64), np.dtype(np.float64), 3), np.float64)
-    t, v = np.asarray(tets), np.asarray(values, np.float64)
+    x = np.asarray(_checks.points("positions", _checks.numbers("positions", positions), np.dtype(np.float64), 3), np.float64)
+    t, v = np.asarray(tets), _checks.numbers("values", values)
     if v.shape != (len(t),):
         raise ValueError(f"values must have shape ({len(t)},), not {v.shape}")
     figure, axes = _empty(title, size)

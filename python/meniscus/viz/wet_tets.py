@@ -55,7 +55,7 @@ def wet_tets(
     from matplotlib.colors import Normalize
 
     _checks.one_of_type("mesh", mesh, TetMesh)
-    v = np.asarray(values, np.float64)
+    v = _checks.numbers("values", values)
     if v.shape != (len(mesh.tets),):
         raise ValueError(f"values must have shape ({len(mesh.tets)},), not {v.shape}")
     corners: list[Any] = [np.empty((0, 3, 3))]

@@ -129,6 +129,10 @@ class VolumeBudget {
   double add_joining_drops(grid::ParticleSet& drops, grid::Field<T, D>& levelset, double time, const Solid* solid,
                            Workspace& workspace);
 
+  /// Adds n volumes (m^D, of any sign) at positions (n, D), m, to the parts around them, as those of drops that join. Returns the
+  /// outflow that this adds, as above.
+  double add_volumes(const double* positions, const double* volumes, Index n, const Solid* solid, Workspace& workspace);
+
   /// Distributes the unassigned volume of each family over its parts. Those too small to be resolved are expected to stay as they
   /// are. What those of them that are leaving through a side have less than expected is no other part's: it is returned (m^D) as
   /// outflow that was not accounted for.
@@ -158,6 +162,8 @@ class VolumeBudget {
   template <class T>
   double transfer_drops(grid::ParticleSet& drops, const std::uint8_t* flags, double sign, const Solid* solid,
                         Workspace& workspace);
+  template <class T>
+  double transfer(const T* positions, const double* volumes, Index n, const Solid* solid, Workspace& workspace);
   /// Cells around a part that count to it: where its surface is moved, and where drops leave and join it.
   static constexpr int spread = 4;
   Workspace::Lease<std::int32_t> labels_around(const Block<std::int32_t>& labels, int layers, const Solid* solid,

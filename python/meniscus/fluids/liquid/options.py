@@ -39,6 +39,10 @@ class LiquidOptions:
         spray: whether particles that have escaped from the liquid become drops in free flight, with mass and momentum.
         restitution: part of its normal speed that a drop keeps when it hits a solid or a wall.
         drag: rate at which the air slows drops, 1/s.
+        expansion: whether the liquid makes room for drops that join it, by a divergence where they do, which takes their volume and all of
+            their momentum; otherwise they become markers, and the drift correction adds their volume all over the surface.
+        expansion_limit: largest such divergence times the length of the step, at most 1; the rest waits for the next steps.
+        gather: whether drops that fill a cell where no liquid is become liquid there.
         method, trace, interpolation, limiter, first_order_near: of the transport of the velocity, as in `advect`.
         surface_order: 'second' applies the correction of the transport up to the surface; 'first' omits it as far from it as the liquid
             moves in the step.
@@ -70,6 +74,9 @@ class LiquidOptions:
     spray: bool = True
     restitution: float = 0.0
     drag: float = 0.0
+    expansion: bool = False
+    expansion_limit: float = 0.1
+    gather: bool = False
     method: Method = "maccormack"
     trace: Trace = "midpoint"
     interpolation: Interpolation = "linear"
@@ -91,6 +98,8 @@ class LiquidOptions:
         _checks.options(self)
         for name in ("density", "air_density", "tolerance", "cfl"):
             _checks.positive(name, getattr(self, name))
+        if _checks.positive("expansion_limit", self.expansion_limit) > 1:
+            raise ValueError(f"expansion_limit must be at most 1, not {self.expansion_limit:g}")
         for name in ("viscosity", "air_viscosity", "surface_tension", "drag", "restitution"):
             if _checks.number(name, getattr(self, name)) < 0:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name):g}")
@@ -143,6 +152,9 @@ class VolumeReport:
         drained: by drains.
         inflow: through the sides of the domain.
         outflow: through the sides of the domain, drops included.
+        waiting: taken up by the liquid, which has yet to make room for it (`LiquidSolver.expansion`).
+        received: from other owners of water: drops, regions, volumes to make room for.
+        given: to other owners of water, likewise.
         components: the connected components of the liquid, by their first cell.
     """
 
@@ -153,22 +165,25 @@ class VolumeReport:
     drained: float
     inflow: float
     outflow: float
+    waiting: float = 0.0
+    received: float = 0.0
+    given: float = 0.0
     components: tuple[ComponentVolume, ...] = ()
 
     @property
     def expected(self) -> float:
-        """Expected volume of liquid and spray together."""
-        return self.initial + self.emitted - self.drained + self.inflow - self.outflow
+        """Expected volume of liquid, spray and what waits together."""
+        return self.initial + self.emitted - self.drained + self.inflow - self.outflow + self.received - self.given
 
     @property
     def error(self) -> float:
         """Volume gained since the surface was set."""
-        return self.liquid + self.spray - self.expected
+        return self.liquid + self.spray + self.waiting - self.expected
 
     @property
     def relative_error(self) -> float:
         """The error relative to all liquid that there has ever been; zero without any."""
-        total = self.initial + self.emitted + self.inflow
+        total = self.initial + self.emitted + self.inflow + self.received
         return self.error / total if total > 0 else 0.0
 
 

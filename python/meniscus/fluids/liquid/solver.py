@@ -12,6 +12,8 @@ import numpy.typing as npt
 from meniscus import _checks
 from meniscus._meniscus import grid as _grid
 from meniscus.core.stateful import exclusively
+from meniscus.fluids.exchange.expansion import Expansion
+from meniscus.fluids.exchange.open_liquid import OpenLiquid
 from meniscus.fluids.flows.body_force import add_acceleration
 from meniscus.fluids.flows.emitter import set_face_velocity
 from meniscus.fluids.liquid.air_flow import AirFlow
@@ -22,18 +24,18 @@ from meniscus.fluids.liquid.sources import Drain, LiquidSource, RegionCells
 from meniscus.fluids.liquid.surface import LiquidSurface
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.schemes import transport_schemes
-from meniscus.fluids.staged_solver import Acceleration, StagedSolver
+from meniscus.fluids.staged_solver import Acceleration
 from meniscus.fluids.stages import ProjectionStage, ViscosityStage, add_forces_of_vortices
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles, advance_vortices
 from meniscus.grid.boundary import BoundarySpec
 from meniscus.grid.fields import CellField
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, Shape, SolidBoundary
+from meniscus.surface import LevelSet, Shape, SolidBoundary
 from meniscus.surface.shapes.solid_boundary import SolidLike
 
 
-class LiquidSolver(StagedSolver[LiquidReport]):
+class LiquidSolver(OpenLiquid):
     """An incompressible liquid with a free surface, below air of constant pressure, around moving solids.
 
     A step emits, advects the surface and the velocity, moves spray, adds forces, applies viscosity, projects with the right pressure at the
@@ -60,6 +62,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         pockets: air that the liquid encloses, as of the last projection, or None.
         air: its flow, if it is a fluid, or None.
         faces: which of them the liquid touches.
+        expansion: volumes that wait for the liquid to make room for them.
         vortices: vortex particles, or None.
         time: seconds.
         report: of the last step.
@@ -94,6 +97,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         self.surface = self.declare("surface", LiquidSurface(grid, o, self.velocity))
         budget = ("emit", "transport", "spray", "correct_volume")
         self.volume = self.declare("volume", LiquidVolume(grid, self.velocity), changed_by=budget)
+        self.expansion = self.declare("expansion", Expansion(grid, dtype, o.expansion_limit), changed_by=("transport", "spray", "project"))
         pockets = AirPockets(self.velocity) if o.air == "pockets" else None
         self.pockets = self.declare("pockets", pockets, changed_by=("diffuse", "project"), optional=False)
         self.faces = self.declare("faces", LiquidFaces(self.velocity, o.balanced_extension), changed_by=("diffuse", "extend"))
@@ -108,16 +112,6 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         air = None if fluid is None else (o.air_viscosity, o.air_density / o.density)
         self._viscosity = ViscosityStage(grid, o.viscosity, o.tolerance, free_surface=True, air=air)
         self._projection = ProjectionStage(grid, o.density, o.tolerance, o.max_iterations)
-
-    @property
-    def levelset(self) -> LevelSet:
-        """Signed distance to the surface, m, on cells: liquid where <= 0. After writing to it, call `set_surface`."""
-        return self.surface.levelset
-
-    @property
-    def particles(self) -> ParticleLevelSet | None:
-        """The particle level set, with markers and spray; None if the surface is tracked by the level set alone."""
-        return self.surface.particles
 
     @exclusively
     def fill(self, region: Shape | LevelSet, velocity: Sequence[float] | None = None) -> None:
@@ -149,6 +143,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         solid = self._solid.at(self.time)
         self._extend_into_solid(solid)
         self.surface.reset(solid, self.time)
+        self.expansion.clear()
         self.volume.reset(self.levelset, self._outside(solid))
         if self.pockets is not None:
             self.pockets.clear()
@@ -204,6 +199,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         solid = self._solid.at(self.time, needs_velocity=o.slip == "no-slip")
         self.volume.account_outflow(self.levelset, self.velocity, dt, self._outside(solid))
         self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(solid))
+        self.expansion.make_room(dt, self.volume, self._outside(solid))
         self._extend_into_solid(solid)
         self.surface.advance(self.velocity, dt, self.time, self._solid.at(self.time + dt, dt))
         self.volume.account_inflow(self.levelset, self.velocity, 0.5 * dt, self._outside(self._solid.at(self.time + dt, dt)))
@@ -213,7 +209,9 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             )
             self.surface.remove_outside(self.vortices)
         near = self.faces.max_speed(self.velocity, self.levelset) * dt if o.surface_order == "first" else None
-        self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(self._solid.at(self.time + dt, dt)))
+        end = self._solid.at(self.time + dt, dt)
+        self.volume.update_after_motion(self.velocity, dt, self.levelset, self._outside(end))
+        self.surface.account_new_drops(end, self.volume)
         advect(
             self.velocity,
             self.velocity,
@@ -237,12 +235,13 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self.surface.surface_moved(self.running_report.correction)
 
     def spray(self, dt: float) -> None:
-        """Move drops, which may hit solids or join the liquid, and turn escaped particles into drops."""
+        """Move drops, which may hit solids, and let those that meet the liquid join it: `fly`, `rejoin` and, by the options, `gather`."""
         dt = _checks.positive("dt", dt)
-        if self.particles is None or not self.options.spray:
-            return
-        solid = self._solid.at(self.time + dt, dt)
-        self.surface.advance_spray(self.velocity, dt, self.gravity, solid, self.time, self.volume)
+        if self.surface.drops:
+            self.fly(dt)
+            self.rejoin(dt)
+            if self.options.gather:
+                self.gather(dt)
 
     def add_forces(self, dt: float) -> None:
         """Add gravity and the forces of vortex particles for dt."""
@@ -276,6 +275,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
         o = self.options
         solid = self._solid.at(self.time + dt, dt)
         self._extend_into_solid(solid)
+        room = self.expansion.divergence(dt, self.levelset, self._outside(solid)) if with_tension else None
         tension = self._curvature if with_tension else None
         if tension is not None:
             self.levelset.curvature(out=tension)
@@ -287,6 +287,7 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             self._solid,
             self.time + dt,
             self.pressure,
+            target_divergence=room,
             liquid=self.levelset,
             air_pressure=o.air_pressure,
             solved_air=self._solved_air(solid),
@@ -305,7 +306,9 @@ class LiquidSolver(StagedSolver[LiquidReport]):
 
     def volume_report(self) -> VolumeReport:
         """Return the volumes of the liquid, and inflow and outflow since the surface was set."""
-        return self.volume.report(self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume)
+        return self.volume.report(
+            self.levelset, self._outside(self._solid.at(self.time)), self.surface.spray_volume, self.expansion.waiting
+        )
 
     def _extend_into_solid(self, solid: SolidBoundary | None) -> None:
         """Continue the level set into the solid at the angle at which it meets the wall."""
@@ -318,9 +321,8 @@ class LiquidSolver(StagedSolver[LiquidReport]):
             return self.air.cells
         return None if self.pockets is None else self.pockets.find(self.levelset, solid)
 
-    def _outside(self, solid: SolidBoundary | None) -> Any:
-        """Return the level set of the solid on nodes, or None."""
-        return None if solid is None else solid.levelset
+    def _air_with_pressure(self) -> npt.NDArray[np.bool_] | None:
+        return super()._air_with_pressure() if self.air is None else self.air.cells
 
     def _complete(self, report: LiquidReport) -> None:
         energy = self.faces.energy(self.velocity, self.levelset, self._solid.at(self.time + report.dt, report.dt))

@@ -12,6 +12,8 @@ from meniscus._meniscus import grid as _grid
 from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful
+from meniscus.fluids.exchange.expansion import Expansion
+from meniscus.fluids.exchange.reports import Exchange
 from meniscus.fluids.liquid.options import LiquidOptions
 from meniscus.fluids.liquid.volume import LiquidVolume
 from meniscus.fluids.vorticity.vortex_particles import VortexParticles
@@ -19,7 +21,7 @@ from meniscus.grid.boundary import Open, Prescribed, ZeroGradient
 from meniscus.grid.fields import CellField, MacField
 from meniscus.grid.transport.advection import advect
 from meniscus.grid.uniform import Grid
-from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary
+from meniscus.surface import LevelSet, ParticleLevelSet, ParticleOptions, SolidBoundary, SprayFlight
 
 Floats = npt.NDArray[np.float64]
 _AIR_DEPTH = {2: 0.1, 3: 0.2}
@@ -58,6 +60,7 @@ class LiquidSurface(Stateful):
         self.levelset.array[...] = (options.band + 1) * grid.spacing
         self._near = np.zeros(grid.shape, bool) if self.particles is None else None
         self._trap = CellField(grid, velocity.dtype) if self.particles is not None and grid.dimension == 2 else None
+        self._gathered: CellField | None = None
         self._first_new: int | None = None
         sides = velocity.boundary
         self._open_sides = [n for n in sides if isinstance(sides[n], (Open, ZeroGradient, Prescribed))]
@@ -158,22 +161,73 @@ class LiquidSurface(Stateful):
         core: Any = _surface
         return float(core.remove_spray_in(phi._core, self.particles.spray._core, self._workspace)[1])
 
-    def advance_spray(self, velocity: MacField, dt: float, gravity: Floats, solid: Any, time: float, volume: LiquidVolume) -> None:
-        """Let drops fly for dt from `time` on, hit solids, join the liquid, and leave it; `volume` accounts for them."""
-        assert self.particles is not None
-        o, spray = self._options, self.particles.spray
-        nodes = None if solid is None else solid.levelset
-        if self._first_new is not None:
-            volume.subtract_drops(spray, self.levelset, self._first_new, nodes)
-            self._first_new = None
-        if not self.drops:
-            return
+    def account_new_drops(self, solid: SolidBoundary | None, volume: LiquidVolume) -> None:
+        """Let `volume` account for the markers that have become drops in the last `advance`."""
+        if self._first_new is not None and self.particles is not None:
+            nodes = None if solid is None else solid.levelset
+            volume.subtract_drops(self.particles.spray, self.levelset, self._first_new, nodes)
+        self._first_new = None
+
+    def fly(self, dt: float, gravity: Floats, solid: Any, time: float, volume: LiquidVolume) -> SprayFlight:
+        """Let drops fly for dt from `time` on, hit solids, and leave; `volume` accounts for those that do."""
+        if self.particles is None or not self.drops:
+            return SprayFlight()
+        o = self._options
         flight = self.particles.advance_spray(
             dt, gravity.tolist(), solid, drag=o.drag, restitution=o.restitution, open_sides=self._open_sides, time=time
         )
         volume.totals["outflow"] += flight.left.volume + flight.in_solid.volume
-        volume.add_joining_drops(spray, self.levelset, time + dt, nodes)
-        self.particles.reincorporate(velocity, deposit="liquid", time=time + dt)
+        return flight
+
+    def rejoin(self, velocity: MacField, time: float, solid: SolidBoundary | None, volume: LiquidVolume) -> Exchange:
+        """Turn drops that touch the liquid into markers; `volume` accounts for them."""
+        assert self.particles is not None
+        nodes = None if solid is None else solid.levelset
+        volume.add_joining_drops(self.particles.spray, self.levelset, time, nodes)
+        joined = self.particles.reincorporate(velocity, deposit="liquid", time=time)
+        return Exchange(joined.spray.count, joined.spray.volume, joined.momentum)
+
+    def absorb(self, velocity: MacField, time: float, solid: SolidBoundary | None, expansion: Expansion) -> Exchange:
+        """Let the liquid take up drops that are in it; their volumes wait in `expansion`."""
+        assert self.particles is not None
+        core: Any = _fluids  # overloaded over dimension and scalar
+        args = velocity._core, self.levelset.field._core, _outside(solid), self.particles.spray._core, time, self._workspace
+        count, volume, momentum, impulse, positions, volumes = core.absorb_drops(*args)
+        expansion.add(positions, volumes, self.levelset, None if solid is None else solid.levelset)
+        return Exchange(count, volume, momentum, impulse)
+
+    def gather(self, velocity: MacField, solid: SolidBoundary | None, volume: LiquidVolume) -> Exchange:
+        """Fill the cells of air that drops fill; `volume` accounts for them."""
+        assert self.particles is not None
+        spray, nodes = self.particles.spray, None if solid is None else solid.levelset
+        gathered = np.zeros(len(spray), bool)
+        if self._gathered is None:
+            self._gathered = CellField(self.levelset.grid, velocity.dtype)
+        core: Any = _fluids  # overloaded over dimension and scalar
+        count, total, momentum, positions, volumes = core.gather_drops(
+            velocity._core,
+            self.levelset.field._core,
+            None if nodes is None else nodes._core,
+            _outside(solid),
+            spray._core,
+            self.band,
+            self._gathered._core,
+            gathered,
+            self._workspace,
+        )
+        if count:
+            self.fill(self._gathered)
+            volume.measure(self.levelset, nodes)
+            volume.add_volumes(positions, volumes, nodes)
+            self.redistance(solid)
+            least, most = (r * self.levelset.grid.spacing for r in self.particles.options.radii)
+            self.particles.particles.append(
+                spray.positions[gathered],
+                sign=np.full(count, -1, np.int8),
+                radius=np.clip(spray["radius"][gathered], least, most).astype(velocity.dtype),
+            )
+            spray.remove(gathered, workspace=self._workspace)
+        return Exchange(count, total, momentum)
 
     def remove_outside(self, vortices: VortexParticles) -> None:
         """Remove vortex particles that are not in the liquid."""

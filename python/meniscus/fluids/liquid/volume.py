@@ -21,7 +21,8 @@ from meniscus.surface import LevelSet
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]
 
-TOTALS = ("initial", "emitted", "drained", "inflow", "outflow")
+TOTALS = ("initial", "emitted", "drained", "inflow", "outflow", "received", "given")
+_TAKEN = ("drained", "given")
 
 
 class LiquidVolume(Stateful):
@@ -106,13 +107,15 @@ class LiquidVolume(Stateful):
         args = velocity._core, dt, self._open, self._workspace
         self.totals["outflow"] += self._budget.update_after_motion(*self._liquid(levelset, solid), *args)
 
-    def update_after_sources(self, total: str, levelset: LevelSet, solid: NodeField | None) -> None:
-        """Update the volumes after sources ('emitted') or drains ('drained') have changed the surface, since the last `measure`.
+    def update_after_sources(self, total: str, levelset: LevelSet, solid: NodeField | None) -> float:
+        """Update the volumes after sources ('emitted'), drains ('drained') or another owner of water ('received', 'given') have changed the
+        surface, since the last `measure`; return the change.
 
         Only what they themselves have changed may have happened in between: all of it is added to the total.
         """
         change = float(self._budget.update_after_sources(*self._liquid(levelset, solid), self._workspace))
-        self.totals[total] += -change if total == "drained" else change
+        self.totals[total] += -change if total in _TAKEN else change
+        return change
 
     def account_outflow(self, levelset: LevelSet, velocity: MacField, dt: float, solid: NodeField | None) -> None:
         """Account for the liquid that leaves through the sides of the domain in dt, before it moves."""
@@ -130,6 +133,10 @@ class LiquidVolume(Stateful):
         """Account for the drops that will join the liquid where it is."""
         self.totals["outflow"] += self._budget.add_joining_drops(drops._core, levelset.field._core, time, _core_of(solid), self._workspace)
 
+    def add_volumes(self, positions: Floats, volumes: Floats, solid: NodeField | None) -> None:
+        """Expect volumes (n,), m^dim, of the parts around positions (n, dim), m."""
+        self.totals["outflow"] += self._budget.add_volumes(positions, volumes, _core_of(solid), self._workspace)
+
     def distribute_unassigned(self) -> None:
         """Let the parts of a family share what is expected of none of them. Those too small to be resolved expect to be as they are."""
         self.totals["outflow"] += self._budget.distribute_unassigned()
@@ -138,13 +145,13 @@ class LiquidVolume(Stateful):
         """Move the surface of each part so that it has the volume it should have; returns the largest distance, m."""
         return float(self._budget.correct(*self._liquid(levelset, solid), self._workspace))
 
-    def report(self, levelset: LevelSet, solid: NodeField | None, spray: float) -> VolumeReport:
-        """Return the volumes as they are."""
+    def report(self, levelset: LevelSet, solid: NodeField | None, spray: float, waiting: float = 0.0) -> VolumeReport:
+        """Return the volumes as they are, with those of drops and of what waits for room."""
         labels, volumes = measure_components(levelset, solid, self._scratch)
         expected = self.expected
         # Parts that nobody has followed yet have no expected volume.
         parts = component_volumes(labels, volumes, expected) if len(volumes) == len(expected) else ()
-        return VolumeReport(liquid=float(volumes.sum()), spray=spray, components=parts, **self.totals)
+        return VolumeReport(liquid=float(volumes.sum()), spray=spray, waiting=waiting, components=parts, **self.totals)
 
     def _account(self, total: str, account: Callable[..., float], levelset: LevelSet, *flow: Any) -> None:
         velocity, dt, solid = flow

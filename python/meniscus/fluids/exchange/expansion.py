@@ -1,0 +1,154 @@
+"""Volume that a liquid has taken up, and the divergence that makes room for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core.stateful import Stateful
+from meniscus.fluids.liquid.volume import LiquidVolume
+from meniscus.grid.fields import CellField, MacField, NodeField
+from meniscus.grid.uniform import Grid
+from meniscus.surface import LevelSet
+
+Floats = npt.NDArray[np.float64]
+_LEAST_DEPTH = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-12}
+# Cells below the surface from which on the projection takes a cell for liquid.
+_WHOLE = 1e-9
+# Relative: a rate that makes room for this much of a volume but for round-off makes room for all of it.
+
+
+class Expansion(Stateful):
+    """Volumes that wait in cells of a liquid until the liquid has made room for them; negative ones until it has closed up.
+
+    A projection gives these cells a divergence. The next transport, along that velocity, makes the room, and what it has made is
+    from then on expected of the liquid. What is too much for one step waits, and so does what finds no liquid within two cells.
+
+    Args:
+        grid: of the liquid.
+        dtype: of its velocity.
+        limit: largest divergence times the length of the step.
+
+    Attributes:
+        cells: (k,) C-ordered indices of the cells, int64, ascending.
+        volume: (k,) that waits in each, m^dim.
+        rate: (k,) volume that the present velocity makes room for, m^dim/s.
+
+    Source: Losasso, Talton, Kwatra and Fedkiw 2008, section 4.3; Lee 2018, section 3.4.
+    """
+
+    def __init__(self, grid: Grid, dtype: npt.DTypeLike, limit: float) -> None:
+        self._grid, self._limit = grid, limit
+        self._dtype = np.dtype(dtype)
+        self._cell = grid.spacing**grid.dimension
+        self._target: CellField | None = None
+        self.cells: npt.NDArray[np.int64] = self.declare("cells", np.empty(0, np.int64), resizable=True)
+        self.volume: Floats = self.declare("volume", np.empty(0), resizable=True)
+        self.rate: Floats = self.declare("rate", np.empty(0), resizable=True)
+
+    @property
+    def waiting(self) -> float:
+        """The volume that waits, m^dim."""
+        return float(self.volume.sum())
+
+    def add(self, positions: Floats, volumes: Floats, levelset: LevelSet, solid: NodeField | None) -> None:
+        """Let volumes (n,), m^dim, at positions (n, dim), m, wait in the cells of liquid around them."""
+        if len(volumes):
+            cells, shares, _ = self._room(positions, volumes, levelset, solid)
+            self._merge(cells, shares)
+
+    def wait(self, cells: npt.NDArray[np.int64], volumes: Floats) -> None:
+        """Let volumes, m^dim, wait in cells given by their C-ordered indices."""
+        self._merge(np.asarray(cells, np.int64), volumes)
+
+    def take_in(self, region: CellField, velocity: MacField) -> tuple[float, Floats]:
+        """Remove what waits in cells where a region is <= 0; return its volume, m^dim, and its momentum per density."""
+        index = self._indices()
+        gone = region.array[index] <= 0
+        volumes, momentum = self.volume[gone], np.zeros(self._grid.dimension)
+        for d in range(self._grid.dimension):
+            u = velocity.component(d)
+            lower = tuple(i[gone] for i in index)
+            upper = tuple(i + (e == d) for e, i in enumerate(lower))
+            momentum[d] = float((volumes * 0.5 * (u[lower].astype(np.float64) + u[upper])).sum())
+        self._keep(~gone)
+        return float(volumes.sum()), momentum
+
+    def divergence(self, dt: float, levelset: LevelSet, solid: NodeField | None) -> CellField | None:
+        """Set the rates for a step of dt seconds; return the divergence, 1/s, overwritten by the next call, or None if nothing waits."""
+        self._keep(self.volume != 0)
+        if not len(self.cells):
+            return None
+        stuck = ~self._can_expand(levelset, solid)
+        if stuck.any():
+            places, volumes = self._centres(stuck), self.volume[stuck]
+            self._keep(~stuck)
+            self.add(places, volumes, levelset, solid)
+        most = self._limit * self._cell
+        self.rate = np.where(self._can_expand(levelset, solid), np.clip(self.volume, -most, most) / dt, 0.0)
+        if self._target is None:
+            self._target = CellField(self._grid, self._dtype)
+        self._target.array[...] = 0
+        self._target.array[self._indices()] = self.rate / self._cell
+        return self._target
+
+    def make_room(self, dt: float, volume: LiquidVolume, solid: NodeField | None) -> None:
+        """Expect of the liquid what it has made room for by moving for dt seconds."""
+        if not len(self.cells):
+            return
+        # Of a step that is many times as long as the one of the projection, no flow makes as much room as the rate says.
+        most = np.maximum(np.abs(self.volume), 2 * self._limit * self._cell)
+        made = np.clip(self.rate * dt, -most, most)
+        made = np.where(np.abs(made - self.volume) <= _WHOLE * np.abs(self.volume), self.volume, made)
+        volume.add_volumes(self._centres(slice(None)), made, solid)
+        self.volume = self.volume - made
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._keep(np.zeros(len(self.cells), bool))
+
+    def _indices(self) -> tuple[Any, ...]:
+        return np.unravel_index(self.cells, self._grid.shape)
+
+    def _centres(self, which: Any) -> Floats:
+        index = np.stack([i[which] for i in self._indices()], axis=1)
+        return np.ascontiguousarray(np.asarray(self._grid.origin) + (index + 0.5) * self._grid.spacing)
+
+    def _can_expand(self, levelset: LevelSet, solid: NodeField | None) -> npt.NDArray[np.bool_]:
+        """Return whether each cell is liquid, and not cut by the solid."""
+        index = self._indices()
+        able: npt.NDArray[np.bool_] = levelset.array[index] <= -_LEAST_DEPTH[self._dtype] * self._grid.spacing
+        if solid is not None:
+            for corner in np.ndindex(*(2,) * len(index)):
+                able &= solid.array[tuple(i + c for i, c in zip(index, corner, strict=True))] > 0
+        return able
+
+    def _room(self, positions: Floats, volumes: Floats, levelset: LevelSet, solid: NodeField | None) -> tuple[Any, Any, Any]:
+        core: Any = _fluids  # overloaded over dimension and scalar
+        room: tuple[Any, Any, Any] = core.find_room(levelset.field._core, None if solid is None else solid._core, positions, volumes)
+        return room
+
+    def _merge(self, cells: npt.NDArray[np.int64], volumes: Floats) -> None:
+        every, index = np.unique(np.concatenate([self.cells, cells]), return_inverse=True)
+        rate = np.zeros(len(every))
+        rate[index[: len(self.cells)]] = self.rate
+        sums = np.zeros(len(every))
+        np.add.at(sums, index, np.concatenate([self.volume, volumes]))
+        self.volume = sums
+        self.cells, self.rate = every, rate
+
+    def _keep(self, which: npt.NDArray[np.bool_]) -> None:
+        if not which.all():
+            self.cells, self.volume, self.rate = self.cells[which], self.volume[which], self.rate[which]
+
+    def _restore_within(self, snapshot: Mapping[str, Any]) -> None:
+        super()._restore_within(snapshot)
+        n = len(self.cells)
+        if len(self.volume) != n or len(self.rate) != n:
+            raise ValueError("the expansion in the snapshot must have one volume and one rate for each cell")
+        if n and not (self.cells[0] >= 0 and self.cells[-1] < np.prod(self._grid.shape) and (np.diff(self.cells) > 0).all()):
+            raise ValueError("the cells in the snapshot must be indices of the grid in ascending order")

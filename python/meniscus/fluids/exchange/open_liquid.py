@@ -1,0 +1,396 @@
+"""What a liquid solver opens up to other representations of water."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from meniscus import _checks
+from meniscus._meniscus import fluids as _fluids
+from meniscus.core.stateful import exclusively
+from meniscus.fluids.exchange.expansion import Expansion
+from meniscus.fluids.exchange.reports import Drops, Exchange
+from meniscus.fluids.liquid.options import LiquidOptions, LiquidReport
+from meniscus.fluids.liquid.pockets import AirPockets
+from meniscus.fluids.liquid.surface import LiquidSurface
+from meniscus.fluids.liquid.volume import LiquidVolume
+from meniscus.fluids.staged_solver import Acceleration, StagedSolver
+from meniscus.grid import Particles
+from meniscus.grid.fields import CellField, MacField, component_shapes
+from meniscus.surface import LevelSet, ParticleLevelSet, SolidBoundary, SprayFlight
+from meniscus.surface.shapes.sampled import as_shape
+
+Floats = npt.NDArray[np.float64]
+_FASTEST = 1e6  # m/s; the path of a drop is followed around solids in steps of parts of a cell
+
+
+class OpenLiquid(StagedSolver[LiquidReport]):
+    """The part of a `LiquidSolver` that gives water to others and takes it from them, with its volume and its momentum.
+
+    Whatever comes in is counted as `received` in the volume report, whatever goes out as `given`. Momenta are per density.
+    """
+
+    options: LiquidOptions
+    surface: LiquidSurface
+    volume: LiquidVolume
+    expansion: Expansion
+    pockets: AirPockets | None
+    gravity: Acceleration
+    _curvature: CellField | None
+
+    @property
+    def levelset(self) -> LevelSet:
+        """Signed distance to the surface, m, on cells: liquid where <= 0. After writing to it, call `set_surface`."""
+        return self.surface.levelset
+
+    @property
+    def particles(self) -> ParticleLevelSet | None:
+        """The particle level set, with markers and spray; None if the surface is tracked by the level set alone."""
+        return self.surface.particles
+
+    def momentum(self) -> tuple[float, ...]:
+        """Return the momentum of the liquid per density, m^4/s (in 2-D m^3/s), without drops.
+
+        A face represents the liquid in half of each cell next to it; cells with their centre in the solid hold none.
+        """
+        core: Any = _fluids  # overloaded over dimension and scalar
+        return tuple(core.liquid_momentum(self.velocity._core, self.levelset.field._core, self._outside_cells()))
+
+    @exclusively
+    def add_drops(self, positions: npt.ArrayLike, velocities: npt.ArrayLike, volumes: npt.ArrayLike) -> Exchange:
+        """Add drops, which fly from now on.
+
+        Args:
+            positions: (n, dim), m, in the domain.
+            velocities: (n, dim), m/s, at most 1e6.
+            volumes: (n,), m^3 (in 2-D m^2), positive.
+
+        Returns:
+            What the drops hold. It differs from what was given by round-off: drops store their radius, in the dtype of the solver.
+
+        Raises:
+            TypeError, ValueError: wrong types, shapes or values, or a surface without drops; nothing is added.
+        """
+        spray, dim = self._spray(), self.grid.dimension
+        x, v, volume = (_checks.numbers(n, a) for n, a in (("positions", positions), ("velocities", velocities), ("volumes", volumes)))
+        if volume.ndim != 1:
+            raise ValueError(f"volumes must have shape (n,), not {volume.shape}")
+        for name, values in (("positions", x), ("velocities", v)):
+            if values.shape != (len(volume), dim):
+                raise ValueError(f"{name} must have shape ({len(volume)}, {dim}) for as many volumes, not {values.shape}")
+        dtype = self.velocity.dtype
+        with np.errstate(over="ignore", invalid="ignore"):
+            places, speeds = x.astype(dtype), v.astype(dtype)
+            radius = (np.sqrt(volume / math.pi) if dim == 2 else np.cbrt(0.75 * volume / math.pi)).astype(dtype)
+        for name, values in (("positions", places), ("velocities", speeds), ("volumes", volume)):
+            _checks.require_finite(name, values)
+        if len(speeds) and np.abs(speeds).max() > _FASTEST:
+            raise ValueError(f"velocities must be at most {_FASTEST:g} m/s, not {np.abs(speeds).max():g}")
+        if not (volume > 0).all():
+            raise ValueError(f"volumes must be positive, not {volume[~(volume > 0)][0]:g}")
+        for side in self.grid.sides:
+            d = "xyz".index(side[0])
+            low = self.grid.origin[d]
+            outside = x[:, d] < low if side[1] == "-" else x[:, d] > low + self.grid.extent[d]
+            if outside.any():
+                raise ValueError(f"positions must be in the domain, but drop {int(outside.argmax())} is not")
+        where = spray.append(places, velocity=speeds, radius=radius)
+        added = self._exchanged(spray.positions[where], speeds, radius)[1]
+        self.volume.totals["received"] += added.volume
+        return added
+
+    @exclusively
+    def take_drops(self, which: Any) -> Drops:
+        """Take drops out of the flight.
+
+        Args:
+            which: bool mask (n,) over the drops, in the order of `particles.spray`; or a region, as that of a `LiquidSource`: the drops
+                with their centres in it.
+
+        Raises:
+            TypeError, ValueError: neither, or a surface without drops; nothing is taken.
+        """
+        spray = self._spray()
+        if isinstance(which, (np.ndarray, list)) and np.asarray(which).dtype == np.bool_:
+            mask = _checks.mask("which", which, (len(spray),))
+        else:
+            shape = as_shape("which", which, self.grid.dimension)
+            mask = shape.signed_distance(np.ascontiguousarray(spray.positions, np.float64)) <= 0
+        x, v, r = (np.ascontiguousarray(a[mask]) for a in (spray.positions, spray["velocity"], spray["radius"]))
+        drops, taken = self._exchanged(x, v, r)
+        spray.remove(mask, workspace=self._workspace)
+        self.volume.totals["given"] += taken.volume
+        return drops
+
+    @exclusively
+    def fly(self, dt: float) -> SprayFlight:
+        """Move the drops for dt around the solid as it is at the end of the step; the first half of the stage `spray`.
+
+        Raises TypeError or ValueError for a dt that is not positive.
+        """
+        dt = _checks.positive("dt", dt)
+        return self.surface.fly(dt, self.gravity, self._solid.at(self.time + dt, dt), self.time, self.volume)
+
+    @exclusively
+    def rejoin(self, dt: float, *, expand: bool | None = None) -> Exchange:
+        """Let drops that are in the liquid join it; the second half of the stage `spray`.
+
+        Args:
+            dt: length of the step, s: the liquid and the solid are those at its end.
+            expand: whether the liquid makes room for them. Then all momentum of a drop whose centre is in the liquid goes to the liquid up
+                to a cell around it: each face takes the mean by volume of its own velocity and those of the drops. The volume waits in
+                `expansion` for the next projections. Otherwise drops become markers as soon as they touch the liquid, and the volume is
+                for the drift correction to add. Default: `options.expansion`.
+
+        Raises:
+            TypeError, ValueError: dt is not positive; nothing joins.
+
+        Source: Lee 2018, section 3.4; Losasso, Talton, Kwatra and Fedkiw 2008, section 4; Guendelman et al. 2005, section 8.
+        """
+        dt = _checks.positive("dt", dt)
+        expanding = self.options.expansion if expand is None else _checks.flag("expand", expand)
+        solid = self._solid.at(self.time + dt, dt)
+        if not self.surface.drops:
+            return self._nothing()
+        if expanding:
+            return self.surface.absorb(self.velocity, self.time + dt, solid, self.expansion)
+        return self.surface.rejoin(self.velocity, self.time + dt, solid, self.volume)
+
+    @exclusively
+    def gather(self, dt: float) -> Exchange:
+        """Let drops that fill a cell where no liquid is become liquid there, with their volume and the mean of their velocities.
+
+        A cell of air is full when the volumes of the drops in it add up to what the solid leaves of it. The stage `spray` ends with this
+        where `options.gather` says so.
+
+        Args:
+            dt: length of the step, s: the liquid and the solid are those at its end.
+
+        Raises:
+            TypeError, ValueError: dt is not positive; nothing becomes liquid.
+        """
+        dt = _checks.positive("dt", dt)
+        solid = self._solid.at(self.time + dt, dt)
+        if not self.surface.drops:
+            return self._nothing()
+        return self.surface.gather(self.velocity, solid, self.volume)
+
+    @exclusively
+    def hand_over(self, region: Any) -> Exchange:
+        """Empty a region, and return the volume and the momentum of the liquid that was in it, which is another's from now on.
+
+        The volume is what the region's absence changes, and what waited in it for room; as much less is expected. Drops stay.
+
+        Args:
+            region: as that of a `LiquidSource`.
+
+        Raises:
+            TypeError, ValueError: no such region, or one of another dimension; nothing is changed.
+        """
+        phi, solid = self._sampled(region), self._solid.at(self.time)
+        volume, momentum = self.expansion.take_in(phi, self.velocity)
+        self.volume.totals["given"] += volume
+        if self.surface.would_change(phi, filled=False):
+            nodes = self._outside(solid)
+            self.volume.measure(self.levelset, nodes)
+            before = np.array(self.momentum())
+            self.surface.drain(phi)
+            volume -= self.volume.update_after_sources("given", self.levelset, nodes)
+            momentum += before - self.momentum()
+            self.surface.redistance(solid)
+        return Exchange(0, volume, tuple(momentum.tolist()))
+
+    @exclusively
+    def take_back(self, region: Any, volume: float | None = None, velocity: Sequence[float] | None = None) -> Exchange:
+        """Fill a region with liquid that was another's.
+
+        Args:
+            region: as that of a `LiquidSource`.
+            volume: that the liquid receives, m^3 (in 2-D m^2), not negative. What filling the region does not bring of it waits in
+                `expansion`, in the region. Default: what filling brings.
+            velocity: of the new liquid, m/s; each face takes the mean of it and its own by volume. Default: the faces stay as they are.
+
+        Returns:
+            The volume, and with a velocity its product with that; else what the momentum has changed by.
+
+        Raises:
+            TypeError, ValueError: no such region, numbers of the wrong size or sign, or nothing in the region that could take the
+                volume; nothing is changed.
+        """
+        phi, solid = self._sampled(region), self._solid.at(self.time)
+        given = None if velocity is None else np.array(_checks.vector("velocity", velocity, self.grid.dimension))
+        if volume is not None and _checks.number("volume", volume) < 0:
+            raise ValueError(f"volume must not be negative, not {volume:g}")
+        filling = self.surface.would_change(phi, filled=True)
+        holds = np.flatnonzero(np.ravel(phi.array <= 0))
+        if volume and not len(holds):
+            raise ValueError("region must hold the centre of a cell, so that there is liquid to receive the volume")
+        nodes, before = self._outside(solid), np.array(self.momentum())
+        wet = self._face_volumes()
+        change = 0.0
+        if filling:
+            self.volume.measure(self.levelset, nodes)
+            self.surface.fill(phi)
+            change = self.volume.update_after_sources("received", self.levelset, nodes)
+        received = change if volume is None else float(volume)
+        if given is not None:
+            core: Any = _fluids  # overloaded over dimension and scalar
+            args = self.velocity._core, self.levelset.field._core, self._outside_cells(), phi._core
+            core.give_to_region(*args, wet, received, given.tolist())
+        gained = np.array(self.momentum()) - before
+        if filling:
+            self.surface.redistance(solid)
+        if received != change:
+            self.volume.totals["received"] += received - change
+            self.expansion.wait(holds, np.full(len(holds), (received - change) / len(holds)))
+        momentum = gained if given is None else received * given
+        return Exchange(0, received, tuple(momentum.tolist()), tuple(gained.tolist()))
+
+    @exclusively
+    def expand(self, positions: npt.ArrayLike, volumes: npt.ArrayLike) -> float:
+        """Let the liquid make room for volumes that it receives, or close up after volumes that it gives; return their sum.
+
+        They wait in `expansion` for the next projections. Velocities stay: what is received moves as the liquid around it.
+
+        Args:
+            positions: (n, dim), m, in the liquid or within two cells of it; farther away the volume waits until there is liquid.
+            volumes: (n,), m^3 (in 2-D m^2): positive for what is received, negative for what is given.
+
+        Raises:
+            TypeError, ValueError: wrong types or shapes, or values that are not finite; nothing is changed.
+        """
+        x, v = _checks.numbers("positions", positions), _checks.numbers("volumes", volumes)
+        if v.ndim != 1 or x.shape != (len(v), self.grid.dimension):
+            raise ValueError(f"positions must have shape (n, {self.grid.dimension}) for n volumes, not {x.shape} for {v.shape}")
+        _checks.require_finite("positions", x)
+        _checks.require_finite("volumes", v)
+        nodes = self._outside(self._solid.at(self.time))
+        self.expansion.add(np.ascontiguousarray(x), np.ascontiguousarray(v), self.levelset, nodes)
+        self.volume.totals["received"] += float(v[v > 0].sum())
+        self.volume.totals["given"] -= float(v[v < 0].sum())
+        return float(v.sum())
+
+    @exclusively
+    def blend_velocity(self, values: MacField | Sequence[npt.NDArray[Any]], weights: Sequence[npt.NDArray[Any]]) -> Exchange:
+        """Draw the velocity of faces towards values: u + w (v - u).
+
+        Args:
+            values: m/s, a MacField of this grid and dtype, or one array per axis.
+            weights: one array per axis of the shape and dtype of the component, 0 to 1; faces with 0 keep every bit.
+
+        Returns:
+            The momentum that the liquid has gained, and whoever has lent the values has lost.
+
+        Raises:
+            TypeError, ValueError: wrong types, shapes or dtypes, weights out of range, values that are not finite where the weight is not
+                zero; nothing is changed.
+
+        Source: Lee 2018, section 3.4 (averaging the momentum of tetrahedra with the velocity of the grid).
+        """
+        v, w = self._face_arrays("values", values), self._face_arrays("weights", weights)
+        core: Any = _fluids  # overloaded over dimension and scalar
+        gained = tuple(core.blend_velocity(self.velocity._core, self.levelset.field._core, self._outside_cells(), v, w))
+        return Exchange(0, 0.0, gained, gained)
+
+    @exclusively
+    def pressure_gradient_at(self, points: npt.ArrayLike) -> npt.NDArray[Any]:
+        """Return the gradient of the pressure of the last projection at points, Pa/m, as the projection has applied it to faces.
+
+        In water at rest it is the weight of the water, exactly, up to the surface. Ask before the surface moves again. Up to two cells
+        beyond the liquid the gradient goes on; farther away it is zero.
+
+        Args:
+            points: (n, dim), m.
+
+        Returns:
+            (n, dim), of the dtype of the solver.
+
+        Raises:
+            TypeError, ValueError: wrong types or shapes, points that are not finite.
+        """
+        o, dtype = self.options, self.velocity.dtype
+        x = _checks.numbers("points", points).astype(dtype)
+        if x.ndim != 2 or x.shape[1] != self.grid.dimension:
+            raise ValueError(f"points must have shape (n, {self.grid.dimension}), not {x.shape}")
+        _checks.require_finite("points", x)
+        solid = self._solid.at(self.time)
+        if self._curvature is not None:
+            self.levelset.curvature(out=self._curvature)
+            self._curvature.array *= dtype.type(o.surface_tension)
+        out = np.empty(x.shape, dtype)
+        core: Any = _fluids  # overloaded over dimension and scalar
+        core.sample_pressure_gradient(
+            self.pressure._core,
+            self.levelset.field._core,
+            self._air_with_pressure(),
+            o.air_pressure,
+            None if self._curvature is None else self._curvature._core,
+            None if solid is None else solid.inside_faces,
+            np.ascontiguousarray(x),
+            out,
+        )
+        return out
+
+    def _air_with_pressure(self) -> npt.NDArray[np.bool_] | None:
+        """Return the mask of the air whose pressure the last projection has solved for, or None."""
+        return None if self.pockets is None or not self.pockets.count else self.pockets.cells
+
+    def _outside(self, solid: SolidBoundary | None) -> Any:
+        """Return the level set of the solid on nodes, or None."""
+        return None if solid is None else solid.levelset
+
+    def _outside_cells(self) -> npt.NDArray[np.bool_] | None:
+        solid = self._solid.at(self.time)
+        return None if solid is None else solid.outside_cells
+
+    def _spray(self) -> Particles:
+        if self.particles is None or self.options.air == "fluid":
+            raise ValueError("drops need tracking='particle-level-set', and air that is no fluid of its own")
+        return self.particles.spray
+
+    def _nothing(self) -> Exchange:
+        zero = (0.0,) * self.grid.dimension
+        return Exchange(0, 0.0, zero, zero)
+
+    def _exchanged(self, x: npt.NDArray[Any], v: npt.NDArray[Any], radius: npt.NDArray[Any]) -> tuple[Drops, Exchange]:
+        """Return drops and what they hold together."""
+        r = radius.astype(np.float64)
+        volumes = math.pi * r**2 if self.grid.dimension == 2 else 4.0 / 3.0 * math.pi * r**3
+        momentum = (volumes[:, None] * v).sum(axis=0)
+        return Drops(x, v, volumes), Exchange(len(r), float(volumes.sum()), tuple(momentum.tolist()))
+
+    def _sampled(self, region: Any) -> CellField:
+        """Return the signed distance of a region on the cells."""
+        shape = as_shape("region", region, self.grid.dimension)
+        phi = CellField(self.grid, self.velocity.dtype)
+        shape.sample(phi, band=(self.options.band + 1) * self.grid.spacing, workspace=self._workspace)
+        return phi
+
+    def _face_arrays(self, name: str, given: Any) -> tuple[npt.NDArray[Any], ...]:
+        if isinstance(given, MacField):
+            if given.grid != self.grid:
+                raise ValueError(f"{name} must have the grid of the liquid, {self.grid}, not {given.grid}")
+            given = [given.component(d) for d in range(self.grid.dimension)]
+        if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)) or len(given) != self.grid.dimension:
+            raise TypeError(f"{name} must hold {self.grid.dimension} arrays, one per axis")
+        arrays = []
+        for d, (a, shape) in enumerate(zip(given, component_shapes(self.grid), strict=True)):
+            array = np.asarray(a)
+            if array.dtype != self.velocity.dtype:
+                raise TypeError(f"{name}[{d}] must be of dtype {self.velocity.dtype}, not {array.dtype}")
+            if array.shape != shape:
+                raise ValueError(f"{name}[{d}] must have shape {shape}, not {array.shape}")
+            arrays.append(np.ascontiguousarray(array))
+        return tuple(arrays)
+
+    def _face_volumes(self) -> list[Floats]:
+        """Return the liquid around each face, in cells, per axis."""
+        core: Any = _fluids  # overloaded over dimension and scalar
+        volumes = [np.empty(shape) for shape in component_shapes(self.grid)]
+        for d, v in enumerate(volumes):
+            core.face_volumes(self.levelset.field._core, self._outside_cells(), d, v)
+        return volumes
