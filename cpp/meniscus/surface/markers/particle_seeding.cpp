@@ -206,11 +206,20 @@ class Seeder {
     info_.added = added - info_.failed;
   }
 
+  /// Number of a cell that its random numbers are made from.
+  Index key_of(Index cell) const {
+    if (options_.lattice_shape[0] == 0) return cell;
+    const Coord<D> c = index_of<D>(cell, strides_);
+    Index key = 0;
+    for (std::size_t d = 0; d < D; ++d) key = key * options_.lattice_shape[d] + c[d] + options_.window_low[d];
+    return key;
+  }
+
   /// Puts particle i into the cell and attracts it. False where that fails.
   bool place(Index cell, bool outside, std::uint32_t number, const MarkerColumns<T, D>& m, Index i) const {
     const double h = grid_.spacing();
     const double sign = outside ? 1.0 : -1.0;
-    const CounterRandom random(options_.seed, 2 * static_cast<std::uint64_t>(cell) + outside, options_.step);
+    const CounterRandom random(options_.seed, 2 * static_cast<std::uint64_t>(key_of(cell)) + outside, options_.step);
     const auto a = random.uniform2(2 * number);
     const auto b = random.uniform2(2 * number + 1);
     const std::array<double, 3> u{a[0], a[1], b[0]};
