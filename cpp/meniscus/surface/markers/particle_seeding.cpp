@@ -206,9 +206,11 @@ class Seeder {
     info_.added = added - info_.failed;
   }
 
+  bool windowed() const { return options_.lattice_shape[0] > 0; }
+
   /// Number of a cell that its random numbers are made from.
   Index key_of(Index cell) const {
-    if (options_.lattice_shape[0] == 0) return cell;
+    if (!windowed()) return cell;
     const Coord<D> c = index_of<D>(cell, strides_);
     Index key = 0;
     for (std::size_t d = 0; d < D; ++d) key = key * options_.lattice_shape[d] + c[d] + options_.window_low[d];
@@ -227,7 +229,9 @@ class Seeder {
     Vec<double, D> x;
     for (int d = 0; d < D; ++d) {
       const auto axis = static_cast<std::size_t>(d);
-      x[d] = grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
+      // In a window the corner of the cell comes first: where it is exact, the place does not depend on where the window begins.
+      x[d] = windowed() ? grid_.origin()[d] + h * static_cast<double>(c[axis]) + h * u[axis]
+                        : grid_.origin()[d] + h * (static_cast<double>(c[axis]) + u[axis]);
     }
     // Values of its side that occur in this cell: so a cell keeps what is seeded for it.
     const double least = options_.radii.smallest * h;

@@ -30,7 +30,7 @@ from meniscus.surface.markers.options import (
     SprayFlight,
     Transfer,
 )
-from meniscus.surface.markers.particle_sets import no_markers, require_velocity
+from meniscus.surface.markers.particle_sets import no_markers, require_velocity, window_of
 from meniscus.surface.markers.removed_particles import fly, none_removed, rejoin, remove_escaped
 from meniscus.surface.redistancing.redistance import redistance
 from meniscus.surface.shapes.constructive import Shape
@@ -76,7 +76,7 @@ class ParticleLevelSet(Stateful):
         options: ParticleOptions | None = None,
         window: tuple[Sequence[int], Sequence[int]] | None = None,
     ) -> None:
-        self._window = ([0, 0, 0], [0, 0, 0]) if window is None else _window_of(window, grid.dimension)
+        self._window = ([0, 0, 0], [0, 0, 0]) if window is None else window_of(window, grid.dimension)
         self._options = ParticleOptions() if options is None else _checks.one_of_type("options", options, ParticleOptions)
         self.levelset = self.declare("levelset", LevelSet(grid, location, dtype))
         none = np.empty((0, grid.dimension), self.levelset.dtype)
@@ -445,11 +445,3 @@ class ParticleLevelSet(Stateful):
 
     def _require_velocity(self, velocity: MacField) -> None:
         require_velocity(velocity, self.levelset)
-
-
-def _window_of(window: tuple[Sequence[int], Sequence[int]], dimension: int) -> tuple[list[int], list[int]]:
-    """Return the first cell of a window and the shape of the lattice, both with three numbers."""
-    low, shape = ([_checks.integer(name, n, 0) for n in values] for name, values in zip(("window", "its lattice"), window, strict=True))
-    if len(low) != dimension or len(shape) != dimension:
-        raise ValueError(f"window must hold twice {dimension} numbers, not {len(low)} and {len(shape)}")
-    return low + [0] * (3 - dimension), shape + [0] * (3 - dimension)

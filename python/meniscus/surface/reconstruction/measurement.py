@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 MOST_PASSES = 64
 _LITTLE = 1e-3  # share of a cell
 _HOLDS = 4  # times that the surface is moved out to tetrahedra that it leaves out
-_DEPTH = 0.1  # cells by which these are then inside
+_DEPTH = 0.0  # cells by which these are then inside
 
 
 @dataclass(frozen=True)
