@@ -112,9 +112,7 @@ def interpolated(values: Floats, refine: int, box: Box, *, faces: tuple[int | No
             weights = [1 - t, t]
         sides = [-1 if d == axis else 1 for d in range(3)]
         start = int(not cubic) - 1
-        terms = (
-            np.take(result, np.clip(first.astype(int) + start + k, 0, n - 1), axis) * w.reshape(sides) for k, w in enumerate(weights)
-        )
+        terms = (np.take(result, np.clip(first.astype(int) + start + k, 0, n - 1), axis) * w.reshape(sides) for k, w in enumerate(weights))
         total = next(terms)
         for term in terms:
             total += term

@@ -16,8 +16,7 @@ from meniscus.surface.reconstruction.lattice import Box, linear_at
 Floats = npt.NDArray[np.float64]
 MOST_PASSES = 64
 _LITTLE = 1e-3  # share of a cell
-_HOLDS = 4  # times that the surface is moved out to tetrahedra that it leaves out
-_DEPTH = 0.0  # cells by which these are then inside
+_HOLDS = 6  # times that the surface is moved out to tetrahedra that it leaves out
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,6 @@ def see(
     drops: WaterInDrops,
     grid: Floats,
     passes: int,
-    least_fill: float,
     union: bool,
     workspace: Workspace,
 ) -> Seen:
@@ -73,7 +71,6 @@ def see(
         drops: the small ones.
         grid: level set of other water on the box.
         passes: see `passes_for`.
-        least_fill: see `WaterSurfaceOptions`.
         union: see `WaterSurfaceOptions.overlap`.
         workspace: scratch memory.
     """
@@ -110,29 +107,39 @@ def see(
     lack = goal - np.divide(have, seen_room, out=np.zeros(box.shape), where=seen_room > _LITTLE)
     phi -= math.sqrt(2 * math.pi) * width * lack
     np.clip(phi, -3 * width, 3 * width, out=phi)
-    _hold(phi, box, tets, least_fill, workspace)
     return Seen(phi, near, weight, momentum, seen_shares)
 
 
-def _hold(phi: Floats, box: Box, tets: WaterInTets, least_fill: float, workspace: Workspace) -> None:
-    """Lower a level set smoothly until tetrahedra that are fuller than a share have their centroids inside."""
-    full = np.flatnonzero((tets.volume > least_fill * tets.capacity) & (tets.volume > 0))
-    if least_fill == 1 or not len(full):
-        return
-    centroids = tets.positions[tets.tets[full]].mean(axis=1)
-    centroids = centroids[((centroids >= box.low) & (centroids < box.high)).all(axis=1)]
-    places = centroids - np.array(box.low) - 0.5
-    cells = tuple((np.floor(centroids).astype(np.int64) - np.array(box.low)).T)
-    for _ in range(_HOLDS):
-        lack = linear_at(phi, places) + _DEPTH
-        out = lack > 0
-        if not out.any():
-            return
-        most = np.zeros(box.shape)
-        np.maximum.at(most, tuple(c[out] for c in cells), lack[out])
-        _surface.dilate(most, box.shape, 1, workspace)
-        _surface.smooth_binomial(most, box.shape, 2, workspace)
-        phi -= most
+class Held:
+    """Tetrahedra that are to lie inside of the surface, by their centroids.
+
+    Args:
+        box: of the level sets.
+        tets: in fine cells.
+        least_fill: those that are fuller than this.
+        workspace: scratch memory.
+    """
+
+    def __init__(self, box: Box, tets: WaterInTets, least_fill: float, workspace: Workspace) -> None:
+        full = np.flatnonzero((tets.volume > least_fill * tets.capacity) & (tets.volume > 0))
+        centroids = tets.positions[tets.tets[full]].mean(axis=1)
+        centroids = centroids[((centroids >= box.low) & (centroids < box.high)).all(axis=1)]
+        self._box, self._workspace = box, workspace
+        self._cells = np.floor(centroids).astype(np.int64) - np.array(box.low)
+        self._places = centroids - np.array(box.low) - 0.5
+
+    def hold(self, phi: Floats) -> None:
+        """Lower a level set smoothly until these tetrahedra are inside."""
+        for _ in range(_HOLDS):
+            lack = linear_at(phi, self._places)
+            out = lack > 0
+            if not out.any():
+                return
+            most = np.zeros(self._box.shape)
+            np.maximum.at(most, tuple(self._cells[out].T), lack[out])
+            _surface.dilate(most, self._box.shape, 1, self._workspace)
+            _surface.smooth_binomial(most, self._box.shape, 2, self._workspace)
+            phi -= most
 
 
 def _level(share: Floats, width: float) -> Floats:

@@ -32,8 +32,8 @@ class WaterSurfaceOptions:
         seed: of the random places of markers.
     """
 
-    gain: float = 0.3
-    slack: float = 1.0
+    gain: float = 0.25
+    slack: float = 3.0
     smoothing: float = 0.5
     least_fill: float = 0.5
     smallest_drop: float = 1.0

@@ -20,7 +20,7 @@ from meniscus.surface.markers.particle_sets import no_markers
 from meniscus.surface.reconstruction.flow import GridVelocity, fine_velocity
 from meniscus.surface.reconstruction.inputs import WaterInDrops, WaterInTets, WaterMesh
 from meniscus.surface.reconstruction.lattice import NOTHING, Box, box_around, box_of, interpolated, moved
-from meniscus.surface.reconstruction.measurement import Seen, passes_for, reach_of, see
+from meniscus.surface.reconstruction.measurement import Held, Seen, passes_for, reach_of, see
 from meniscus.surface.reconstruction.options import WaterSurfaceOptions
 
 Floats = npt.NDArray[np.float64]
@@ -167,10 +167,9 @@ class WaterSurface(Stateful):
         parts = None
         if not near.empty:
             part = result[box.slices(near)]
-            seen = see(
-                near, wet, small, part, max(passes, 2), self._options.least_fill, self._options.overlap == "union", self._workspace
-            )
-            parts = self._advance(seconds, near, seen, part, flow)
+            seen = see(near, wet, small, part, max(passes, 2), self._options.overlap == "union", self._workspace)
+            held = Held(near, wet, self._options.least_fill, self._workspace)
+            parts = self._advance(seconds, near, seen, held, part, flow)
             part += seen.near * (parts[0] - part)
         # Nothing can fail from here on.
         self._forget()
@@ -185,18 +184,21 @@ class WaterSurface(Stateful):
         self.spray = outside
         return self.mesh()
 
-    def _advance(self, dt: float, box: Box, seen: Seen, grid: Floats, flow: GridVelocity | None) -> tuple[Floats, ParticleLevelSet, MacField]:
+    def _advance(
+        self, dt: float, box: Box, seen: Seen, held: Held, grid: Floats, flow: GridVelocity | None
+    ) -> tuple[Floats, ParticleLevelSet, MacField]:
         """Return the surface near water in tetrahedra: carried along, corrected by what is seen; its markers; the new velocity."""
         o = self._options
         options = ParticleOptions(per_cell=o.markers, band=o.band, reseed_every=None, seed=o.seed)
-        target = LevelSet(box.grid(), "cells")
-        target.array = grid + seen.near * (seen.phi - grid)
-        target.redistance(band=_BAND, at_sides="goes-on", workspace=self._workspace)
         tracked = ParticleLevelSet(box.grid(), "cells", options=options, window=(box.low, self._whole.shape))
         old = _box(self._near_box)
-        travel = 0.0
-        fastest = [float(np.abs(m[seen.weight > 0.05] / seen.weight[seen.weight > 0.05]).max(initial=0.0)) for m in seen.momentum]
+        known = seen.weight > 0.05
+        fastest = [float(np.abs(m[known] / seen.weight[known]).max(initial=0.0)) for m in seen.momentum]
         travel = dt * math.sqrt(sum(v * v for v in fastest))
+        target = LevelSet(box.grid(), "cells")
+        held.hold(seen.phi)
+        target.array = grid + seen.near * (seen.phi - grid)
+        target.redistance(band=_BAND, at_sides="goes-on", workspace=self._workspace)
         velocity = fine_velocity(box, self._refine, seen, flow, target, _BAND + travel, self._workspace)
         if not old.empty and o.gain < 1:
             before = MacField(box.grid(), boundary=ZeroGradient())
@@ -212,7 +214,9 @@ class WaterSurface(Stateful):
             gap = target.array - phi
             share = np.minimum(np.abs(gap) / o.slack, 1.0)
             gain = o.gain + (1 - o.gain) * share * share * (3 - 2 * share)
-            tracked.levelset.array = phi + (1 - seen.near * (1 - gain)) * gap
+            phi += (1 - seen.near * (1 - gain)) * gap
+            held.hold(phi)
+            tracked.levelset.array = phi
             tracked.redistance()
             tracked.accept_levelset()
             tracked.reseed()
@@ -221,7 +225,9 @@ class WaterSurface(Stateful):
             if o.gain < 1:
                 tracked.seed()
         tracked.levelset.redistance(band=_BAND, at_sides="goes-on", workspace=self._workspace)
-        return tracked.levelset.array.copy(), tracked, velocity
+        result = tracked.levelset.array.copy()
+        held.hold(result)
+        return result, tracked, velocity
 
     def _near_part(self, near_water: Box, passes: int) -> Box:
         """Return the box in which the surface is carried along: around water in tetrahedra, now and at the last update."""
@@ -232,7 +238,12 @@ class WaterSurface(Stateful):
         return near_water.joined(_box(self._water_box)).grown(reach_of(passes) + 14, self._whole)
 
     def _extract(
-        self, box: Box, owner: npt.NDArray[np.int32], balls: WaterInDrops, flow: GridVelocity | None, near: tuple[Box, Floats, MacField] | None
+        self,
+        box: Box,
+        owner: npt.NDArray[np.int32],
+        balls: WaterInDrops,
+        flow: GridVelocity | None,
+        near: tuple[Box, Floats, MacField] | None,
     ) -> None:
         """Make the mesh of the level set, with the velocity of the water at its vertices."""
         field = LevelSet(box.grid(), "cells")
@@ -358,4 +369,3 @@ def _unite_balls(phi: Floats, box: Box, balls: WaterInDrops) -> npt.NDArray[np.i
         phi[where][nearer] = distance[nearer]
         owner[where][nearer] = n
     return owner
-
