@@ -19,6 +19,7 @@ from meniscus.surface.markers.particle_levelset import ParticleLevelSet
 from meniscus.surface.meshing.tetrahedra import DeviationWarning, bcc_mesh, enclosing_mesh, enclosing_offset, skin_morph
 from meniscus.surface.reconstruction.inputs import WaterInDrops, WaterInTets, WaterMesh
 from meniscus.surface.reconstruction.options import WaterSurfaceOptions
+from meniscus.surface.reconstruction.points import water_points
 from meniscus.surface.reconstruction.quality import bumpiness, flicker
 from meniscus.surface.reconstruction.water_surface import WaterSurface
 from meniscus.surface.redistancing.redistance import Extended, extend, extend_velocity, redistance
@@ -107,4 +108,5 @@ __all__ = [
     "symmetric_difference",
     "touched_tets",
     "volume_fractions",
+    "water_points",
 ]

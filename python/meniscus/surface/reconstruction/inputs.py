@@ -42,7 +42,7 @@ class WaterInTets:
         tets = _checks.one_of_type("tets", self.tets, np.ndarray)
         if tets.dtype != np.int32 or tets.ndim != 2 or tets.shape[1] != 4:
             raise TypeError(f"tets must be int32 of shape (m, 4), not {tets.dtype} {tets.shape}")
-        if len(tets) and not (0 <= tets.min() and tets.max() < len(self.positions)):
+        if len(tets) and not (tets.min() >= 0 and tets.max() < len(self.positions)):
             raise ValueError(f"tets must refer to vertices below {len(self.positions)}, not to {tets.min()} to {tets.max()}")
         _put(self, "tets", np.ascontiguousarray(tets))
         for name in ("volume", "capacity"):

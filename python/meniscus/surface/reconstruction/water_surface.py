@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from meniscus import _checks
-from meniscus._meniscus import surface as _surface
 from meniscus.core import Workspace
 from meniscus.core.stateful import Stateful, exclusively
 from meniscus.grid import Grid, MacField, ZeroGradient, sample
@@ -34,8 +33,8 @@ class WaterSurface(Stateful):
     The surface lives on a lattice some times finer than the grid, in a box around the water. An update is an advection-only particle level
     set where there is water in tetrahedra or in small drops: the surface of the last update and its markers are carried along by the
     velocity of the water, half of the time by that of the last update and half by the new one; then the surface goes a part of the way to
-    what the water says now, and the markers are fitted to it. So noise of tetrahedra that water enters and leaves is averaged out over time,
-    without lagging behind. Elsewhere the surface is that of the grid's level set, interpolated, and of large drops.
+    what the water says now, and the markers are fitted to it. So noise of tetrahedra that water enters and leaves is averaged
+    out over time, without lagging behind. Elsewhere the surface is that of the grid's level set, interpolated, and of large drops.
 
     Args:
         grid: 3-D; of the solver, or any other around the water: memory is that of a box around the water. Its sides are the ends of the
