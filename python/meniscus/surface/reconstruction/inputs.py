@@ -39,6 +39,7 @@ class WaterInTets:
     def __post_init__(self) -> None:
         """Check everything."""
         _put(self, "positions", _checks.points("positions", self.positions, _FLOAT64, 3))
+        _checks.require_finite("positions", self.positions)
         tets = _checks.one_of_type("tets", self.tets, np.ndarray)
         if tets.dtype != np.int32 or tets.ndim != 2 or tets.shape[1] != 4:
             raise TypeError(f"tets must be int32 of shape (m, 4), not {tets.dtype} {tets.shape}")
@@ -46,11 +47,11 @@ class WaterInTets:
             raise ValueError(f"tets must refer to vertices below {len(self.positions)}, not to {tets.min()} to {tets.max()}")
         _put(self, "tets", np.ascontiguousarray(tets))
         for name in ("volume", "capacity"):
-            values = _checks.incoming(name, getattr(self, name), _FLOAT64, (len(tets),))
+            values = _values(name, getattr(self, name), (len(tets),))
             if len(values) and values.min() < 0:
                 raise ValueError(f"{name} must not be negative, but tetrahedron {int(values.argmin())} has {values.min():g}")
             _put(self, name, values)
-        _put(self, "velocity", _checks.incoming("velocity", self.velocity, _FLOAT64, (len(tets), 3)))
+        _put(self, "velocity", _values("velocity", self.velocity, (len(tets), 3)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +74,13 @@ class WaterInDrops:
     def __post_init__(self) -> None:
         """Check everything."""
         _put(self, "positions", _checks.points("positions", self.positions, _FLOAT64, 3))
+        _checks.require_finite("positions", self.positions)
         n = len(self.positions)
-        radius = _checks.incoming("radius", self.radius, _FLOAT64, (n,))
+        radius = _values("radius", self.radius, (n,))
         if n and radius.min() < 0:
             raise ValueError(f"radius must not be negative, but drop {int(radius.argmin())} has {radius.min():g} m")
         _put(self, "radius", radius)
-        _put(self, "velocity", _checks.incoming("velocity", self.velocity, _FLOAT64, (n, 3)))
+        _put(self, "velocity", _values("velocity", self.velocity, (n, 3)))
 
     @property
     def volume(self) -> Floats:
@@ -102,6 +104,11 @@ class WaterMesh:
     triangles: Ints
     normals: Floats
     velocities: Floats
+
+
+def _values(name: str, value: object, shape: tuple[int, ...]) -> Floats:
+    result: Floats = _checks.incoming(name, _checks.one_of_type(name, value, np.ndarray), _FLOAT64, shape)
+    return result
 
 
 def _put(target: object, name: str, value: object) -> None:

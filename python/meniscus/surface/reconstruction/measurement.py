@@ -16,7 +16,8 @@ from meniscus.surface.reconstruction.lattice import Box, linear_at
 Floats = npt.NDArray[np.float64]
 MOST_PASSES = 64
 _LITTLE = 1e-3  # share of a cell
-_HOLDS = 6  # times that the surface is moved out to tetrahedra that it leaves out
+_HOLDS = 8  # times that the surface is moved out to tetrahedra that it leaves out
+_DEPTH = 0.01  # cells by which it aims beyond them, since each time it makes up for about a half
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Held:
             if not out.any():
                 return
             most = np.zeros(self._box.shape)
-            np.maximum.at(most, tuple(self._cells[out].T), lack[out])
+            np.maximum.at(most, tuple(self._cells[out].T), lack[out] + _DEPTH)
             _surface.dilate(most, self._box.shape, 1, self._workspace)
             _surface.smooth_binomial(most, self._box.shape, 2, self._workspace)
             phi -= most
