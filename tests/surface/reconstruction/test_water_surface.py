@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from support.water_in_tets import CELL, FINE, ball_in, ball_on_grid, ball_volume, lattice, thrown
+from support.tet_vof.ball_of_water import CELL, FINE, ball_in, ball_on_grid, ball_volume, lattice, thrown
 
 import meniscus as ms
 from meniscus.grid.conversion import cell_means

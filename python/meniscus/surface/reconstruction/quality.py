@@ -59,7 +59,7 @@ def bumpiness(vertices: Floats, triangles: npt.NDArray[np.int32], length: float)
         TypeError, ValueError: other arrays, a length that is not positive.
     """
     scale = _checks.positive("length", length)
-    x = np.asarray(_checks.points("vertices", vertices, np.dtype(np.float64), 3))
+    x: Floats = np.asarray(_checks.points("vertices", vertices, np.dtype(np.float64), 3))
     t = _checks.triangles("triangles", triangles)
     if not len(t):
         return 0.0
@@ -105,4 +105,5 @@ def vertex_areas(vertices: Floats, triangles: npt.NDArray[np.int32]) -> Floats:
     """Return a third of the area of the triangles around each vertex (n,), m^2."""
     corners = vertices[triangles]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1) / 6
-    return np.bincount(triangles.ravel(), np.repeat(area, 3), len(vertices))
+    result: Floats = np.bincount(triangles.ravel(), np.repeat(area, 3), len(vertices)).astype(np.float64)
+    return result
