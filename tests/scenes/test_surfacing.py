@@ -56,16 +56,19 @@ def test_meshes_have_normals_and_velocities_and_tetrahedra_are_inside(stream: Pa
     made = io.read_series(stream / "surface" / "frames.pvd")
     run = io.read_series(stream / "frames.pvd")
     assert [time for time, _ in made] == [time for time, _ in run]
-    for number in (4, 8):
+    inside: list[bool] = []
+    for number in range(1, 9):
         mesh = io.read_frame(made[number][1], number).meshes["surface"]
         wet = io.read_frame(run[number][1], number).meshes["wet"]
         assert np.linalg.norm(mesh.columns["normal"], axis=1) == pytest.approx(1.0)
         full = np.flatnonzero(wet.element_columns["fill"] > 0.5)
         centroids = np.ascontiguousarray(wet.vertices[wet.elements[full]].mean(axis=1), np.float64)
         distance = surface.MeshDistance(mesh.vertices, mesh.elements)
-        assert (distance.signed_distance(centroids) <= 0).mean() >= 0.99
+        inside += (distance.signed_distance(centroids) <= 0).tolist()
         fastest = np.linalg.norm(wet.element_columns["velocity"], axis=1).max()
         assert 0.1 < np.linalg.norm(mesh.columns["velocity"], axis=1).max() <= 1.01 * fastest
+    assert len(inside) > 1000
+    assert np.mean(inside) >= 0.99
     assert rows(stream)[0]["flicker"] == "nan"
     assert all(math.isfinite(float(row["bumpiness"])) for row in rows(stream)[1:])
 

@@ -115,7 +115,7 @@ def test_velocities_are_those_of_the_flow() -> None:
     turning = WaterInTets(given.positions, given.tets, given.volume, given.capacity, np.cross(SPIN, centroids - MIDDLE))
     mesh = WaterSurface(UNIT, 2).update(tets=turning)
     error = mesh.velocities - np.cross(SPIN, mesh.vertices - MIDDLE)
-    assert np.linalg.norm(error, axis=1).max() < FINE * np.linalg.norm(SPIN), "that of the water within a fine cell"
+    assert np.linalg.norm(error, axis=1).max() < 0.75 * FINE * np.linalg.norm(SPIN), "that of the water within a fine cell"
 
 
 def test_water_that_rests_takes_over_from_water_that_went_away() -> None:

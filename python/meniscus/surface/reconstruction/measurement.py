@@ -97,8 +97,13 @@ def see(
     room_there = np.maximum(0.0, 1.0 - solid)
     seen_room = smooth(room_there.copy())
     weight = smooth(water.copy())
+    wet = weight > _LITTLE
     for m in momentum:
+        # At the surface the kernel sees the velocity within; what that lacks is added, seen in the same way.
+        lacking = m.copy()
         smooth(m)
+        lacking -= water * np.divide(m, weight, out=np.zeros(box.shape), where=wet)
+        m += smooth(lacking)
     total = np.maximum(weight, seen_shares) if union else weight + seen_shares
     goal = np.divide(total, seen_room, out=np.zeros(box.shape), where=seen_room > _LITTLE)
     np.minimum(goal, 1.0, out=goal)
@@ -129,10 +134,10 @@ class Held:
         self._cells = np.floor(centroids).astype(np.int64) - np.array(box.low)
         self._places = centroids - np.array(box.low) - 0.5
 
-    def hold(self, phi: Floats) -> None:
-        """Lower a level set smoothly until these tetrahedra are inside."""
+    def hold(self, phi: Floats, depth: float = 0.0) -> None:
+        """Lower a level set smoothly until these tetrahedra are so deep inside, in cells."""
         for _ in range(_HOLDS):
-            lack = linear_at(phi, self._places)
+            lack = linear_at(phi, self._places) + depth
             out = lack > 0
             if not out.any():
                 return

@@ -25,6 +25,7 @@ from meniscus.surface.reconstruction.options import WaterSurfaceOptions
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 _BAND = 5.0  # cells, within which level sets are distances; beyond, they are this
+_DEPTH = 0.05  # cells by which full tetrahedra are inside, so that they are in the mesh too, whose triangles cut corners
 
 
 class WaterSurface(Stateful):
@@ -225,7 +226,7 @@ class WaterSurface(Stateful):
                 tracked.seed()
         tracked.levelset.redistance(band=_BAND, at_sides="goes-on", workspace=self._workspace)
         result = tracked.levelset.array.copy()
-        held.hold(result)
+        held.hold(result, _DEPTH)
         return result, tracked, velocity
 
     def _near_part(self, near_water: Box, passes: int) -> Box:
