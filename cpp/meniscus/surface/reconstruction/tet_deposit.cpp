@@ -134,9 +134,9 @@ void deposit_tets(const mesh::TetMeshView& mesh, std::span<const double> amounts
         for (int d = 0; d < 3; ++d) {
           const auto axis = static_cast<std::size_t>(d);
           const double at = w[0] * x[0][d] + w[1] * x[1][d] + w[2] * x[2][d] + w[3] * x[3][d];
-          const Index i = static_cast<Index>(std::floor(at)) - low[axis];
-          inside = inside && i >= (d == 0 ? begin : 0) && i < (d == 0 ? end : shape[axis]);
-          cell += i * strides[axis];
+          const double i = std::floor(at) - static_cast<double>(low[axis]);
+          inside = inside && i >= static_cast<double>(d == 0 ? begin : 0) && i < static_cast<double>(d == 0 ? end : shape[axis]);
+          if (inside) cell += static_cast<Index>(i) * strides[axis];
         }
         if (!inside) continue;
         for (std::size_t k = 0; k < kinds; ++k)

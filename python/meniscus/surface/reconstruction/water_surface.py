@@ -25,6 +25,7 @@ from meniscus.surface.reconstruction.options import WaterSurfaceOptions
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 _BAND = 5.0  # cells, within which level sets are distances; beyond, they are this
+_FAR = 1e9  # cells
 _DEPTH = 0.05  # cells by which full tetrahedra are inside, so that they are in the mesh too, whose triangles cut corners
 
 
@@ -194,7 +195,7 @@ class WaterSurface(Stateful):
         old = _box(self._near_box)
         known = seen.weight > 0.05
         fastest = [float(np.abs(m[known] / seen.weight[known]).max(initial=0.0)) for m in seen.momentum]
-        travel = dt * math.sqrt(sum(v * v for v in fastest))
+        travel = min(dt * math.hypot(*fastest), float(max(box.shape)))
         target = LevelSet(box.grid(), "cells")
         held.hold(seen.phi)
         target.array = grid + seen.near * (seen.phi - grid)
@@ -321,9 +322,11 @@ class WaterSurface(Stateful):
             drops = WaterInDrops(np.empty((0, 3)), np.empty(0), np.empty((0, 3)))
         t = _checks.one_of_type("tets", tets, WaterInTets)
         d = _checks.one_of_type("drops", drops, WaterInDrops)
+        # Farther than any grid reaches, numbers of cells would not fit into integers.
+        x, y = (np.clip((p - origin) / h, -_FAR, _FAR) for p in (t.positions, d.positions))
         return (
-            WaterInTets((t.positions - origin) / h, t.tets, t.volume / h**3, t.capacity / h**3, t.velocity / h),
-            WaterInDrops((d.positions - origin) / h, d.radius / h, d.velocity / h),
+            WaterInTets(x, t.tets, t.volume / h**3, t.capacity / h**3, t.velocity / h),
+            WaterInDrops(y, np.minimum(d.radius / h, _FAR), d.velocity / h),
         )
 
     def _around(self, points: Floats, radius: Floats | None) -> Box:
